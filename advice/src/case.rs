@@ -121,8 +121,8 @@ impl Case<'_> {
 
     /// SMs of the GPU.
     #[must_use]
-    pub fn sms(&self) -> u64 {
-        u64::from(self.device.sm_count.max(1))
+    pub fn sms(&self) -> u128 {
+        u128::from(self.device.sm_count.max(1))
     }
 }
 

@@ -134,7 +134,7 @@ fn bench(
     let pool = pool(threads);
     let mut once = || pool.install(|| run(&mut prepared));
     let lanes = once().issued_lanes;
-    bencher.counter(ItemsCount::new(lanes)).bench_local(once);
+    bencher.counter(ItemsCount::new(lanes as u64)).bench_local(once);
 }
 
 #[divan::bench(args = KERNELS, consts = [1, 2], max_time = 1)]

@@ -43,36 +43,36 @@ pub struct PartCounts {
     /// Static PTX instructions.
     pub instructions: u64,
     /// Times that a warp issued one.
-    pub warp_executions: u64,
+    pub warp_executions: u128,
     /// Times that a lane issued one, guard true or not.
-    pub issued_lanes: u64,
+    pub issued_lanes: u128,
     /// Times that a thread executed one: its guard was true.
-    pub thread_executions: u64,
+    pub thread_executions: u128,
     /// Times that a warp issued a machine instruction that stands for one, if they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub machine_warp_executions: Option<u64>,
+    pub machine_warp_executions: Option<u128>,
     /// Conditional branches issued by a warp.
-    pub branches: u64,
+    pub branches: u128,
     /// The branches whose lanes went different ways.
-    pub divergent_branches: u64,
+    pub divergent_branches: u128,
     /// Executions by a warp of memory instructions with at least one lane that takes part.
-    pub requests: u64,
+    pub requests: u128,
     /// Bytes that the lanes asked for.
-    pub requested_bytes: u64,
+    pub requested_bytes: u128,
     /// Sectors of global and local memory.
-    pub sectors: u64,
+    pub sectors: u128,
     /// Sectors that the same requests would move if their lanes accessed consecutive bytes.
-    pub ideal_sectors: u64,
+    pub ideal_sectors: u128,
     /// Transactions of global and local memory.
-    pub transactions: u64,
+    pub transactions: u128,
     /// Requests to shared memory.
-    pub shared_requests: u64,
+    pub shared_requests: u128,
     /// Passes over the banks of shared memory.
-    pub shared_passes: u64,
+    pub shared_passes: u128,
     /// Passes that the same requests would take without conflicts of banks.
-    pub shared_conflict_free: u64,
+    pub shared_conflict_free: u128,
     /// Passes over the constant cache.
-    pub constant_passes: u64,
+    pub constant_passes: u128,
     /// DRAM read transactions that the requests caused; `None` without caches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dram_read_sectors: Option<u64>,
@@ -96,7 +96,7 @@ impl PartCounts {
     }
 
     /// Warp instructions: the machine's if they are known, otherwise PTX.
-    fn issues(&self) -> u64 {
+    fn issues(&self) -> u128 {
         self.machine_warp_executions.unwrap_or(self.warp_executions)
     }
 
@@ -149,13 +149,13 @@ pub struct Shares {
 #[derive(Clone, Debug)]
 pub struct Attribution {
     /// Machine instructions issued for each PTX instruction.
-    machine: Option<BTreeMap<u32, u64>>,
+    machine: Option<BTreeMap<u32, u128>>,
     /// True if every access has its traffic.
     has_caches: bool,
     /// The whole launch.
     pub whole: PartCounts,
     /// Machine instructions that stand for no PTX instruction, issued by warps.
-    pub machine_unattributed: Option<u64>,
+    pub machine_unattributed: Option<u128>,
 }
 
 impl Attribution {
@@ -164,7 +164,7 @@ impl Attribution {
     pub fn new(table: &BaseTable, machine: Option<&MachineProfile>) -> Self {
         let mut unattributed = 0;
         let by_instruction = machine.map(|machine| {
-            let mut executions = BTreeMap::<u32, u64>::new();
+            let mut executions = BTreeMap::<u32, u128>::new();
             for row in &machine.rows {
                 match row.instruction {
                     Some(at) => *executions.entry(at).or_default() += row.warp_executions,
@@ -209,7 +209,7 @@ impl Attribution {
     /// The fraction of the launch's counts that `part` holds.
     #[must_use]
     pub fn shares(&self, part: &PartCounts) -> Shares {
-        let share = |of: fn(&PartCounts) -> u64| {
+        let share = |of: fn(&PartCounts) -> u128| {
             let whole = of(&self.whole);
             (whole != 0).then(|| of(part) as f64 / whole as f64)
         };
@@ -217,7 +217,7 @@ impl Attribution {
             instructions: share(PartCounts::issues),
             shared: share(|counts| counts.shared_passes),
             sectors: share(|counts| counts.sectors),
-            dram_reads: share(|counts| counts.dram_read_sectors.unwrap_or_default()),
+            dram_reads: share(|counts| counts.dram_read_sectors.unwrap_or_default().into()),
         }
     }
 }
@@ -233,7 +233,7 @@ mod tests {
     use crate::machine::{BackEnd, MachineRow};
     use crate::table::Description;
 
-    fn row(instruction: u32, warps: u64, memory: Vec<MemoryCounts>) -> Row {
+    fn row(instruction: u32, warps: u128, memory: Vec<MemoryCounts>) -> Row {
         Row {
             instruction,
             description: Description {

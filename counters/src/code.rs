@@ -50,10 +50,10 @@ impl Code {
     pub(crate) fn table(
         &self,
         blocks: &[BlockCount],
-        guarded_lanes: &[u64],
+        guarded_lanes: &[u128],
         branches: &SparseRows<BranchCounts>,
         memory: &SparseRows<MemoryCounts>,
-        products: &SparseRows<u64>,
+        products: &SparseRows<u128>,
         has_caches: bool,
     ) -> BaseTable {
         let row = |(instruction, description): (usize, &Description)| Row {

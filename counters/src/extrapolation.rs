@@ -2,25 +2,26 @@
 
 use crate::hierarchy::{L2Traffic, LocalTraffic, RowTraffic};
 
-/// Scales the caches' traffic to all requests, in proportion to the replayed ones.
+/// Scales the caches' traffic to all requests, in proportion to the replayed ones. All of it has
+/// fewer than 2⁶⁴ sectors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extrapolation {
     /// Sectors of all requests.
-    all: u64,
+    all: u128,
     /// The sectors of the requests that were replayed.
-    replayed: u64,
+    replayed: u128,
 }
 
 impl Extrapolation {
     /// The scaling for the sectors of all requests and of those that were left out.
-    pub(crate) fn new(all: u64, left_out: u64) -> Self {
-        Self { all, replayed: all.saturating_sub(left_out) }
+    pub(crate) fn new(all: u128, left_out: u64) -> Self {
+        Self { all, replayed: all.saturating_sub(left_out.into()) }
     }
 
     pub(crate) fn scale(self, sectors: u64) -> u64 {
-        match u128::from(self.replayed) {
+        match self.replayed {
             0 => sectors,
-            replayed => (u128::from(sectors) * u128::from(self.all) / replayed) as u64,
+            replayed => (u128::from(sectors) * self.all / replayed) as u64,
         }
     }
 

@@ -29,11 +29,14 @@ pub enum Level {
 }
 
 /// A metric's number: a whole count if there is one, otherwise a real.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// JSON has each as a number, a count with all of its digits. Readers that hold numbers as reals
+/// round counts above 2⁵³.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Number {
     /// A count of events.
-    Count(u64),
+    Count(u128),
     /// A ratio, a percentage, or a mean over invocations.
     Real(f64),
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use gpucast_interpreter::{Launch, Observer, Program};
 
 use crate::code::Code;
-use crate::counts::{BlockCount, BranchCounts, MemoryCounts};
+use crate::counts::{BlockCount, BranchCounts, MemoryCounts, add};
 use crate::device::DeviceModel;
 use crate::estimate::Variant;
 use crate::extrapolation::Extrapolation;
@@ -38,8 +38,8 @@ const RESIDENT_LINES: usize = 1 << 24;
 const BATCH: usize = 64;
 
 /// CTAs of a grid of `ctas` that the GPU holds at the same time.
-fn resident_ctas(hierarchy: &HierarchyGeometry, ctas: u64) -> usize {
-    u64::from(hierarchy.resident_ctas).min(ctas).max(1) as usize
+fn resident_ctas(hierarchy: &HierarchyGeometry, ctas: u128) -> usize {
+    u128::from(hierarchy.resident_ctas).min(ctas).max(1) as usize
 }
 
 /// Counts one launch of one program as a profiler on the modelled device would.
@@ -64,11 +64,11 @@ pub struct Counter {
     l2: L2Geometry,
     contents: L2Contents,
     blocks: Vec<BlockCount>,
-    guarded_lanes: Vec<u64>,
+    guarded_lanes: Vec<u128>,
     branches: SparseRows<BranchCounts>,
     memory: SparseRows<MemoryCounts>,
     /// Operations of products, by [`ProductCounts::key`].
-    products: SparseRows<u64>,
+    products: SparseRows<u128>,
     left_out_sectors: u64,
     tracer: Option<LaunchTracer>,
     /// CTAs that the GPU holds at the same time.
@@ -115,7 +115,8 @@ impl Counter {
             stream_limit: RESIDENT_LINES / resident.max(BATCH),
             trace: None,
         };
-        let totals = CtaRecorder::new(&shape);
+        let (blocks, guarded) = (shape.blocks, shape.guarded);
+        let rows = RowKey::rows(shape.routes.len());
         Self {
             code,
             grid: launch.grid,
@@ -128,11 +129,11 @@ impl Counter {
             hierarchy: Some(Hierarchy::new(&hierarchy)),
             l2: hierarchy.l2,
             contents: L2Contents::default(),
-            blocks: totals.block_counts().to_vec(),
-            guarded_lanes: totals.guarded_lanes,
-            branches: totals.branches,
-            memory: totals.memory,
-            products: totals.products,
+            blocks: vec![BlockCount::default(); blocks],
+            guarded_lanes: vec![0; guarded],
+            branches: SparseRows::new(0),
+            memory: SparseRows::new(rows),
+            products: SparseRows::new(0),
             left_out_sectors: 0,
             tracer: None,
             resident,
@@ -340,6 +341,11 @@ impl Counter {
         (traffic, l2)
     }
 
+    /// CTAs of a grid whose CTAs are asked for by their place. The engine refuses larger ones.
+    fn ctas_in_order(&self) -> u64 {
+        self.facts.ctas.try_into().unwrap_or(u64::MAX)
+    }
+
     /// The base table of the counts so far.
     fn table(&self, has_caches: bool) -> BaseTable {
         let (branches, memory, products) = (&self.branches, &self.memory, &self.products);
@@ -389,19 +395,19 @@ impl Observer for Counter {
         }
         for recorder in recorders.iter_mut() {
             for (total, count) in self.blocks.iter_mut().zip(recorder.block_counts()) {
-                total.zip(count, &mut |total, count| *total += count);
+                total.zip(count, &mut add);
             }
             for (total, lanes) in self.guarded_lanes.iter_mut().zip(&recorder.guarded_lanes) {
-                *total += lanes;
+                add(total, *lanes);
             }
             for (instruction, counts) in recorder.branches.iter() {
-                self.branches.row(instruction).zip(counts, &mut |total, count| *total += count);
+                self.branches.row(instruction).zip(counts, &mut add);
             }
             for (key, counts) in recorder.memory.iter() {
                 self.memory.row(key).add(counts);
             }
-            for (key, operations) in recorder.products.iter() {
-                *self.products.row(key) += operations;
+            for (key, &operations) in recorder.products.iter() {
+                add(self.products.row(key), operations);
             }
             if let (Some(tracer), Some(cta)) = (&mut self.tracer, &recorder.tracer) {
                 tracer.collect(cta, recorder.sample.take());

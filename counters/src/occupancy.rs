@@ -131,9 +131,9 @@ impl Occupancy {
     /// Achieved occupancy of a grid of `ctas` CTAs on `sm_count` SMs, as the module defines it. It
     /// is warps × CTAs over the sum of the SMs' active times, in lengths of a CTA. 0 for no CTAs.
     #[must_use]
-    pub fn achieved(&self, ctas: u64, sm_count: u32) -> f64 {
-        let sms = u64::from(sm_count.max(1));
-        let together = u64::from(self.ctas_per_sm.max(1));
+    pub fn achieved(&self, ctas: u128, sm_count: u32) -> f64 {
+        let sms = u128::from(sm_count.max(1));
+        let together = u128::from(self.ctas_per_sm.max(1));
         // The first `ctas mod sms` SMs get one CTA more than the others.
         let (share, more) = (ctas / sms, ctas % sms);
         let active = more as f64 * (share + 1).div_ceil(together) as f64

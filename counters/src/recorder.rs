@@ -86,13 +86,13 @@ pub struct RecorderShape {
 pub struct CtaRecorder {
     /// The executions of each block. With a trace they stand in `tracer` and this is empty, so that
     /// counting alone need not ask.
-    blocks: Vec<BlockCount>,
+    blocks: Vec<BlockCount<u64>>,
     pub(crate) tracer: Option<Box<CtaTracer>>,
     /// The record of this CTA, if it is to have one.
     pub(crate) sample: Option<Box<CtaSample>>,
     pub(crate) guarded_lanes: Vec<u64>,
-    pub(crate) branches: SparseRows<BranchCounts>,
-    pub(crate) memory: SparseRows<MemoryCounts>,
+    pub(crate) branches: SparseRows<BranchCounts<u64>>,
+    pub(crate) memory: SparseRows<MemoryCounts<u64>>,
     /// Operations of products, by [`ProductCounts::key`].
     pub(crate) products: SparseRows<u64>,
     pub(crate) stream: CtaStream,
@@ -148,7 +148,7 @@ impl CtaRecorder {
     }
 
     /// The executions of each block so far.
-    pub(crate) fn block_counts(&self) -> &[BlockCount] {
+    pub(crate) fn block_counts(&self) -> &[BlockCount<u64>] {
         self.tracer.as_ref().map_or(&self.blocks, |tracer| tracer.blocks())
     }
 

@@ -40,7 +40,7 @@ pub struct StoredProfile {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum StoredNumber {
     /// A count.
-    Count(u64),
+    Count(u128),
     /// A real.
     Real(f64),
 }
@@ -73,9 +73,9 @@ struct StoredMetric {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct StoredRow {
     instruction: u32,
-    warp_executions: u64,
-    issued_lanes: u64,
-    thread_executions: u64,
+    warp_executions: u128,
+    issued_lanes: u128,
+    thread_executions: u128,
     branch: Option<StoredBranch>,
     memory: Vec<StoredMemory>,
     products: Vec<StoredProduct>,
@@ -85,13 +85,13 @@ struct StoredRow {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct StoredProduct {
     format: usize,
-    operations: u64,
+    operations: u128,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct StoredBranch {
-    taken_lanes: u64,
-    divergent: u64,
+    taken_lanes: u128,
+    divergent: u128,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,14 +99,14 @@ struct StoredMemory {
     space: Space,
     #[serde(with = "Access")]
     kind: AccessKind,
-    requests: u64,
-    requested_bytes: u64,
-    sectors: u64,
-    ideal_sectors: u64,
-    transactions: u64,
-    passes: u64,
-    conflict_free: u64,
-    update_steps: u64,
+    requests: u128,
+    requested_bytes: u128,
+    sectors: u128,
+    ideal_sectors: u128,
+    transactions: u128,
+    passes: u128,
+    conflict_free: u128,
+    update_steps: u128,
     traffic: Option<RowTraffic>,
 }
 
@@ -129,9 +129,9 @@ struct StoredMachineRow {
     flops: Option<StoredFlops>,
     access: Option<StoredAccess>,
     instruction: Option<u32>,
-    warp_executions: u64,
-    issued_lanes: u64,
-    thread_executions: u64,
+    warp_executions: u128,
+    issued_lanes: u128,
+    thread_executions: u128,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -55,11 +55,11 @@ pub struct Row {
     /// The facts that are known before it runs.
     pub description: Description,
     /// Times that a warp issued it.
-    pub warp_executions: u64,
+    pub warp_executions: u128,
     /// Times that a lane issued it, guard true or not.
-    pub issued_lanes: u64,
+    pub issued_lanes: u128,
     /// Times that a thread executed it: its guard was true.
-    pub thread_executions: u64,
+    pub thread_executions: u128,
     /// The decisions of its lanes, if it is a conditional branch that ran.
     pub branch: Option<BranchCounts>,
     /// Its accesses to memory, by state space; empty for anything but memory instructions.

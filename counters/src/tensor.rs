@@ -83,7 +83,7 @@ pub struct ProductCounts {
     /// The format of the elements of A.
     pub format: TensorFormat,
     /// Operations of all executions, a multiply-add being two.
-    pub operations: u64,
+    pub operations: u128,
 }
 
 impl ProductCounts {
@@ -100,7 +100,7 @@ impl ProductCounts {
     }
 
     /// The counts of a key.
-    pub(crate) fn of_key(key: u32, operations: u64) -> Self {
+    pub(crate) fn of_key(key: u32, operations: u128) -> Self {
         Self { format: TensorFormat::ALL[(key % Self::FORMATS) as usize], operations }
     }
 }

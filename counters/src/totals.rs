@@ -61,7 +61,7 @@ pub enum Replay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LaunchFacts {
     /// CTAs of the grid.
-    pub ctas: u64,
+    pub ctas: u128,
     /// Threads of a CTA.
     pub threads_per_cta: u64,
     /// The resources that a CTA takes on an SM.
@@ -83,7 +83,7 @@ pub struct LaunchFacts {
 impl LaunchFacts {
     /// The facts of `ctas` CTAs of the given shape on `device`.
     #[must_use]
-    pub fn new(ctas: u64, cta: CtaShape, device: &DeviceModel) -> Self {
+    pub fn new(ctas: u128, cta: CtaShape, device: &DeviceModel) -> Self {
         let occupancy = device.occupancy(cta);
         Self {
             ctas,
@@ -102,10 +102,16 @@ impl LaunchFacts {
         self.threads_per_cta.div_ceil(32)
     }
 
+    /// Threads of the grid.
+    #[must_use]
+    pub fn threads(&self) -> u128 {
+        self.ctas * u128::from(self.threads_per_cta)
+    }
+
     /// Warps of the grid.
     #[must_use]
-    pub fn warps(&self) -> u64 {
-        self.ctas * self.warps_per_cta()
+    pub fn warps(&self) -> u128 {
+        self.ctas * u128::from(self.warps_per_cta())
     }
 
     /// Warps that an SM runs at a time if the grid has enough of them.
@@ -182,9 +188,9 @@ struct Counted {
     /// The kind that it would have as an integer instruction.
     integer: IntegerKind,
     flops: Option<Flops>,
-    warps: u64,
-    lanes: u64,
-    threads: u64,
+    warps: u128,
+    lanes: u128,
+    threads: u128,
 }
 
 impl From<&Row> for Counted {
@@ -217,7 +223,7 @@ impl From<&MachineRow> for Counted {
 
 /// Reads of special registers and barriers: Maxwell and Pascal execute them in their load/store
 /// units, and count them there.
-fn executed_by_load_store_units(machine: &MachineProfile) -> u64 {
+fn executed_by_load_store_units(machine: &MachineProfile) -> u128 {
     let target: Option<Architecture> = machine.target.parse().ok();
     if !target.is_some_and(|target| matches!(target.sm(), 50..=62)) {
         return 0;
@@ -233,37 +239,49 @@ impl Totals<'_> {
         self.launch.sector_bytes
     }
 
-    fn ptx(&self, of: impl Fn(&Row) -> u64) -> u64 {
+    /// Bytes that sectors hold.
+    #[must_use]
+    pub fn bytes_of_sectors(&self, sectors: u128) -> u128 {
+        sectors * u128::from(self.launch.sector_bytes)
+    }
+
+    /// Bytes that the banks of shared memory move in passes.
+    #[must_use]
+    pub fn bytes_of_passes(&self, passes: u128) -> u128 {
+        passes * u128::from(self.launch.bank_row_bytes)
+    }
+
+    fn ptx(&self, of: impl Fn(&Row) -> u128) -> u128 {
         self.table.rows.iter().map(of).sum()
     }
 
     /// PTX instructions issued by a warp.
     #[must_use]
-    pub fn ptx_warp_executions(&self) -> u64 {
+    pub fn ptx_warp_executions(&self) -> u128 {
         self.ptx(|row| row.warp_executions)
     }
 
     /// PTX instructions executed by a thread whose guard is true.
     #[must_use]
-    pub fn ptx_thread_executions(&self) -> u64 {
+    pub fn ptx_thread_executions(&self) -> u128 {
         self.ptx(|row| row.thread_executions)
     }
 
     /// PTX instructions issued by a lane, guard true or not.
     #[must_use]
-    pub fn ptx_issued_lanes(&self) -> u64 {
+    pub fn ptx_issued_lanes(&self) -> u128 {
         self.ptx(|row| row.issued_lanes)
     }
 
     /// PTX instructions of these mnemonics issued by a warp.
     #[must_use]
-    pub fn opcodes(&self, opcodes: &[Opcode]) -> u64 {
+    pub fn opcodes(&self, opcodes: &[Opcode]) -> u128 {
         let is_one = |row: &Row| opcodes.contains(&row.description.opcode);
         self.ptx(|row| if is_one(row) { row.warp_executions } else { 0 })
     }
 
     /// Sum over the instructions of the machine if they are known, otherwise of the PTX.
-    fn sum(&self, of: impl Fn(Counted) -> u64) -> u64 {
+    fn sum(&self, of: impl Fn(Counted) -> u128) -> u128 {
         match self.machine {
             Some(machine) => machine.rows.iter().map(|row| of(row.into())).sum(),
             None => self.table.rows.iter().map(|row| of(row.into())).sum(),
@@ -272,31 +290,31 @@ impl Totals<'_> {
 
     /// Instructions issued by a warp.
     #[must_use]
-    pub fn warp_executions(&self) -> u64 {
+    pub fn warp_executions(&self) -> u128 {
         self.sum(|row| row.warps)
     }
 
     /// Instructions executed by a thread whose guard is true.
     #[must_use]
-    pub fn thread_executions(&self) -> u64 {
+    pub fn thread_executions(&self) -> u128 {
         self.sum(|row| row.threads)
     }
 
     /// Instructions issued by a lane, guard true or not.
     #[must_use]
-    pub fn issued_lanes(&self) -> u64 {
+    pub fn issued_lanes(&self) -> u128 {
         self.sum(|row| row.lanes)
     }
 
     /// Instructions of a class executed by a thread whose guard is true.
     #[must_use]
-    pub fn threads(&self, class: InstructionClass) -> u64 {
+    pub fn threads(&self, class: InstructionClass) -> u128 {
         self.sum(|row| if row.class == class { row.threads } else { 0 })
     }
 
     /// Integer instructions of a kind executed by a thread whose guard is true.
     #[must_use]
-    pub fn integers(&self, kind: IntegerKind) -> u64 {
+    pub fn integers(&self, kind: IntegerKind) -> u128 {
         let is_meant =
             |row: &Counted| row.class == InstructionClass::Integer && row.integer == kind;
         self.sum(|row| if is_meant(&row) { row.threads } else { 0 })
@@ -304,14 +322,14 @@ impl Totals<'_> {
 
     /// Instructions of a class issued by a warp.
     #[must_use]
-    pub fn warps(&self, class: InstructionClass) -> u64 {
+    pub fn warps(&self, class: InstructionClass) -> u128 {
         self.sum(|row| if row.class == class { row.warps } else { 0 })
     }
 
     /// Loads and stores issued by a warp, textures included, but for those of constant memory,
     /// which go another way.
     #[must_use]
-    pub fn loads_and_stores(&self) -> u64 {
+    pub fn loads_and_stores(&self) -> u128 {
         use InstructionClass::{LoadStore, Texture};
         let constants = match self.machine {
             Some(_) => self.accesses(StateSpace::Const, Operation::Load),
@@ -327,10 +345,10 @@ impl Totals<'_> {
 
     /// Floating-point operations of one kind; a multiply-add counts once.
     #[must_use]
-    pub fn flops(&self, precision: Precision, kind: FlopKind) -> u64 {
+    pub fn flops(&self, precision: Precision, kind: FlopKind) -> u128 {
         self.sum(|row| match row.flops {
             Some(flops) if (flops.precision, flops.kind) == (precision, kind) => {
-                row.threads * flops.per_thread
+                row.threads * u128::from(flops.per_thread)
             }
             _ => 0,
         })
@@ -338,7 +356,7 @@ impl Totals<'_> {
 
     /// Additions, multiplications, and multiply-adds twice.
     #[must_use]
-    pub fn all_flops(&self, precision: Precision) -> u64 {
+    pub fn all_flops(&self, precision: Precision) -> u128 {
         self.flops(precision, FlopKind::Add)
             + self.flops(precision, FlopKind::Mul)
             + 2 * self.flops(precision, FlopKind::Fma)
@@ -346,10 +364,10 @@ impl Totals<'_> {
 
     /// Operations of matrix instructions on one format, or on all.
     #[must_use]
-    pub fn tensor_operations(&self, format: Option<TensorFormat>) -> u64 {
+    pub fn tensor_operations(&self, format: Option<TensorFormat>) -> u128 {
         self.ptx(|row| match row.description.tensor {
             Some(tensor) if format.is_none_or(|format| format == tensor.format) => {
-                row.warp_executions * tensor.per_warp
+                row.warp_executions * u128::from(tensor.per_warp)
             }
             Some(_) => 0,
             None => {
@@ -364,13 +382,13 @@ impl Totals<'_> {
 
     /// PTX branch instructions issued by a warp.
     #[must_use]
-    pub fn branches(&self) -> u64 {
+    pub fn branches(&self) -> u128 {
         self.opcodes(&[Opcode::Bra, Opcode::BrxIdx])
     }
 
     /// PTX branch instructions whose lanes went different ways.
     #[must_use]
-    pub fn divergent_branches(&self) -> u64 {
+    pub fn divergent_branches(&self) -> u128 {
         self.ptx(|row| row.branch.map_or(0, |branch| branch.divergent))
     }
 
@@ -397,7 +415,7 @@ impl Totals<'_> {
 
     /// PTX instructions that accessed a space in one way, by warps with a lane that took part.
     #[must_use]
-    pub fn requests(&self, space: StateSpace, operation: Operation) -> u64 {
+    pub fn requests(&self, space: StateSpace, operation: Operation) -> u128 {
         let is_meant = |counts: &MemoryCounts| {
             counts.space == space && Operation::of(counts.kind) == operation
         };
@@ -407,7 +425,7 @@ impl Totals<'_> {
     /// Memory instructions of warps that access a space in one way: the machine's if they are
     /// known, otherwise those of the PTX.
     #[must_use]
-    pub fn accesses(&self, space: StateSpace, operation: Operation) -> u64 {
+    pub fn accesses(&self, space: StateSpace, operation: Operation) -> u128 {
         let Some(machine) = self.machine else { return self.requests(space, operation) };
         let is_meant = |row: &&MachineRow| {
             row.access.is_some_and(|access| Operation::of(access.kind) == operation)
@@ -419,7 +437,7 @@ impl Totals<'_> {
     /// Loads and stores of warps to a space with `bytes` bytes per thread: the machine's if they
     /// are known, otherwise those of the PTX.
     #[must_use]
-    pub fn accesses_of_width(&self, space: StateSpace, bytes: u32) -> u64 {
+    pub fn accesses_of_width(&self, space: StateSpace, bytes: u32) -> u128 {
         let is_update = |direction| direction == Direction::Update;
         if let Some(machine) = self.machine {
             let is_meant = |row: &&MachineRow| {
@@ -430,8 +448,8 @@ impl Totals<'_> {
         }
         self.ptx(|row| {
             // Every thread that executes an access moves as much as the instruction says.
-            let moved: u64 = row.memory.iter().map(|counts| counts.requested_bytes).sum();
-            if moved != u64::from(bytes) * row.thread_executions {
+            let moved: u128 = row.memory.iter().map(|counts| counts.requested_bytes).sum();
+            if moved != u128::from(bytes) * row.thread_executions {
                 return 0;
             }
             let is_meant = |counts: &&MemoryCounts| {
@@ -455,12 +473,12 @@ impl Totals<'_> {
     /// Bytes that threads move by machine instructions of one direction on one space; `None` if
     /// machine instructions are not known.
     #[must_use]
-    pub fn machine_bytes(&self, space: StateSpace, direction: Direction) -> Option<u64> {
+    pub fn machine_bytes(&self, space: StateSpace, direction: Direction) -> Option<u128> {
         let bytes = |row: &MachineRow| match row.access {
             Some(access)
                 if Direction::of(access.kind) == direction && self.space_of(row) == Some(space) =>
             {
-                row.thread_executions * u64::from(access.bytes)
+                row.thread_executions * u128::from(access.bytes)
             }
             _ => 0,
         };
@@ -470,7 +488,7 @@ impl Totals<'_> {
     /// Sectors of all accesses to global, local and texture memory: those that first-level caches
     /// held, and all of them. Stores count, as in Nsight Compute's hit rate.
     #[must_use]
-    pub fn first_level_hits(&self) -> (u64, u64) {
+    pub fn first_level_hits(&self) -> (u64, u128) {
         let is_cached = |counts: &MemoryCounts| {
             matches!(counts.space, StateSpace::Global | StateSpace::Local | StateSpace::Tex)
         };
@@ -480,7 +498,7 @@ impl Totals<'_> {
 
     /// Sectors of loads from spaces that first-level caches held, and all of them.
     #[must_use]
-    pub fn l1_hits(&self, spaces: &[StateSpace]) -> (u64, u64) {
+    pub fn l1_hits(&self, spaces: &[StateSpace]) -> (u64, u128) {
         let loads = spaces.iter().map(|&space| self.memory(space, Direction::Load));
         loads.fold((0, 0), |(hits, all), counts| {
             (hits + counts.traffic.unwrap_or_default().l1_hit_sectors, all + counts.sectors)
@@ -509,7 +527,7 @@ impl Totals<'_> {
 mod tests {
     use super::*;
 
-    fn facts(ctas: u64, threads: u64) -> LaunchFacts {
+    fn facts(ctas: u128, threads: u64) -> LaunchFacts {
         let cta = CtaShape { threads, shared_bytes: 0, registers_per_thread: None };
         LaunchFacts::new(ctas, cta, &DeviceModel::GTX_480)
     }

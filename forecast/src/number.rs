@@ -1,8 +1,8 @@
 //! Numbers for people: thousands separators and a sensible number of digits.
 
 /// `1,048,576`.
-pub fn count(value: u64) -> String {
-    let digits = value.to_string();
+pub fn count(value: impl Into<u128>) -> String {
+    let digits = value.into().to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
@@ -26,7 +26,7 @@ pub fn real(value: f64) -> String {
     let decimals = (SIGNIFICANT - 1 - magnitude as i32).max(0) as usize;
     let text = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let whole = whole.parse().map_or_else(|_| whole.to_owned(), count);
+    let whole = whole.parse::<u64>().map_or_else(|_| whole.to_owned(), count);
     let sign = if value < 0.0 { "-" } else { "" };
     if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn counts_are_grouped_by_thousands() {
-        let text: Vec<String> = [0, 7, 999, 1000, 123_456, 1_048_576].map(count).into();
+        let text: Vec<String> = [0, 7, 999, 1000, 123_456, 1_048_576].map(count::<u32>).into();
         assert_eq!(text.join(" "), "0 7 999 1,000 123,456 1,048,576");
     }
 

@@ -293,6 +293,7 @@ fn assertion(fault: &Fault) -> String {
 fn of_launch(error: &LaunchError) -> Error {
     match error {
         LaunchError::Extent { .. }
+        | LaunchError::GridSize { .. }
         | LaunchError::Threads { .. }
         | LaunchError::RequiredBlock { .. }
         | LaunchError::RequiredCluster { .. }

@@ -52,15 +52,38 @@ impl Launch {
         product(self.block)
     }
 
-    /// CTAs of the grid.
+    /// CTAs of the grid: fewer than 2⁹⁶.
     #[must_use]
-    pub fn ctas(&self) -> u64 {
-        product(self.grid)
+    pub fn ctas(&self) -> u128 {
+        self.grid.iter().map(|&extent| u128::from(extent)).product()
     }
 }
 
 fn product(extents: [u32; 3]) -> u64 {
     extents.iter().fold(1, |product: u64, &n| product.saturating_mul(u64::from(n)))
+}
+
+/// The largest extents that a grid may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GridLimits {
+    /// Those of CUDA since compute capability 3.0: 2³¹−1 in x, 65,535 in y and z (CUDA programming
+    /// guide, technical specifications).
+    #[default]
+    Cuda,
+    /// Those of PTX, whose registers `%ctaid` and `%nctaid` have 32 bits: 2³²−1 each. No GPU runs
+    /// such a grid; its counts say what one would do.
+    Registers,
+}
+
+impl GridLimits {
+    /// The largest extents in x, y and z.
+    #[must_use]
+    pub fn extents(self) -> [u32; 3] {
+        match self {
+            Self::Cuda => [(1 << 31) - 1, 65_535, 65_535],
+            Self::Registers => [u32::MAX; 3],
+        }
+    }
 }
 
 /// In which order CTAs may run.
@@ -91,6 +114,8 @@ pub struct Options {
     pub memory_limit: Option<u64>,
     /// In which order CTAs may run.
     pub schedule: Schedule,
+    /// How large grids may be.
+    pub grid_limits: GridLimits,
     /// Bytes of the device heap that `malloc` of device code takes from, where a kernel uses it.
     pub heap_bytes: u64,
     /// Bytes of each thread's stack, where a kernel needs one: for recursive functions and
@@ -110,6 +135,7 @@ impl Default for Options {
             deadline: None,
             memory_limit: None,
             schedule: Schedule::Automatic,
+            grid_limits: GridLimits::Cuda,
             // CUDA's default.
             heap_bytes: 8 << 20,
             stack_bytes: 16 << 10,
@@ -121,7 +147,7 @@ impl Default for Options {
 /// The host of a run, which is told of it while it goes on.
 pub trait Host: Sync {
     /// Is told that `done` of `ctas` CTAs are done.
-    fn progress(&self, _done: u64, _ctas: u64) {}
+    fn progress(&self, _done: u128, _ctas: u128) {}
 
     /// A kernel has printed this; texts arrive in order of the CTAs.
     fn print(&self, _text: &[u8]) {}
@@ -176,9 +202,9 @@ impl Host for Silent {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Warp-instructions issued.
-    pub warp_instructions: u64,
+    pub warp_instructions: u128,
     /// Instructions issued times the lanes that were active, guard true or not.
-    pub issued_lanes: u64,
+    pub issued_lanes: u128,
     /// Reason why CTAs ran one after the other, if they did.
     pub ordered_because: Option<String>,
     /// The run was watched, because the code alone did not tell if the order of CTAs matters.
@@ -301,6 +327,15 @@ pub enum LaunchError {
         /// The cluster's extents.
         cluster: [u32; 3],
     },
+    /// A grid that is too large to be executed CTA by CTA.
+    #[error(
+        "a grid of {} blocks has 2⁶⁴ or more, which only classes of blocks without caches count",
+        shape(grid)
+    )]
+    GridSize {
+        /// The grid's extents.
+        grid: [u32; 3],
+    },
     /// More shared memory than any GPU has.
     #[error("a block uses {bytes} bytes of shared memory; at most {limit} are possible")]
     SharedMemory {
@@ -322,7 +357,7 @@ pub enum LaunchError {
         /// The limit that held; `None` if the allocator refused.
         limit: Option<u64>,
     },
-    /// Its counts are too large for counters of 64 bits.
+    /// Its counts are too large for the counters.
     #[error(transparent)]
     Counts(#[from] CountOverflow),
     /// A global variable's initialiser needs an address that does not exist here.
@@ -348,8 +383,8 @@ pub enum RunError {
         /// Reason for the stop.
         reason: StopReason,
         /// CTAs that have ended.
-        done: u64,
+        done: u128,
         /// CTAs of the grid.
-        ctas: u64,
+        ctas: u128,
     },
 }

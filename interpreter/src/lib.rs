@@ -32,7 +32,8 @@ pub use exec::{
 pub use fault::{Fault, FaultKind};
 pub use instance::ModuleInstance;
 pub use launch::{
-    Argument, Host, Launch, LaunchError, Options, RunError, Schedule, Silent, StopReason, Summary,
+    Argument, GridLimits, Host, Launch, LaunchError, Options, RunError, Schedule, Silent,
+    StopReason, Summary,
 };
 pub use memory::DeviceMemory;
 pub use observer::{

@@ -91,7 +91,7 @@ pub trait Tally: Observer<Recorder: StandIn> {
     fn tally(
         &mut self,
         record: &mut Self::Recorder,
-        ctas: u64,
+        ctas: u128,
         places: &GridBox,
     ) -> Result<(), CountOverflow>;
 }
@@ -115,10 +115,18 @@ pub trait Samples: Observer {
     fn next_ranges(&mut self) -> Result<Vec<Range<u64>>, String>;
 }
 
-/// A launch is so large that one of its counts does not fit 64 bits.
+/// A launch is so large that one of its counts does not fit its counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the launch has counts of 2⁶⁴ or more, which 64 bits do not hold")]
-pub struct CountOverflow;
+pub enum CountOverflow {
+    /// A sum over all CTAs.
+    #[error("the launch has counts of 2¹²⁸ or more, which 128 bits do not hold")]
+    Sum,
+    /// A sum that is to be scaled: traffic of caches from a part of the grid, or a sample.
+    #[error(
+        "the launch has counts of 2⁶⁴ or more, which only counting of all blocks without caches holds"
+    )]
+    Scaled,
+}
 
 /// The events of accesses that an observer asks for.
 #[derive(Clone, Copy, Debug)]

@@ -63,13 +63,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Counts by ranges of lines: first, last, executions by warps, lanes if they differ, threads.
 fn table(program: &Program, text: &str) -> Result<BaseTable, Box<dyn Error>> {
-    let mut ranges: Vec<Vec<u64>> = Vec::new();
+    let mut ranges: Vec<Vec<u128>> = Vec::new();
     for line in text.lines() {
         ranges.push(line.split(' ').map(str::parse).collect::<Result<_, _>>()?);
     }
     let row = |(instruction, one)| {
         let description = Description::of(one);
-        let line = u64::from(description.line);
+        let line = u128::from(description.line);
         let range = ranges.iter().find(|range| (range[0]..=range[1]).contains(&line));
         let [warp_executions, issued_lanes, thread_executions] =
             match *range.map_or(&[][..], |range| &range[2..]) {
@@ -91,6 +91,6 @@ fn table(program: &Program, text: &str) -> Result<BaseTable, Box<dyn Error>> {
     Ok(BaseTable { rows: (0..).zip(program.instructions()).map(row).collect() })
 }
 
-fn warps(profile: &MachineProfile) -> u64 {
+fn warps(profile: &MachineProfile) -> u128 {
     profile.rows.iter().map(|row| row.warp_executions).sum()
 }

@@ -46,13 +46,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The base table of a profile by line.
 fn table(program: &Program, kernel: &str, csv: &str) -> Result<BaseTable, Box<dyn Error>> {
-    let mut counts: HashMap<u32, [u64; 3]> = HashMap::new();
+    let mut counts: HashMap<u32, [u128; 3]> = HashMap::new();
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     for record in reader.deserialize() {
         let record: HashMap<String, String> = record?;
         let of = |column: &str| record.get(column).map(String::as_str).unwrap_or_default();
         if of("kernel") == kernel {
-            let number = |column| of(column).parse::<u64>();
+            let number = |column| of(column).parse::<u128>();
             let executions = ["warp_executions", "issued_lanes", "thread_executions"].map(number);
             let [warps, lanes, threads] = executions;
             counts.insert(number("ptx_line")? as u32, [warps?, lanes?, threads?]);
@@ -77,7 +77,7 @@ fn table(program: &Program, kernel: &str, csv: &str) -> Result<BaseTable, Box<dy
 
 /// Lines that follow each other with the same counts, as `first last warps threads`.
 fn print_ranges(table: &BaseTable) {
-    let mut ranges: Vec<(u32, u32, u64, u64)> = Vec::new();
+    let mut ranges: Vec<(u32, u32, u128, u128)> = Vec::new();
     for row in &table.rows {
         let (line, warps, threads) =
             (row.description.line, row.warp_executions, row.thread_executions);
@@ -92,7 +92,7 @@ fn print_ranges(table: &BaseTable) {
 }
 
 fn print_totals(profile: &MachineProfile) {
-    let mut threads: BTreeMap<String, u64> = BTreeMap::new();
+    let mut threads: BTreeMap<String, u128> = BTreeMap::new();
     for row in &profile.rows {
         *threads.entry(format!("{:?}", row.class)).or_default() += row.thread_executions;
         if let Some(flops) = row.flops {
@@ -100,7 +100,7 @@ fn print_totals(profile: &MachineProfile) {
             *threads.entry(name).or_default() += row.thread_executions * flops.per_thread;
         }
     }
-    let warps: u64 = profile.rows.iter().map(|row| row.warp_executions).sum();
+    let warps: u128 = profile.rows.iter().map(|row| row.warp_executions).sum();
     let threads: Vec<String> =
         threads.iter().map(|(class, count)| format!("{class}={count}")).collect();
     println!("{} warps={warps} {}", profile.target, threads.join(" "));

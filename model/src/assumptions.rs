@@ -75,10 +75,11 @@ pub(crate) fn few_threads(gpu: &Gpu, conditions: &Conditions) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if let Some(launch) = conditions.launch {
         let threads = launch.threads_per_block;
-        if launch.blocks < MIN_BLOCKS {
-            warnings.push(Warning::FewBlocks { blocks: launch.blocks, wanted: MIN_BLOCKS });
+        if launch.blocks < MIN_BLOCKS.into() {
+            let blocks = launch.blocks as u64;
+            warnings.push(Warning::FewBlocks { blocks, wanted: MIN_BLOCKS });
         } else {
-            let threads = launch.blocks.saturating_mul(threads);
+            let threads = launch.blocks.saturating_mul(threads.into());
             let share = share_of_gpu(gpu, threads).filter(|share| *share < MIN_SHARE_OF_GPU);
             warnings.extend(share.map(|share| Warning::SmallPartOfGpu { threads, share }));
         }
@@ -90,7 +91,7 @@ pub(crate) fn few_threads(gpu: &Gpu, conditions: &Conditions) -> Vec<Warning> {
 }
 
 /// The grid's threads divided by the threads the GPU can hold at once.
-fn share_of_gpu(gpu: &Gpu, threads: u64) -> Option<f64> {
+fn share_of_gpu(gpu: &Gpu, threads: u128) -> Option<f64> {
     let held = optional!(gpu.sm_count)? as f64 * optional!(gpu.max_threads_per_sm)? as f64;
     Some(threads as f64 / held)
 }

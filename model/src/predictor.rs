@@ -98,7 +98,7 @@ impl CountedOn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchShape {
     /// Blocks of the grid.
-    pub blocks: u64,
+    pub blocks: u128,
     /// Threads of a block.
     pub threads_per_block: u64,
     /// Shared memory of a block, in bytes.

@@ -21,7 +21,7 @@ pub enum Warning {
     /// A launch that fills a small part of the GPU, though it has blocks enough for smaller ones.
     SmallPartOfGpu {
         /// Threads of the grid.
-        threads: u64,
+        threads: u128,
         /// Those threads over the threads that the GPU can hold at once.
         share: f64,
     },

@@ -27,7 +27,7 @@ struct Row<'a> {
 #[derive(Serialize)]
 struct Kernel<'a> {
     kernel: &'a str,
-    thread_instructions: u64,
+    thread_instructions: u128,
     #[serde(skip_serializing_if = "Option::is_none")]
     no_slice_because: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

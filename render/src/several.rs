@@ -2,12 +2,15 @@
 
 use gpucast_forecast::Report;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::Format;
 
 /// The name and version of the JSON document.
 pub const SCHEMA: &str = "gpucast.kernels/1";
+
+/// A line break and the indentation of a document within the whole.
+const INDENT: &str = "\n      ";
 
 /// A kernel with its document.
 pub struct Part {
@@ -26,7 +29,8 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct Entry<'a> {
     kernel: &'a str,
-    document: Value,
+    /// As text: counts of 2⁶⁴ or more keep their digits.
+    document: Box<RawValue>,
 }
 
 /// The documents as one; that of one kernel alone stays as it is.
@@ -55,7 +59,9 @@ pub fn document(parts: Vec<Part>, format: Format) -> Result<String, Report> {
 }
 
 fn entry(part: &Part) -> Result<Entry<'_>, Report> {
-    let document = serde_json::from_str(&part.document)
+    // Strings of JSON have no line breaks, so that each begins a line of the document.
+    let document = part.document.trim_end().replace('\n', INDENT);
+    let document = RawValue::from_string(document)
         .map_err(|error| Report::new(format!("the document of {}: {error}", part.kernel)))?;
     Ok(Entry { kernel: &part.kernel, document })
 }
@@ -86,6 +92,8 @@ fn table(parts: &[Part]) -> Result<String, Report> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn part(kernel: &str, document: &str) -> Part {
@@ -124,5 +132,36 @@ mod tests {
         assert_eq!(value["schema"], SCHEMA);
         assert_eq!(value["kernels"][1]["kernel"], "b");
         assert_eq!(value["kernels"][1]["document"]["n"], 2);
+    }
+
+    #[test]
+    fn json_of_several_is_indented_as_a_whole_and_keeps_all_digits() {
+        let own = crate::json::document(&[[u128::MAX, 1], [2, 3]]).unwrap();
+        let text = all(&[("a", &own), ("b", "{\"x\":1.50}\n")], Format::Json).unwrap();
+        let expected = [
+            "{",
+            "  \"schema\": \"gpucast.kernels/1\",",
+            "  \"kernels\": [",
+            "    {",
+            "      \"kernel\": \"a\",",
+            "      \"document\": [",
+            "        [",
+            "          340282366920938463463374607431768211455,",
+            "          1",
+            "        ],",
+            "        [",
+            "          2,",
+            "          3",
+            "        ]",
+            "      ]",
+            "    },",
+            "    {",
+            "      \"kernel\": \"b\",",
+            "      \"document\": {\"x\":1.50}",
+            "    }",
+            "  ]",
+            "}\n",
+        ];
+        assert_eq!(text, expected.join("\n"));
     }
 }

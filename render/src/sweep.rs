@@ -170,7 +170,7 @@ pub fn state(status: &Status) -> String {
 fn rounded(cell: &Cell) -> String {
     match cell {
         Cell::Real(real) if real.fract() == 0.0 && *real >= 0.0 && *real < 9e15 => {
-            number::count(*real as u64)
+            number::count(*real as u128)
         }
         Cell::Real(real) => number::real(*real),
         Cell::Empty | Cell::Text(_) => cell.plain(),

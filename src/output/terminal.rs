@@ -123,7 +123,9 @@ impl Supervisor for Terminal {
         }
     }
 
-    fn progress(&self, done: u64, ctas: u64) {
+    fn progress(&self, done: u128, ctas: u128) {
+        // A bar has 64 bits.
+        let [done, ctas] = [done, ctas].map(|count| u64::try_from(count).unwrap_or(u64::MAX));
         // Whoever draws already will draw the rest.
         if let Ok(mut whole) = self.whole.try_lock()
             && let Some(whole) = whole.as_mut()

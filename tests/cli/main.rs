@@ -27,6 +27,7 @@ mod gpus;
 mod help;
 #[cfg(unix)]
 mod killed_workers;
+mod large_counts;
 mod machine;
 mod measuring;
 mod modules;

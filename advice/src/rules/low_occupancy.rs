@@ -39,7 +39,7 @@ pub(super) const TITLE: &str = "an SM holds few warps";
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let now = case.occupancy();
     // Where the grid does not fill the places that there are, other rules speak.
-    let places = case.sms() * u64::from(now.ctas_per_sm);
+    let places = case.sms() * u128::from(now.ctas_per_sm);
     if now.ctas_per_sm == 0 || case.shape.blocks < places {
         return None;
     }

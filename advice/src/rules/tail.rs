@@ -37,7 +37,7 @@ const MOST_FILLED: f64 = 0.95;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let (blocks, sms) = (case.shape.blocks, case.sms());
-    let wave = sms * u64::from(case.occupancy().ctas_per_sm.max(1));
+    let wave = sms * u128::from(case.occupancy().ctas_per_sm.max(1));
     // A grid smaller than a wave is dealt one block at a time.
     let unit = if blocks < wave { sms } else { wave };
     if blocks < sms || blocks.is_multiple_of(unit) {

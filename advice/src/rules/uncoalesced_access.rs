@@ -47,7 +47,7 @@ const LEAST_EXCESS: f64 = 1.25;
 /// fill them together.
 fn sectors(row: &Row, together: u64) -> (f64, f64) {
     let sum = |(moved, filled): (f64, f64), counts: &MemoryCounts| {
-        let bytes = counts.requested_bytes.saturating_mul(together);
+        let bytes = counts.requested_bytes.saturating_mul(together.into());
         let ideal = bytes.div_ceil(32).max(counts.requests).min(counts.sectors);
         (moved + counts.sectors as f64, filled + ideal as f64)
     };

@@ -3,11 +3,9 @@
 use super::Nvprof::{Metric, Unknown};
 use super::row::{count, is, sass_threads};
 use super::{Basis, Definition, Formula, Topic};
-use crate::metric::Number;
 use crate::operation::FlopKind::{Add, Fma, Mul, Special};
 use crate::operation::Precision::{Double, Half, Single};
 use crate::tensor::TensorFormat::{Bf16, Fp6OrFp4, Fp8, Fp16, Fp64, Int1, Int4, Int8, Tf32};
-use crate::totals::Totals;
 
 pub(super) const TOPIC: Topic = Topic {
     title: "Floating-point operations",

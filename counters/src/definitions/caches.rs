@@ -5,9 +5,7 @@ use gpucast_ptx_frontend::types::StateSpace::{Global, Local};
 use super::Nvprof::{Metric, Unknown};
 use super::row::{count, is, quotient};
 use super::{Basis, Definition, Formula, Topic};
-use crate::metric::Number;
 use crate::totals::Direction::{Load, Store, Update};
-use crate::totals::Totals;
 
 pub(super) const TOPIC: Topic = Topic {
     title: "Caches and DRAM",

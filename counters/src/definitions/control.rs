@@ -5,8 +5,6 @@ use gpucast_ptx_frontend::isa::Opcode;
 use super::Nvprof::{Event, Metric, Unknown};
 use super::row::{count, is, quotient};
 use super::{Basis, Definition, Formula, Topic};
-use crate::metric::Number;
-use crate::totals::Totals;
 
 pub(super) const TOPIC: Topic = Topic {
     title: "Control flow",

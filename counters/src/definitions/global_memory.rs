@@ -5,10 +5,8 @@ use gpucast_ptx_frontend::types::StateSpace::Global;
 use super::Nvprof::{Metric, Unknown};
 use super::row::{count, is, quotient};
 use super::{Basis, Definition, Formula, Topic};
-use crate::metric::Number;
 use crate::totals::Direction::{Load, Store, Update};
 use crate::totals::Operation::{Atomic, Reduction};
-use crate::totals::Totals;
 
 pub(super) const TOPIC: Topic = Topic {
     title: "Global memory",
@@ -51,13 +49,13 @@ const DEFINITIONS: &[Definition] = &[
         "mean sectors of a global load: 4 if consecutive threads load consecutive words"),
     quotient!("global_store_sectors_per_request", Unknown, is!["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"], "sector/request", AccessModel, 1.0, |t| (t.memory(Global, Store).sectors, t.memory(Global, Store).requests),
         "mean sectors of a global store: 4 if consecutive threads store consecutive words"),
-    count!("global_load_sector_bytes", Unknown, is!["l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum"], "byte", AccessModel, |t| t.sector_bytes() * t.memory(Global, Load).sectors,
+    count!("global_load_sector_bytes", Unknown, is!["l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum"], "byte", AccessModel, |t| t.bytes_of_sectors(t.memory(Global, Load).sectors),
         "bytes of the sectors of global loads"),
-    count!("global_store_sector_bytes", Unknown, is!["l1tex__t_bytes_pipe_lsu_mem_global_op_st.sum"], "byte", AccessModel, |t| t.sector_bytes() * t.memory(Global, Store).sectors,
+    count!("global_store_sector_bytes", Unknown, is!["l1tex__t_bytes_pipe_lsu_mem_global_op_st.sum"], "byte", AccessModel, |t| t.bytes_of_sectors(t.memory(Global, Store).sectors),
         "bytes of the sectors of global stores"),
-    quotient!("gld_efficiency", Metric("Global Memory Load Efficiency"), is!["smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"], "percent", AccessModel, 100.0, |t| (t.memory(Global, Load).requested_bytes, t.sector_bytes() * t.memory(Global, Load).sectors),
+    quotient!("gld_efficiency", Metric("Global Memory Load Efficiency"), is!["smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"], "percent", AccessModel, 100.0, |t| (t.memory(Global, Load).requested_bytes, t.bytes_of_sectors(t.memory(Global, Load).sectors)),
         "bytes asked for in global loads, of those in their sectors; above 100 where threads share bytes"),
-    quotient!("gst_efficiency", Metric("Global Memory Store Efficiency"), is!["smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"], "percent", AccessModel, 100.0, |t| (t.memory(Global, Store).requested_bytes, t.sector_bytes() * t.memory(Global, Store).sectors),
+    quotient!("gst_efficiency", Metric("Global Memory Store Efficiency"), is!["smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"], "percent", AccessModel, 100.0, |t| (t.memory(Global, Store).requested_bytes, t.bytes_of_sectors(t.memory(Global, Store).sectors)),
         "bytes written in global stores, of those in their sectors"),
     count!("atomic_transactions", Metric("Atomic Transactions"), &[], "transaction", AccessModel, |t| t.memory(Global, Update).sectors,
         "global atomic and reduction transactions: here distinct 32-byte sectors of each request").read_as(ATOMIC_SETS),

@@ -6,8 +6,6 @@ use super::Nvprof::{Event, Metric, Unknown};
 use super::row::{count, is, quotient, sass_threads};
 use super::{Basis, Definition, Topic};
 use crate::integer_kind::IntegerKind as Kind;
-use crate::metric::Number;
-use crate::totals::Totals;
 
 pub(super) const TOPIC: Topic = Topic {
     title: "Instructions",

@@ -4,7 +4,6 @@ use super::Nvprof::{Event, Metric, Unknown};
 use super::row::{count, is, quotient};
 use super::{Basis, Definition, Formula, Topic};
 use crate::metric::Number;
-use crate::totals::Totals;
 
 pub(super) const TOPIC: Topic = Topic {
     title: "Launch and occupancy",
@@ -14,7 +13,7 @@ pub(super) const TOPIC: Topic = Topic {
 
 #[rustfmt::skip]
 const DEFINITIONS: &[Definition] = &[
-    count!("threads_launched", Event, is!["smsp__threads_launched.sum", "sm__threads_launched.sum", "launch__thread_count"], "thread", Launch, |t| t.launch.ctas * t.launch.threads_per_cta,
+    count!("threads_launched", Event, is!["smsp__threads_launched.sum", "sm__threads_launched.sum", "launch__thread_count"], "thread", Launch, |t| t.launch.threads(),
         "threads of the grid"),
     count!("warps_launched", Event, is!["smsp__warps_launched.sum", "sm__warps_launched.sum"], "warp", Launch, |t| t.launch.warps(),
         "warps of the grid; the last one of a CTA may be part of one"),

@@ -5,9 +5,7 @@ use gpucast_ptx_frontend::types::StateSpace::{Const, Local, Shared};
 use super::Nvprof::{Event, Metric, Unknown};
 use super::row::{count, is, quotient};
 use super::{Basis, Definition, Formula, Topic};
-use crate::metric::Number;
 use crate::totals::Direction::{Load, Store, Update};
-use crate::totals::Totals;
 
 pub(super) const TOPIC: Topic = Topic {
     title: "Shared, local and constant memory",
@@ -42,7 +40,7 @@ const DEFINITIONS: &[Definition] = &[
         "passes of shared stores beyond those that they would take without bank conflicts"),
     quotient!("shared_conflict_degree", Unknown, &[], "ratio", AccessModel, 1.0, |t| (t.shared().passes, t.shared().conflict_free),
         "passes of all shared accesses, over those that they would take without bank conflicts"),
-    quotient!("shared_efficiency", Metric("Shared Memory Efficiency"), is!["smsp__sass_average_data_bytes_per_wavefront_mem_shared.pct"], "percent", AccessModel, 100.0, |t| (t.shared().requested_bytes, t.launch.bank_row_bytes * t.shared().passes),
+    quotient!("shared_efficiency", Metric("Shared Memory Efficiency"), is!["smsp__sass_average_data_bytes_per_wavefront_mem_shared.pct"], "percent", AccessModel, 100.0, |t| (t.shared().requested_bytes, t.bytes_of_passes(t.shared().passes)),
         "bytes that threads asked for in shared accesses, of those that the banks could have moved in the passes that it took; above 100 where threads share words"),
 
     count!("local_load_requests", Metric("Total number of local load requests from Multiprocessor"), is!["l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum"], "request", Execution, |t| t.memory(Local, Load).requests,

@@ -1,6 +1,7 @@
 //! The notation for the tables of definitions.
 
 use crate::metric::Number;
+use crate::totals::Totals;
 
 /// A row whose value is a count.
 macro_rules! count {
@@ -16,10 +17,7 @@ macro_rules! count {
             unit: $unit,
             basis: Basis::$basis,
             meaning: $meaning,
-            compute: Some({
-                const VALUE: fn(&Totals<'_>) -> u64 = $value;
-                |totals| Some(Number::Count(VALUE(totals)))
-            }),
+            compute: Some(|totals| Some(crate::definitions::row::counted($value, totals))),
         }
     };
 }
@@ -38,13 +36,7 @@ macro_rules! quotient {
             unit: $unit,
             basis: Basis::$basis,
             meaning: $meaning,
-            compute: Some({
-                const VALUE: fn(&Totals<'_>) -> (u64, u64) = $value;
-                |totals| {
-                    let (numerator, denominator) = VALUE(totals);
-                    crate::definitions::row::ratio(numerator, denominator, $scale)
-                }
-            }),
+            compute: Some(|totals| crate::definitions::row::ratio($value, totals, $scale)),
         }
     };
 }
@@ -83,7 +75,18 @@ macro_rules! sass_threads {
 
 pub(super) use {count, is, measured, quotient, sass_threads};
 
+/// A count.
+pub(super) fn counted<N: Into<u128>>(of: fn(&Totals<'_>) -> N, totals: &Totals<'_>) -> Number {
+    Number::Count(of(totals).into())
+}
+
 /// A quotient; `None` if there is nothing to divide by.
-pub(super) fn ratio(numerator: u64, denominator: u64, scale: f64) -> Option<Number> {
+pub(super) fn ratio<N: Into<u128>, M: Into<u128>>(
+    of: fn(&Totals<'_>) -> (N, M),
+    totals: &Totals<'_>,
+    scale: f64,
+) -> Option<Number> {
+    let (numerator, denominator) = of(totals);
+    let (numerator, denominator): (u128, u128) = (numerator.into(), denominator.into());
     (denominator != 0).then(|| Number::Real(numerator as f64 / denominator as f64 * scale))
 }

@@ -6,9 +6,7 @@ use gpucast_ptx_frontend::types::StateSpace::{Global, Local, Shared};
 use super::Nvprof::{Metric, Unknown};
 use super::row::{count, is};
 use super::{Basis, Definition, Formula, Topic};
-use crate::metric::Number;
 use crate::totals::Operation::{Atomic, Load, Reduction, Store};
-use crate::totals::Totals;
 
 pub(super) const TOPIC: Topic = Topic {
     title: "Memory instructions by space",
@@ -46,7 +44,7 @@ const DEFINITIONS: &[Definition] = &[
         "surface loads"),
     count!("inst_executed_surface_stores", Metric("Warp level instructions for surface stores"), is!["smsp__inst_executed_op_surface_st.sum"], "instruction", Execution, |t| t.opcodes(&[Opcode::Sust]),
         "surface stores"),
-    count!("inst_executed_surface_atomics", Metric("Warp level instructions for surface atom and atom cas"), is!["smsp__inst_executed_op_surface_atom.sum"], "instruction", Execution, |_| 0,
+    count!("inst_executed_surface_atomics", Metric("Warp level instructions for surface atom and atom cas"), is!["smsp__inst_executed_op_surface_atom.sum"], "instruction", Execution, |_| 0_u64,
         "surface atomics, which PTX does not have"),
     count!("inst_executed_surface_reductions", Metric("Warp level instructions for surface reductions"), is!["smsp__inst_executed_op_surface_red.sum"], "instruction", Execution, |t| t.opcodes(&[Opcode::Sured]),
         "surface reductions"),

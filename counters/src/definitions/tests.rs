@@ -131,7 +131,7 @@ fn table() -> BaseTable {
     }
 }
 
-fn machine_row(mnemonic: &'static str, class: InstructionClass, warps: u64) -> MachineRow {
+fn machine_row(mnemonic: &'static str, class: InstructionClass, warps: u128) -> MachineRow {
     MachineRow {
         mnemonic: mnemonic.into(),
         class,

@@ -14,10 +14,10 @@ use crate::sparse::SparseRows;
 /// Sums of counts of whole CTAs.
 #[derive(Clone, Debug)]
 pub(crate) struct Sums {
-    pub(crate) blocks: Vec<BlockCount>,
+    pub(crate) blocks: Vec<BlockCount<u64>>,
     pub(crate) guarded_lanes: Vec<u64>,
-    pub(crate) branches: SparseRows<BranchCounts>,
-    pub(crate) memory: SparseRows<MemoryCounts>,
+    pub(crate) branches: SparseRows<BranchCounts<u64>>,
+    pub(crate) memory: SparseRows<MemoryCounts<u64>>,
     /// Operations of products, by [`ProductCounts::key`](crate::tensor::ProductCounts::key).
     pub(crate) products: SparseRows<u64>,
     pub(crate) left_out_sectors: u64,
@@ -82,7 +82,7 @@ pub(crate) struct Columns {
     guarded: usize,
     branches: HashMap<u32, usize>,
     /// Rows of accesses, each with a row that has its space and kind.
-    memory: HashMap<u32, (usize, MemoryCounts)>,
+    memory: HashMap<u32, (usize, MemoryCounts<u64>)>,
     products: HashMap<u32, usize>,
     columns: usize,
 }
@@ -125,7 +125,7 @@ impl Columns {
         at
     }
 
-    fn memory(&mut self, key: u32, counts: &MemoryCounts) -> usize {
+    fn memory(&mut self, key: u32, counts: &MemoryCounts<u64>) -> usize {
         if let Some(&(at, _)) = self.memory.get(&key) {
             return at;
         }
@@ -149,14 +149,14 @@ impl Columns {
         sums.guarded_lanes.iter().for_each(|&lanes| push(lanes));
         for (instruction, counts) in sums.branches.iter() {
             let mut at = self.branch(instruction);
-            BranchCounts::default().zip(counts, &mut |_, count| {
+            BranchCounts::<u64>::default().zip(counts, &mut |_, count| {
                 add(&mut list, at, count as f64);
                 at += 1;
             });
         }
         for (key, counts) in sums.memory.iter() {
             let mut at = self.memory(key, counts);
-            MemoryCounts::default().zip(counts, &mut |_, count| {
+            MemoryCounts::<u64>::default().zip(counts, &mut |_, count| {
                 add(&mut list, at, count as f64);
                 at += 1;
             });
@@ -173,7 +173,7 @@ impl Columns {
 
     fn add_traffic(&self, list: &mut Vec<f64>, sums: &Sums, moved: &Moved) {
         let Moved { traffic, dirtied } = moved;
-        let scale = Extrapolation::new(sums.sectors(), sums.left_out_sectors);
+        let scale = Extrapolation::new(sums.sectors().into(), sums.left_out_sectors);
         let local = scale.total(traffic.l2).local;
         let fixed = [
             local.write_back_sectors,
@@ -204,7 +204,9 @@ impl Columns {
     /// The counts of a list. With caches, `ended` says what is left dirty, and the part `hits` of
     /// unsure misses are hits.
     pub(crate) fn counts(&self, list: &[f64], ended: Option<&Ended>, hits: f64) -> Counts {
-        let count = |at: usize| list.get(at).map_or(0, |count| count.round().max(0.0) as u64);
+        let real = |at: usize| list.get(at).copied().unwrap_or_default().round().max(0.0);
+        let count = |at: usize| real(at) as u128;
+        let moved = |at: usize| real(at) as u64;
         let block = |block: usize| {
             let at = FIXED + 2 * block;
             BlockCount { warps: count(at), lanes: count(at + 1) }
@@ -237,8 +239,8 @@ impl Columns {
                 let real = |at: usize| list.get(at).copied().unwrap_or_default();
                 let sectors = |sectors: f64| sectors.round().max(0.0) as u64;
                 let traffic = RowTraffic {
-                    l1_hit_sectors: count(at),
-                    l2_sectors: count(at + 1),
+                    l1_hit_sectors: moved(at),
+                    l2_sectors: moved(at + 1),
                     l2_hit_sectors: sectors(real(at + 2) + hits * real(at + 4)),
                     dram_read_sectors: sectors(real(at + 3) - hits * real(at + 5)),
                 };
@@ -248,13 +250,13 @@ impl Columns {
             *counts.memory.row(key) = row;
         }
         if let Some(ended) = ended {
-            counts.l2.write_sectors += count(0);
-            counts.l2.write_hit_sectors += count(1);
+            counts.l2.write_sectors += moved(0);
+            counts.l2.write_hit_sectors += moved(1);
             ended.balance(list.get(3).copied().unwrap_or_default(), hits, &mut counts.l2);
             counts.l2.local = LocalTraffic {
-                write_back_sectors: count(0),
-                write_back_hit_sectors: count(1),
-                dram_write_sectors: count(2).min(counts.l2.dram_write_sectors),
+                write_back_sectors: moved(0),
+                write_back_hit_sectors: moved(1),
+                dram_write_sectors: moved(2).min(counts.l2.dram_write_sectors),
                 dirty_sectors: 0,
             };
         }
@@ -280,9 +282,9 @@ fn add_traffic(l2: &mut L2Traffic, kind: AccessKind, traffic: RowTraffic) {
 /// Counts of a launch, as tables are made of them.
 pub(crate) struct Counts {
     pub(crate) blocks: Vec<BlockCount>,
-    pub(crate) guarded_lanes: Vec<u64>,
+    pub(crate) guarded_lanes: Vec<u128>,
     pub(crate) branches: SparseRows<BranchCounts>,
     pub(crate) memory: SparseRows<MemoryCounts>,
-    pub(crate) products: SparseRows<u64>,
+    pub(crate) products: SparseRows<u128>,
     pub(crate) l2: L2Traffic,
 }

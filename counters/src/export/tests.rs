@@ -19,7 +19,7 @@ fn every_metric() -> Metrics {
             || definition.unit.contains('/');
         let value = match is_ratio {
             true => Number::Real(12.5 + at as f64 / 8.0),
-            false => Number::Count(1_000_003 + at as u64),
+            false => Number::Count(1_000_003 + at as u128),
         };
         let figure = MetricValue { value, unit: definition.unit, kind: Kind::Exact };
         (definition.name.to_owned(), figure)

@@ -145,8 +145,8 @@ pub(super) fn gather(
         if let Some((name, element, count)) = instruction.operation {
             let of = OperationCount { operation: name, element, sub_groups: 0, work_items: 0 };
             let total = operations.entry((name, element)).or_insert(of);
-            total.sub_groups += count * row.warp_executions;
-            total.work_items += count * row.thread_executions;
+            total.sub_groups += u128::from(count) * row.warp_executions;
+            total.work_items += u128::from(count) * row.thread_executions;
         }
         for counts in &row.memory {
             let Some(space) = MemorySpace::of(counts.space) else { continue };
@@ -196,8 +196,8 @@ pub(super) fn gather(
         grid: code.grid,
         block: code.block,
         groups: blocks,
-        sub_groups: blocks * sub_groups_per_group,
-        work_items: blocks * threads,
+        sub_groups: u128::from(blocks) * u128::from(sub_groups_per_group),
+        work_items: u128::from(blocks) * u128::from(threads),
         accesses,
         operations: operations.into_values().collect(),
         barriers_per_work_item: barriers as f64 / (blocks * threads).max(1) as f64,
@@ -221,8 +221,8 @@ fn buffer_of(buffers: &[Buffer], address: u64) -> Option<String> {
 struct Members {
     /// The places of the instructions among those that access memory.
     places: Vec<usize>,
-    sub_groups: u64,
-    work_items: u64,
+    sub_groups: u128,
+    work_items: u128,
     steps: Vec<Option<i64>>,
     touched_bytes: Vec<u64>,
     ptx_lines: Vec<u32>,
@@ -242,9 +242,9 @@ impl Members {
         found: Option<&Sampled>,
     ) {
         self.places.extend(place.map(|place| place as usize));
-        let elements_of_lane = u64::from(lane_bytes / element.bytes().max(1)).max(1);
+        let elements_of_lane = u128::from(lane_bytes / element.bytes().max(1)).max(1);
         self.sub_groups += counts.requests * elements_of_lane;
-        self.work_items += counts.requested_bytes / u64::from(element.bytes().max(1));
+        self.work_items += counts.requested_bytes / u128::from(element.bytes().max(1));
         self.steps.push(pattern.and_then(|pattern| pattern.step_bytes));
         if let Some(found) = found {
             let words = found.touched_bytes.len().max(self.touched_bytes.len());

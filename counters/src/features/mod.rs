@@ -68,9 +68,9 @@ pub struct MemoryAccess {
     /// The dependence of addresses on indices.
     pub pattern: AccessPattern,
     /// Elements accessed, each counted once for each warp that accesses it in one instruction.
-    pub sub_groups: u64,
+    pub sub_groups: u128,
     /// Elements accessed, each counted for each thread.
-    pub work_items: u64,
+    pub work_items: u128,
     /// Distinct elements; none of private memory.
     pub footprint: Option<Footprint>,
     /// Lines of the PTX text.
@@ -117,7 +117,7 @@ impl MemoryAccess {
     /// The count that costs are assessed by (section 5): work-items for global memory, sub-groups
     /// for on-chip work and for uniform accesses.
     #[must_use]
-    pub fn count(&self) -> u64 {
+    pub fn count(&self) -> u128 {
         match self.space {
             MemorySpace::Global if !self.is_uniform() => self.work_items,
             _ => self.sub_groups,
@@ -133,9 +133,9 @@ pub struct OperationCount {
     /// The type of its operands.
     pub element: ElementType,
     /// Times that a warp did it. Features count these (section 5).
-    pub sub_groups: u64,
+    pub sub_groups: u128,
     /// Times that a thread did it.
-    pub work_items: u64,
+    pub work_items: u128,
 }
 
 /// The features of one launch.
@@ -150,9 +150,9 @@ pub struct Features {
     /// Work-groups: blocks of the grid.
     pub groups: u64,
     /// Sub-groups: warps of the grid.
-    pub sub_groups: u64,
+    pub sub_groups: u128,
     /// Work-items: threads of the grid.
-    pub work_items: u64,
+    pub work_items: u128,
     /// Accesses by pattern, in order of space, direction and buffer.
     pub accesses: Vec<MemoryAccess>,
     /// Arithmetic by operation and type.

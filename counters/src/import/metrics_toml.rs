@@ -105,7 +105,8 @@ impl Reader<'_> {
                     why: "a kernel that never ran has no counts",
                 },
             )),
-            Number::Count(count) => Ok(count),
+            Number::Count(count) => u64::try_from(count)
+                .map_err(|_| self.wrong_type("invocations", "a number below 2⁶⁴", value)),
             Number::Real(_) => Err(self.wrong_type("invocations", "a whole number", value)),
         }
     }
@@ -121,9 +122,9 @@ impl Reader<'_> {
     fn number(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Number, ImportError> {
         let parsed = match value.get_ref() {
             DeValue::Integer(integer) => {
-                match u64::from_str_radix(integer.as_str(), integer.radix()) {
+                match u128::from_str_radix(integer.as_str(), integer.radix()) {
                     Ok(count) => Ok(Number::Count(count)),
-                    // Negative, or above 2⁶⁴: the real says which.
+                    // Negative, or above 2¹²⁸: the real says which.
                     Err(_) => number::parse(name, integer.as_str()),
                 }
             }

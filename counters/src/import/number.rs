@@ -20,7 +20,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Number, Reason> {
         return Err(Reason::Overflowed { name: name.into() });
     }
     let digits = without_thousands_separators(bare)?;
-    if let Ok(count) = digits.parse::<u64>() {
+    if let Ok(count) = digits.parse::<u128>() {
         return Ok(Number::Count(count));
     }
     // `parse::<f64>` also takes `nan`, `inf` and words like them, which no profiler prints as a
@@ -50,7 +50,7 @@ pub(super) fn checked(name: &str, real: f64) -> Result<Number, Reason> {
 pub(super) fn whole_if_exact(real: f64) -> Number {
     const EXACT: f64 = (1_u64 << 53) as f64;
     if real.fract() == 0.0 && (0.0..EXACT).contains(&real) {
-        Number::Count(real as u64)
+        Number::Count(real as u128)
     } else {
         Number::Real(real)
     }

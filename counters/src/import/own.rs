@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::error::{ImportError, Position, Reason};
 use super::table::Row;
 use super::{Imported, number};
 use crate::definitions::definition;
 use crate::launch_profile::PROFILE_SCHEMA;
-use crate::metric::{Kind, MetricValue, Metrics, Number};
+use crate::metric::{Kind, MetricValue, Metrics};
 use crate::profile::KernelProfile;
 
 const LAUNCH: &str = "launch";
@@ -48,7 +49,8 @@ struct Launch {
 
 #[derive(Deserialize)]
 struct Figure {
-    value: Number,
+    /// As text: a reader of numbers would round counts of 2⁶⁴ or more.
+    value: Box<RawValue>,
     kind: Kind,
 }
 
@@ -81,11 +83,8 @@ pub fn profile_json(text: &str) -> Result<Imported, ImportError> {
                 ignored.insert(name);
                 continue;
             };
-            let value = match figure.value {
-                Number::Real(real) => number::checked(&name, real)
-                    .map_err(|reason| ImportError { position: Position::START, reason })?,
-                count @ Number::Count(_) => count,
-            };
+            let value = number::parse(&name, figure.value.get())
+                .map_err(|reason| ImportError { position: Position::START, reason })?;
             metrics.insert(name, MetricValue { value, unit: metric.unit, kind: figure.kind });
         }
         if metrics.is_empty() || launch.invocations == 0 {
@@ -174,6 +173,7 @@ fn named_kind(name: &str) -> Option<Kind> {
 mod tests {
     use super::super::{Format, read};
     use super::*;
+    use crate::metric::Number;
 
     const JSON: &str = r#"{
   "schema": "gpucast.profile/1",
@@ -230,6 +230,17 @@ mod tests {
             for end in (0..text.len()).filter(|&end| text.is_char_boundary(end)) {
                 let _ = (read(&text[..end]), profile_json(&text[..end]), profile_csv(&text[..end]));
             }
+        }
+    }
+
+    #[test]
+    fn counts_beyond_64_bits_keep_their_digits() {
+        let count = u128::from(u64::MAX) * 1_000_003;
+        let json = JSON.replacen("\"value\": 7,", &format!("\"value\": {count},"), 1);
+        let csv = CSV.replacen("inst_executed,7,", &format!("inst_executed,{count},"), 1);
+        for text in [json, csv] {
+            let profile = &read(&text).unwrap().profiles[0];
+            assert_eq!(profile.metrics["inst_executed"].value, Number::Count(count), "{text}");
         }
     }
 }

@@ -57,10 +57,10 @@ impl LocalShares {
                 }
                 AccessKind::Atomic | AccessKind::Reduction => continue,
             };
-            counts.requests = scaled(counts.requests, share.requests);
+            counts.requests = scaled_sum(counts.requests, share.requests);
             let of_bytes =
                 [&mut counts.requested_bytes, &mut counts.sectors, &mut counts.transactions];
-            of_bytes.into_iter().for_each(|count| *count = scaled(*count, share.bytes));
+            of_bytes.into_iter().for_each(|count| *count = scaled_sum(*count, share.bytes));
             let Some(traffic) = &mut counts.traffic else { continue };
             traffic.l1_hit_sectors = scaled(traffic.l1_hit_sectors, share.bytes);
             let RowTraffic { l2_sectors, l2_hit_sectors, dram_read_sectors, .. } = *traffic;
@@ -93,7 +93,12 @@ fn scaled(count: u64, share: f64) -> u64 {
     (count as f64 * share).round() as u64
 }
 
+/// As [`scaled`], of a count that no cache limits.
+fn scaled_sum(count: u128, share: f64) -> u128 {
+    (count as f64 * share).round() as u128
+}
+
 /// The part that machine code keeps, at most 1: machine code that spills does more than the PTX.
-fn part(machine: u64, ptx: u64) -> f64 {
+fn part(machine: u128, ptx: u128) -> f64 {
     if machine >= ptx { 1.0 } else { machine as f64 / ptx as f64 }
 }

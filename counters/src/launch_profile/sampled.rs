@@ -107,15 +107,15 @@ impl crate::machine::MachineProfile {
     /// The same code where PTX instructions were executed as often as in `to` instead of `from`:
     /// the instructions that stand for one of PTX change as it does.
     fn scaled(&self, from: &BaseTable, to: &BaseTable) -> Self {
-        let all = |table: &BaseTable, of: fn(&Row) -> u64| table.rows.iter().map(of).sum();
-        let scaled = |count: &mut u64, instruction: Option<u32>, of: fn(&Row) -> u64| {
+        let all = |table: &BaseTable, of: fn(&Row) -> u128| table.rows.iter().map(of).sum();
+        let scaled = |count: &mut u128, instruction: Option<u32>, of: fn(&Row) -> u128| {
             let row = |table: &BaseTable| match instruction {
                 Some(instruction) => table.rows.get(instruction as usize).map_or(0, of),
                 None => all(table, of),
             };
-            let (from, to): (u64, u64) = (row(from), row(to));
+            let (from, to): (u128, u128) = (row(from), row(to));
             if from > 0 {
-                *count = (*count as f64 * (to as f64 / from as f64)).round() as u64;
+                *count = (*count as f64 * (to as f64 / from as f64)).round() as u128;
             }
         };
         let mut machine = self.clone();

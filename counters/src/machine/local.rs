@@ -14,13 +14,13 @@ use super::{MachineProfile, MachineRow};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LocalAccesses {
     /// Loads (`LDL`) that a warp issued.
-    pub loads: u64,
+    pub loads: u128,
     /// Stores (`STL`) that a warp issued.
-    pub stores: u64,
+    pub stores: u128,
     /// Bytes that threads loaded.
-    pub loaded_bytes: u64,
+    pub loaded_bytes: u128,
     /// Bytes that threads stored.
-    pub stored_bytes: u64,
+    pub stored_bytes: u128,
 }
 
 impl LocalAccesses {
@@ -29,7 +29,7 @@ impl LocalAccesses {
         else {
             return;
         };
-        let bytes = row.thread_executions * u64::from(access.bytes);
+        let bytes = row.thread_executions * u128::from(access.bytes);
         match access.kind {
             AccessKind::Load | AccessKind::LoadReadOnly => {
                 self.loads += row.warp_executions;

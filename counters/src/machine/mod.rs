@@ -55,11 +55,11 @@ pub struct MachineRow {
     /// The PTX instruction that it stands for, an index into the program's instructions.
     pub instruction: Option<u32>,
     /// Times that a warp issued it.
-    pub warp_executions: u64,
+    pub warp_executions: u128,
     /// Times that a lane issued it, guard true or not.
-    pub issued_lanes: u64,
+    pub issued_lanes: u128,
     /// Times that a thread executed it: its guard was true.
-    pub thread_executions: u64,
+    pub thread_executions: u128,
 }
 
 /// The machine instructions of one launch.

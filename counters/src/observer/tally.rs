@@ -4,26 +4,28 @@ use gpucast_interpreter::{CountOverflow, GridBox, Tally};
 
 use super::Counter;
 use crate::recorder::CtaRecorder;
-use crate::tally::{Times, check};
+use crate::tally::{Times, largest_sum};
 
 impl Counter {
-    /// Checks that every sum over the counts so far fits 64 bits, even if it were `times` as large.
+    /// Checks that every sum over the counts so far fits 128 bits, even if it were `times` as
+    /// large. Sums by which traffic is scaled must fit 64 bits.
     ///
     /// # Errors
     ///
     /// [`CountOverflow`] if one does not.
     pub fn check_sums(&self, times: u64) -> Result<(), CountOverflow> {
         let bytes = (self.facts.sector_bytes, self.facts.bank_row_bytes);
-        let threads = u128::from(self.facts.ctas) * u128::from(self.facts.threads_per_cta);
-        if threads > u128::from(u64::MAX) {
-            return Err(CountOverflow);
-        }
         let sampled = self.sample.as_ref().filter(|sample| sample.has_begun());
         let table = match sampled {
             Some(sample) => self.estimate(sample.clone(), None).whole(0.0).table,
             None => self.table(false),
         };
-        check(&table, bytes, times)
+        let largest = largest_sum(&table, bytes, times)?.max(self.facts.threads());
+        // Traffic is counted request by request, in 64 bits.
+        match self.hierarchy {
+            Some(_) if largest > u64::MAX.into() => Err(CountOverflow::Scaled),
+            Some(_) | None => Ok(()),
+        }
     }
 }
 
@@ -33,7 +35,7 @@ impl Tally for Counter {
     fn tally(
         &mut self,
         record: &mut CtaRecorder,
-        ctas: u64,
+        ctas: u128,
         places: &GridBox,
     ) -> Result<(), CountOverflow> {
         debug_assert!(self.hierarchy.is_none() || self.windows.is_some());
@@ -41,7 +43,7 @@ impl Tally for Counter {
             launch.tally(cta, places);
         }
         let mut times = Times::new(ctas);
-        let mut add = |total: &mut u64, count| times.add(total, count);
+        let mut add = |total: &mut u128, count| times.add(total, count);
         for (total, count) in self.blocks.iter_mut().zip(record.block_counts()) {
             total.zip(count, &mut add);
         }

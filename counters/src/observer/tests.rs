@@ -87,7 +87,7 @@ fn run(counter: &mut Counter, ctas: u64, mut cta: impl FnMut(u64, &mut CtaRecord
     }
 }
 
-fn count(profile: &LaunchProfile, name: &str) -> u64 {
+fn count(profile: &LaunchProfile, name: &str) -> u128 {
     match profile.metrics[name].value {
         Number::Count(count) => count,
         Number::Real(real) => panic!("{name} is {real}"),
@@ -168,7 +168,7 @@ fn gtx_480(replacement: Replacement) -> DeviceModel {
 }
 
 /// Every CTA reads the same `lines` lines.
-fn rereads(lines: u64) -> u64 {
+fn rereads(lines: u64) -> u128 {
     let device = gtx_480(Replacement::Lru);
     let mut counter = Counter::for_code(copy_code(), &launch(45, 1024), 0, device);
     run(&mut counter, 45, |_, recorder| {
@@ -400,7 +400,7 @@ fn local_memory_in_registers_causes_no_traffic() {
 
 #[test]
 fn machine_code_with_fewer_local_accesses_causes_less_traffic() {
-    let machine = |stores: u64| MachineProfile {
+    let machine = |stores: u128| MachineProfile {
         back_end: BackEnd::Rules,
         kind: Kind::Estimated,
         target: "sm_75".to_owned(),

@@ -151,12 +151,12 @@ fn cut(
 
 impl Windows for Counter {
     fn windows(&mut self) -> Vec<Range<u64>> {
-        let all = 0..self.facts.ctas;
+        let ctas = self.ctas_in_order();
+        let all = 0..ctas;
         let (Some(hierarchy), Some(windows)) = (&mut self.hierarchy, &mut self.windows) else {
             return vec![all];
         };
-        let ctas = self.facts.ctas;
-        let sectors: u64 = self.memory.iter().map(|(_, counts)| counts.sectors).sum();
+        let sectors: u128 = self.memory.iter().map(|(_, counts)| counts.sectors).sum();
         let resident = self.resident as u64;
         let per_cta = sectors as f64 / ctas.max(1) as f64;
         let parts = cut(ctas, self.grid[0].into(), resident, per_cta, hierarchy.l2_sectors());
@@ -274,7 +274,7 @@ impl Pool {
         };
         for part in parts {
             let sectors: u64 = part.sectors.iter().map(|(_, sectors)| sectors).sum();
-            let scale = Extrapolation::new(sectors, part.left_out_sectors);
+            let scale = Extrapolation::new(sectors.into(), part.left_out_sectors);
             pool.ctas += part.ctas;
             pool.dirtied += scale.scale(part.dirtied) as f64;
             for (key, &sectors) in part.sectors.iter() {
@@ -410,7 +410,7 @@ impl Counter {
             l2.dram_read_sectors += traffic.dram_read_sectors;
             stored += if writes(counts.kind) { counts.sectors as f64 } else { 0.0 };
         }
-        let ctas = (self.facts.ctas - ends.ctas) as f64 / middle.ctas.max(1) as f64;
+        let ctas = (self.ctas_in_order() - ends.ctas) as f64 / middle.ctas.max(1) as f64;
         let local: [u64; 3] =
             std::array::from_fn(|at| (ends.local[at] + middle.local[at] * ctas).round() as u64);
         l2.write_sectors += local[0];

@@ -22,7 +22,7 @@ use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::types::StateSpace;
 use serde::{Deserialize, Serialize};
 
-use crate::counts::MemoryCounts;
+use crate::counts::{MemoryCounts, add};
 use crate::device::DeviceModel;
 use crate::hierarchy::L2;
 use crate::launch_profile::LaunchProfile;
@@ -39,33 +39,33 @@ pub const MOST_STAGES: usize = 1024;
 
 /// The executions of instructions of one class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClassCount {
+pub struct ClassCount<N = u128> {
     /// Times that a warp issued one.
-    pub warps: u64,
+    pub warps: N,
     /// Times that a thread executed one, its guard true.
-    pub threads: u64,
+    pub threads: N,
 }
 
 /// The accesses of a stage to one kind of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StageMemory {
+pub struct StageMemory<N = u128> {
     /// Executions by a warp with at least one lane that takes part.
-    pub requests: u64,
+    pub requests: N,
     /// Bytes that the lanes asked for.
-    pub requested_bytes: u64,
+    pub requested_bytes: N,
     /// Sectors, as in [`MemoryCounts`].
-    pub sectors: u64,
+    pub sectors: N,
     /// Transactions, as in [`MemoryCounts`].
-    pub transactions: u64,
+    pub transactions: N,
     /// Passes over the banks.
-    pub passes: u64,
+    pub passes: N,
     /// Passes that the same requests would take without conflicts of banks.
-    pub conflict_free: u64,
+    pub conflict_free: N,
 }
 
-impl StageMemory {
+impl<N> StageMemory<N> {
     /// Applies `each` to every count and the same one of `other`.
-    fn zip(&mut self, other: &Self, each: &mut impl FnMut(&mut u64, u64)) {
+    fn zip<M: Copy>(&mut self, other: &StageMemory<M>, each: &mut impl FnMut(&mut N, M)) {
         each(&mut self.requests, other.requests);
         each(&mut self.requested_bytes, other.requested_bytes);
         each(&mut self.sectors, other.sectors);
@@ -73,9 +73,11 @@ impl StageMemory {
         each(&mut self.passes, other.passes);
         each(&mut self.conflict_free, other.conflict_free);
     }
+}
 
+impl StageMemory<u64> {
     /// Adds the counts of `now` since `before`.
-    fn add_difference(&mut self, now: &MemoryCounts, before: &MemoryCounts) {
+    fn add_difference(&mut self, now: &MemoryCounts<u64>, before: &MemoryCounts<u64>) {
         self.requests += now.requests - before.requests;
         self.requested_bytes += now.requested_bytes - before.requested_bytes;
         self.sectors += now.sectors - before.sectors;
@@ -85,37 +87,37 @@ impl StageMemory {
     }
 }
 
-/// The counts of one stage, of all CTAs together.
+/// The counts of one stage, of all CTAs together; those of one CTA have 64 bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stage {
+pub struct Stage<N = u128> {
     /// CTAs that have it.
-    pub ctas: u64,
+    pub ctas: N,
     /// Warps that executed anything, summed over the CTAs.
-    pub warps: u64,
+    pub warps: N,
     /// Warps that did the kernel's work, summed over the CTAs. Such a warp executed floating-point
     /// or matrix arithmetic without a guard, or accessed shared, global or local memory, with at
     /// least one lane. A warp that only finds out that it has nothing to do, and waits, is not
     /// among them.
-    pub active_warps: u64,
+    pub active_warps: N,
     /// Instructions by class.
-    classes: [ClassCount; CLASSES.len()],
+    classes: [ClassCount<N>; CLASSES.len()],
     /// Times that a warp issued each operation, in the order of [`Operation::ALL`].
-    operations: [u64; Operation::ALL.len()],
+    operations: [N; Operation::ALL.len()],
     /// Times that a warp issued a floating-point multiply-add.
-    pub multiply_adds: u64,
+    pub multiply_adds: N,
     /// Loads among the requests to shared memory.
-    pub shared_loads: u64,
+    pub shared_loads: N,
     /// Loads among the requests to global memory.
-    pub global_loads: u64,
+    pub global_loads: N,
     /// Of these, the first ones of a batch. The loads of a batch are independent of each other and
     /// under way together; a warp waits for them once.
-    pub global_load_batches: u64,
+    pub global_load_batches: N,
     /// Shared memory.
-    pub shared: StageMemory,
+    pub shared: StageMemory<N>,
     /// Global memory and textures.
-    pub global: StageMemory,
+    pub global: StageMemory<N>,
     /// Local memory.
-    pub local: StageMemory,
+    pub local: StageMemory<N>,
 }
 
 /// Every class, in the order in which stages count them.
@@ -148,12 +150,11 @@ impl Stage {
             if !operation.classes().contains(&class) {
                 continue;
             }
-            let before: u64 = operation.classes().iter().map(|&one| self.class(one).warps).sum();
+            let before: u128 = operation.classes().iter().map(|&one| self.class(one).warps).sum();
             let after = before - self.classes[at].warps + count.warps;
             let warps = &mut self.operations[operation as usize];
-            if let Some(share) = (u128::from(*warps) * u128::from(after)).checked_div(before.into())
-            {
-                *warps = share.try_into().unwrap_or(u64::MAX);
+            if before > 0 {
+                *warps = share(*warps, after, before);
             }
         }
         self.classes[at] = count;
@@ -161,7 +162,7 @@ impl Stage {
 
     /// Times that a warp issued PTX instructions of a row of the throughput table.
     #[must_use]
-    pub fn operation(&self, operation: Operation) -> u64 {
+    pub fn operation(&self, operation: Operation) -> u128 {
         self.operations[operation as usize]
     }
 
@@ -182,18 +183,22 @@ impl Stage {
 
     /// Adds the same stage of other CTAs.
     pub fn add(&mut self, other: &Self) {
-        self.zip(other, &mut |total, count| *total += count);
+        self.zip(other, &mut add);
     }
+}
 
-    /// Adds a later stage of the same CTAs.
+impl Stage<u64> {
+    /// Adds a later stage of the same CTA.
     fn add_later(&mut self, other: &Self) {
         let ctas = self.ctas;
-        self.add(other);
+        self.zip(other, &mut |total, count: u64| *total += count);
         self.ctas = ctas;
     }
+}
 
+impl<N> Stage<N> {
     /// Applies `each` to every count and the same one of `other`.
-    fn zip(&mut self, other: &Self, each: &mut impl FnMut(&mut u64, u64)) {
+    fn zip<M: Copy>(&mut self, other: &Stage<M>, each: &mut impl FnMut(&mut N, M)) {
         each(&mut self.ctas, other.ctas);
         each(&mut self.warps, other.warps);
         each(&mut self.active_warps, other.active_warps);
@@ -213,13 +218,21 @@ impl Stage {
         self.local.zip(&other.local, each);
     }
 
-    fn memory(&mut self, space: StateSpace) -> Option<&mut StageMemory> {
+    fn memory(&mut self, space: StateSpace) -> Option<&mut StageMemory<N>> {
         match space {
             StateSpace::Shared => Some(&mut self.shared),
             StateSpace::Global | StateSpace::Tex => Some(&mut self.global),
             StateSpace::Local => Some(&mut self.local),
             StateSpace::Const | StateSpace::Param | StateSpace::Reg | StateSpace::Sreg => None,
         }
+    }
+}
+
+/// The part `after` / `before` of a count.
+fn share(count: u128, after: u128, before: u128) -> u128 {
+    match count.checked_mul(after) {
+        Some(product) => product / before,
+        None => (count as f64 * (after as f64 / before as f64)) as u128,
     }
 }
 
@@ -235,12 +248,17 @@ pub struct Stages {
 
 impl Stages {
     /// Adds the stages of other CTAs.
-    pub fn add(&mut self, stages: &[Stage], merged: u64) {
-        self.zip(stages, merged, &mut |total, count| *total += count);
+    pub fn add<M: Copy + Into<u128>>(&mut self, stages: &[Stage<M>], merged: u64) {
+        self.zip(stages, merged, &mut add);
     }
 
     /// Applies `each` to every count and the same one of other CTAs.
-    fn zip(&mut self, stages: &[Stage], merged: u64, each: &mut impl FnMut(&mut u64, u64)) {
+    fn zip<M: Copy>(
+        &mut self,
+        stages: &[Stage<M>],
+        merged: u64,
+        each: &mut impl FnMut(&mut u128, M),
+    ) {
         if self.stages.len() < stages.len() {
             self.stages.resize(stages.len(), Stage::default());
         }
@@ -330,7 +348,7 @@ impl Tally for StageCounter {
     fn tally(
         &mut self,
         record: &mut StageRecorder,
-        ctas: u64,
+        ctas: u128,
         places: &GridBox,
     ) -> Result<(), CountOverflow> {
         let mut times = Times::new(ctas);

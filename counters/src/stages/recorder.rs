@@ -28,9 +28,9 @@ pub struct StageRecorder {
     code: Arc<StageCode>,
     cta: CtaRecorder,
     /// The counts when the present stage began.
-    blocks: Vec<BlockCount>,
+    blocks: Vec<BlockCount<u64>>,
     guarded_lanes: Vec<u64>,
-    memory: Vec<MemoryCounts>,
+    memory: Vec<MemoryCounts<u64>>,
     /// Executions of each instruction in the present stage, beyond those that `blocks` give. They
     /// are the rest of the blocks in whose middle warps waited.
     carried: Vec<(u64, u64)>,
@@ -38,7 +38,7 @@ pub struct StageRecorder {
     /// One bit for each warp: a CTA has at most 1024 threads.
     warps: u32,
     active_warps: u32,
-    stages: Vec<Stage>,
+    stages: Vec<Stage<u64>>,
     merged: u64,
 }
 
@@ -61,7 +61,7 @@ impl StageRecorder {
 
     /// Ends the last stage. Returns the stages of the CTA, and the number that were added to the
     /// last.
-    pub(super) fn finish(&mut self) -> (&[Stage], u64) {
+    pub(super) fn finish(&mut self) -> (&[Stage<u64>], u64) {
         let lanes = std::mem::take(&mut self.cta.guarded_lanes);
         self.cut(&lanes, &[]);
         self.cta.guarded_lanes = lanes;
@@ -137,7 +137,7 @@ impl StageRecorder {
     }
 
     /// The counts of the present stage.
-    fn stage(&mut self, code: &StageCode, executions: &[(u64, u64)], lanes: &[u64]) -> Stage {
+    fn stage(&mut self, code: &StageCode, executions: &[(u64, u64)], lanes: &[u64]) -> Stage<u64> {
         let mut stage = Stage {
             ctas: 1,
             warps: self.warps.count_ones().into(),

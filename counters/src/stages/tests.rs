@@ -31,7 +31,7 @@ fn stages(ctas: u32, threads: u32, body: &str) -> (LaunchProfile, Stages) {
     (profile, stages)
 }
 
-fn count(profile: &LaunchProfile, name: &str) -> u64 {
+fn count(profile: &LaunchProfile, name: &str) -> u128 {
     match profile.metrics[name].value {
         Number::Count(count) => count,
         Number::Real(real) => panic!("{name} is {real}"),
@@ -40,9 +40,9 @@ fn count(profile: &LaunchProfile, name: &str) -> u64 {
 
 /// What the stages add up to is what was counted without them.
 fn check_sums(profile: &LaunchProfile, stages: &Stages) {
-    let sum = |of: fn(&Stage) -> u64| stages.stages.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&Stage) -> u128| stages.stages.iter().map(of).sum::<u128>();
     for (name, of) in [
-        ("ptx_inst_executed", (|stage| stage.instructions().warps) as fn(&Stage) -> u64),
+        ("ptx_inst_executed", (|stage| stage.instructions().warps) as fn(&Stage) -> u128),
         ("ptx_thread_inst_executed", |stage| stage.instructions().threads),
         ("inst_fp_32", |stage| stage.class(Class::Fp32).threads),
         ("inst_integer", |stage| stage.class(Class::Integer).threads),
@@ -53,7 +53,7 @@ fn check_sums(profile: &LaunchProfile, stages: &Stages) {
         assert_eq!(sum(of), count(profile, name), "{name}");
     }
     for stage in &stages.stages {
-        let operations: u64 = Operation::ALL.iter().map(|&one| stage.operation(one)).sum();
+        let operations: u128 = Operation::ALL.iter().map(|&one| stage.operation(one)).sum();
         assert_eq!(operations, stage.instructions().warps);
     }
 }
@@ -77,22 +77,22 @@ fn conflicts_keep_transactions_constant_while_work_halves() {
     assert_eq!((stages.stages.len(), stages.merged), (10, 0));
     let first = &stages.stages[0];
     // Four moves and the barrier of 8 warps; nobody has worked.
-    assert_eq!(first.class(Class::Misc).warps, u64::from(ctas) * 8 * 5);
-    assert_eq!(first.instructions().warps, u64::from(ctas) * 8 * 5);
+    assert_eq!(first.class(Class::Misc).warps, u128::from(ctas) * 8 * 5);
+    assert_eq!(first.instructions().warps, u128::from(ctas) * 8 * 5);
     assert_eq!((first.ctas, first.warps, first.active_warps), (3, 24, 0));
 
     let mut passes = Vec::new();
     for (step, stage) in stages.stages.iter().enumerate().skip(1) {
         let threads = 256 >> (step - 1);
-        let warps = (threads as u64).div_ceil(32);
-        let per_cta = |count: u64| {
-            assert_eq!(count % u64::from(ctas), 0);
-            count / u64::from(ctas)
+        let warps = (threads as u128).div_ceil(32);
+        let per_cta = |count: u128| {
+            assert_eq!(count % u128::from(ctas), 0);
+            count / u128::from(ctas)
         };
         assert_eq!(stage.mean_active_warps(), warps as f64, "step {step}");
         assert_eq!(per_cta(stage.warps), 8);
         assert_eq!(per_cta(stage.class(Class::Fp32).warps), warps);
-        assert_eq!(per_cta(stage.class(Class::Fp32).threads), threads as u64);
+        assert_eq!(per_cta(stage.class(Class::Fp32).threads), threads as u128);
         assert_eq!(per_cta(stage.multiply_adds), warps);
         assert_eq!(per_cta(stage.operation(Operation::Fp32)), warps);
         // Two comparisons of everybody; the shift of the count is everybody's, too.
@@ -108,7 +108,7 @@ fn conflicts_keep_transactions_constant_while_work_halves() {
         assert_eq!(per_cta(stage.class(Class::Control).warps), 2 * 8 + returns);
         assert_eq!(per_cta(stage.shared.requests), 2 * warps);
         assert_eq!(per_cta(stage.shared.conflict_free), 2 * warps);
-        assert_eq!(per_cta(stage.shared.requested_bytes), 2 * 4 * threads as u64);
+        assert_eq!(per_cta(stage.shared.requested_bytes), 2 * 4 * threads as u128);
         passes.push(per_cta(stage.shared.passes));
     }
     // A stride of 2^k words on 32 banks: min(2^k, threads) passes for each of the warps.
@@ -155,7 +155,7 @@ fn a_barrier_of_some_threads_does_not_cut() {
                 bar.sync 1, 64; add.u32 %r0, %r0, 1;\n\
                 ALL: bar.sync 0; ret;";
     let (profile, stages) = stages(1, 96, body);
-    let warps: Vec<u64> = stages.stages.iter().map(|stage| stage.instructions().warps).collect();
+    let warps: Vec<u128> = stages.stages.iter().map(|stage| stage.instructions().warps).collect();
     // Three instructions of three warps, two of two, and the barrier; then the return.
     assert_eq!(warps, [9 + 4 + 3, 3]);
     check_sums(&profile, &stages);

@@ -318,6 +318,6 @@ fn dram_writes_per_store(table: &BaseTable, l2: &L2Traffic) -> f64 {
         };
         is_device && writes
     });
-    let sectors: u64 = counts.map(|counts| counts.sectors).sum();
+    let sectors: u128 = counts.map(|counts| counts.sectors).sum();
     if sectors == 0 { 0.0 } else { l2.dram_write_sectors as f64 / sectors as f64 }
 }

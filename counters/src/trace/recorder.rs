@@ -12,7 +12,7 @@ use crate::counts::BlockCount;
 pub(crate) struct CtaTracer {
     plan: Arc<TracePlan>,
     /// The executions of each block.
-    blocks: Vec<BlockCount>,
+    blocks: Vec<BlockCount<u64>>,
     /// For each warp the sum of a random number of each block that it executes. Two warps have the
     /// same sum if they execute each block equally often, and hardly ever else.
     sums: Vec<u64>,
@@ -31,7 +31,7 @@ impl CtaTracer {
     }
 
     /// The executions of each block.
-    pub(crate) fn blocks(&self) -> &[BlockCount] {
+    pub(crate) fn blocks(&self) -> &[BlockCount<u64>] {
         &self.blocks
     }
 
@@ -80,7 +80,7 @@ impl CtaTracer {
     /// The class of the CTA.
     pub(super) fn class(&self) -> ClassKey {
         let digest = self.sums.iter().fold(0, |digest, &sum| mixed(digest ^ sum));
-        let instructions = |(block, count): (usize, &BlockCount)| {
+        let instructions = |(block, count): (usize, &BlockCount<u64>)| {
             count.warps * u64::from(self.plan.block(block as u32).instructions)
         };
         let warp_instructions = self.blocks.iter().enumerate().map(instructions).sum();

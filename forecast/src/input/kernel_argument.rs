@@ -304,6 +304,7 @@ fn of_module(path: &Path, file: Contents, options: &LaunchOptions) -> Result<Pla
     let launch = PlannedLaunch {
         kernel,
         grid,
+        beyond_cuda: false,
         block,
         cluster: options.cluster,
         shared_bytes: options.shared_bytes.unwrap_or(0),

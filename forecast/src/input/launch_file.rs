@@ -115,6 +115,8 @@ pub(super) struct GeneratorTable {
 pub(super) struct LaunchTable {
     pub(super) kernel: Spanned<String>,
     pub(super) grid: Spanned<[u32; 3]>,
+    #[serde(default)]
+    pub(super) beyond_cuda: bool,
     pub(super) block: Spanned<[u32; 3]>,
     pub(super) cluster: Option<Spanned<[u32; 3]>>,
     pub(super) shared_bytes: Option<Spanned<u32>>,

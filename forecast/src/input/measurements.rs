@@ -9,7 +9,7 @@ use super::options::Size;
 use crate::failure::{Anchor, Report, SourceText, suggest};
 
 /// Milliseconds that no run takes: about thirty years.
-pub(crate) const MOST_MS: f64 = 1e12;
+const MOST_MS: f64 = 1e12;
 
 /// Returns true if a number can be the time of a kernel in milliseconds.
 pub(crate) fn is_time(milliseconds: f64) -> bool {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use gpucast_buffers::init::Init;
 use gpucast_buffers::scalar::ElementType;
 use gpucast_counters::hierarchy::L2Contents;
+use gpucast_interpreter::GridLimits;
 use gpucast_ptx_frontend::container::{Cubin, Target};
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +76,8 @@ pub struct PlannedLaunch {
     pub kernel: String,
     /// CTAs of the grid.
     pub grid: [u32; 3],
+    /// True if the grid may be larger than CUDA allows.
+    pub beyond_cuda: bool,
     /// Threads of a CTA.
     pub block: [u32; 3],
     /// CTAs of a cluster, where the launch says so.
@@ -89,6 +92,27 @@ pub struct PlannedLaunch {
     pub kernel_anchor: Anchor,
     /// Place of each part.
     pub places: LaunchPlaces,
+}
+
+impl PlannedLaunch {
+    /// How large its grid may be.
+    #[must_use]
+    pub(crate) fn grid_limits(&self) -> GridLimits {
+        if self.beyond_cuda { GridLimits::Registers } else { GridLimits::Cuda }
+    }
+
+    /// What is to be said of a grid that no GPU runs.
+    #[must_use]
+    pub(crate) fn beyond_cuda_note(&self) -> Option<String> {
+        let [x, y, z] = GridLimits::Cuda.extents();
+        let exceeds = self.grid.iter().zip([x, y, z]).any(|(&extent, most)| extent > most);
+        (self.beyond_cuda && exceeds).then(|| {
+            format!(
+                "{}: the grid is larger than the {x} x {y} x {z} blocks that CUDA allows",
+                self.kernel
+            )
+        })
+    }
 }
 
 /// The places of a launch's parts, so that reports can point at a fault.

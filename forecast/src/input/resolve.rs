@@ -251,6 +251,7 @@ impl Resolver<'_> {
         Ok(PlannedLaunch {
             kernel: table.kernel.get_ref().clone(),
             grid: *table.grid.get_ref(),
+            beyond_cuda: table.beyond_cuda,
             block: *table.block.get_ref(),
             cluster: table.cluster.as_ref().map(|cluster| *cluster.get_ref()),
             shared_bytes: table.shared_bytes.as_ref().map_or(0, |bytes| *bytes.get_ref()),

@@ -108,8 +108,11 @@ impl MachineFacts {
         };
         let cubin = plan.cubins.iter().filter(has_kernel).max_by_key(preference)?;
         let code = cubin.kernels.iter().find(|one| one.name == kernel)?;
-        let fact =
-            |count: u64, unit| MetricValue { value: Number::Count(count), unit, kind: Kind::Exact };
+        let fact = |count: u64, unit| MetricValue {
+            value: Number::Count(count.into()),
+            unit,
+            kind: Kind::Exact,
+        };
         let local = code.stack_bytes.map(|stack| u64::from(stack) + code.local_bytes);
         Some(Self {
             target: cubin.target.to_string(),

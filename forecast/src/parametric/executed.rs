@@ -37,7 +37,7 @@ pub(super) type Key = (usize, &'static str);
 #[derive(Debug)]
 pub(super) struct At {
     /// Every metric that is a count.
-    pub(super) counts: BTreeMap<Key, u64>,
+    pub(super) counts: BTreeMap<Key, u128>,
     /// Metrics that are ratios, or means.
     pub(super) ratios: BTreeSet<Key>,
     /// The kind and the level of each metric.
@@ -232,13 +232,12 @@ fn at(plan: &Plan, counted: &[Counted], metrics: &MetricChoice) -> At {
     }
     for (launch, one) in counted.iter().enumerate() {
         let profile = &one.profile;
-        let ctas: u64 = profile.grid.iter().map(|&extent| u64::from(extent)).product();
+        let ctas: u128 = profile.grid.iter().map(|&extent| u128::from(extent)).product();
         let executed = match (one.counted_by.rung, one.counted_by.classes) {
-            (Rung::Classes, Some(classes)) => classes as u64,
+            (Rung::Classes, Some(classes)) => classes as u128,
             _ => ctas,
         };
-        let all = u128::from(one.timing.thread_instructions);
-        let work = all * u128::from(executed) / u128::from(ctas.max(1));
+        let work = one.timing.thread_instructions.saturating_mul(executed) / ctas.max(1);
         at.work = at.work.saturating_add(work.try_into().unwrap_or(u64::MAX));
         for (name, metric) in &profile.metrics {
             let Some(&Definition { name, .. }) = definition(name) else { continue };

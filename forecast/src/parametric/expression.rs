@@ -137,7 +137,7 @@ impl Expression {
 
     /// A constant.
     #[must_use]
-    pub fn constant(value: u64) -> Self {
+    pub fn constant(value: u128) -> Self {
         Self::new([(BigRational::from_integer(value.into()), Monomial::default())])
     }
 
@@ -150,7 +150,7 @@ impl Expression {
 
     /// True if the value at these sizes is this count.
     #[must_use]
-    pub fn gives(&self, sizes: &[u64], count: u64) -> bool {
+    pub fn gives(&self, sizes: &[u64], count: u128) -> bool {
         self.at(sizes) == BigRational::from_integer(count.into())
     }
 

@@ -100,13 +100,14 @@ fn line_length(parameter: usize, samples: &[Sample]) -> usize {
 
 /// The line through two samples.
 fn through(parameter: usize, one: &Sample, other: &Sample) -> Option<Expression> {
-    let number = |value: u64| BigRational::from_integer(BigInt::from(value));
+    let number = |value: u128| BigRational::from_integer(BigInt::from(value));
     let (from, to) = (one.sizes[parameter], other.sizes[parameter]);
     if from == to {
         return None;
     }
-    let slope = (number(other.count) - number(one.count)) / (number(to) - number(from));
-    let offset = number(one.count) - &slope * number(from);
+    let slope =
+        (number(other.count) - number(one.count)) / (number(to.into()) - number(from.into()));
+    let offset = number(one.count) - &slope * number(from.into());
     let size = Monomial(vec![(Atom::Parameter(parameter), 1)]);
     Some(Expression::new([(slope, size), (offset, Monomial::default())]))
 }
@@ -119,7 +120,7 @@ mod tests {
     use crate::parametric::bases::{Bases, divisors};
 
     fn samples(sizes: impl Iterator<Item = u64>, count: impl Fn(u64) -> u64) -> Vec<Sample> {
-        sizes.map(|size| Sample { sizes: vec![size], count: count(size) }).collect()
+        sizes.map(|size| Sample { sizes: vec![size], count: count(size).into() }).collect()
     }
 
     fn sizes() -> impl Iterator<Item = u64> {

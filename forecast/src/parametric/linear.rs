@@ -55,7 +55,7 @@ fn residue(monomial: &Monomial, sizes: &[u64]) -> u64 {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sample {
     pub(super) sizes: Vec<u64>,
-    pub(super) count: u64,
+    pub(super) count: u128,
 }
 
 /// The rows that determine the coefficients of `basis`, unless some samples contradict each other.
@@ -67,7 +67,7 @@ fn pivots(basis: &[Monomial], samples: &[Sample]) -> Option<Vec<usize>> {
     for (at, sample) in samples.iter().enumerate() {
         let mut row: Vec<u64> =
             basis.iter().map(|monomial| residue(monomial, &sample.sizes)).collect();
-        row.push(sample.count % PRIME);
+        row.push((sample.count % u128::from(PRIME)) as u64);
         for (lead, earlier) in &echelon {
             let factor = row[*lead];
             if factor != 0 {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     fn samples(count: impl Fn(u64) -> u64) -> Vec<Sample> {
-        let sample = |size: u64| Sample { sizes: vec![size], count: count(size) };
+        let sample = |size: u64| Sample { sizes: vec![size], count: count(size).into() };
         (1..40).map(sample).chain([sample(1_000_003), sample(1 << 21)]).collect()
     }
 

@@ -16,7 +16,7 @@ use what_if::WhatIfView;
 use crate::choice::model_choice::{Answer, Chosen, Models};
 use crate::comparison::distinct;
 use crate::failure::{Failure, Report};
-use crate::input::measurements::{MOST_MS, is_time};
+use crate::input::measurements::is_time;
 use crate::inspection::MachineFacts;
 use crate::published::{self, Measurement};
 use crate::run::execute::Timing;
@@ -117,6 +117,10 @@ pub fn reference(
     }
 }
 
+/// The longest time that is predicted: of 2¹²⁸ events, the most that are counted, one in each
+/// millisecond.
+const MOST_PREDICTED_MS: f64 = 3.402_823_669_209_384_6e38;
+
 /// Predicts with the models of each GPU.
 pub fn predict(
     models: &Models,
@@ -131,7 +135,7 @@ pub fn predict(
     for gpu in gpus {
         for chosen in models.of(gpu) {
             let refusal = match predict_one(&chosen, source, gpu, measured)? {
-                Ok(Answer { value: prediction, .. }) if prediction.time_ms > MOST_MS => {
+                Ok(Answer { value: prediction, .. }) if prediction.time_ms > MOST_PREDICTED_MS => {
                     let message = format!(
                         "{} predicts {:.0e} ms for kernel `{}` on `{}`: its counts or the GPU's \
                          figures are absurd",

@@ -67,7 +67,7 @@ pub struct Bench {
     /// The argument that stands for the kernel.
     pub kernel: String,
     /// Instructions times the lanes that were active, of all launches.
-    pub thread_instructions: u64,
+    pub thread_instructions: u128,
     /// The reason why there is no slice, if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_slice_because: Option<String>,

@@ -28,12 +28,12 @@ pub struct Timing {
     pub thread_instructions_per_s: f64,
     /// Instructions times the lanes that were active, of all repetitions.
     #[serde(skip)]
-    pub thread_instructions: u64,
+    pub thread_instructions: u128,
 }
 
 impl Timing {
     /// The timing of an execution that has just ended, with its instructions times active lanes.
-    pub(super) fn since(started: Instant, lanes: u64) -> Self {
+    pub(super) fn since(started: Instant, lanes: u128) -> Self {
         let execute_s = started.elapsed().as_secs_f64();
         let thread_instructions_per_s = lanes as f64 / execute_s.max(f64::MIN_POSITIVE);
         Self { execute_s, thread_instructions_per_s, thread_instructions: lanes }
@@ -184,8 +184,9 @@ struct Teller<'a> {
 }
 
 impl Host for Teller<'_> {
-    fn progress(&self, done: u64, ctas: u64) {
-        self.supervisor.progress(self.repetition * ctas + done, self.repeat * ctas);
+    fn progress(&self, done: u128, ctas: u128) {
+        let (before, all) = (u128::from(self.repetition) * ctas, u128::from(self.repeat) * ctas);
+        self.supervisor.progress(before + done, all);
     }
 
     fn print(&self, text: &[u8]) {
@@ -246,6 +247,10 @@ pub(super) fn launch<W: Watch>(
     let options = &Options { memory_limit: limit, ..*options };
     for (index, (planned, program)) in plan.launches.iter().zip(programs).enumerate() {
         let launch = device_launch(plan, planned, memory);
+        let options = &Options { grid_limits: planned.grid_limits(), ..*options };
+        if let Some(note) = planned.beyond_cuda_note() {
+            supervisor.note(&note);
+        }
         watch.launching(index, memory);
         supervisor.launching(&planned.kernel);
         let ending = Ending(supervisor);

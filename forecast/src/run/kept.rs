@@ -111,6 +111,8 @@ impl KeptCounts {
             stack_bytes,
             schedule,
             skip_bad_accesses,
+            // That of each launch stands in the plan.
+            grid_limits: _,
             // Neither changes a count.
             deadline: _,
             memory_limit: _,
@@ -237,7 +239,7 @@ impl Supervisor for Hearing<'_> {
         self.other.launching(kernel);
     }
 
-    fn progress(&self, done: u64, ctas: u64) {
+    fn progress(&self, done: u128, ctas: u128) {
         self.other.progress(done, ctas);
     }
 

@@ -74,7 +74,7 @@ impl Sum {
     fn add(&mut self, number: Number) {
         self.values += 1;
         match number {
-            Number::Count(count) => self.counts += u128::from(count),
+            Number::Count(count) => self.counts += count,
             Number::Real(real) => {
                 self.reals += real;
                 self.real_values += 1;
@@ -90,7 +90,7 @@ impl Sum {
     fn mean(&self) -> Number {
         let values = u128::from(self.values.max(1));
         if self.real_values == 0 && self.counts.is_multiple_of(values) {
-            Number::Count((self.counts / values) as u64)
+            Number::Count(self.counts / values)
         } else {
             Number::Real((self.counts as f64 + self.reals) / values as f64)
         }
@@ -200,8 +200,11 @@ mod tests {
             (sum.mean(), sum.range)
         };
         let (count, real) = (Number::Count, Number::Real);
-        let (mean, range) = summary(&[count(u64::MAX), count(u64::MAX)]);
-        assert_eq!((mean, range), (count(u64::MAX), Some((count(u64::MAX), count(u64::MAX)))));
+        let (mean, range) = summary(&[count(u128::MAX / 2), count(u128::MAX / 2)]);
+        assert_eq!(
+            (mean, range),
+            (count(u128::MAX / 2), Some((count(u128::MAX / 2), count(u128::MAX / 2))))
+        );
         assert_eq!(summary(&[count(2), count(1)]), (real(1.5), Some((count(1), count(2)))));
         assert_eq!(summary(&[real(50.0), real(100.0)]).0, real(75.0));
     }

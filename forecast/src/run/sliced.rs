@@ -92,7 +92,7 @@ pub(super) fn slice(
         };
         sliced.push(part()?);
         if let Some(effort) = effort {
-            let ctas = planned.grid.iter().fold(1, |all: u64, &one| all.saturating_mul(one.into()));
+            let ctas = planned.grid.iter().map(|&extent| u128::from(extent)).product();
             followed.push(match effort.allows(ctas) {
                 Ok(()) => part()?.followed(),
                 Err(because) => Err(because),

@@ -191,7 +191,7 @@ pub fn of_counted(counted: &Counted, plan: &Plan, counting_gpu: &Gpu) -> Source 
 /// The counts of a launch that nobody has published, taken as `counting_gpu` would.
 pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
     let profile = &counted.profile;
-    let blocks = profile.grid.iter().map(|&count| u64::from(count)).product();
+    let blocks = profile.grid.iter().map(|&count| u128::from(count)).product();
     let threads_per_block = profile.block.iter().map(|&count| u64::from(count)).product();
     let machine_code = counted.machine_code.as_ref();
     let machine_code = machine_code.map_or(String::new(), |facts| format!(" The {facts}."));

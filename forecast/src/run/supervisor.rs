@@ -19,7 +19,7 @@ pub trait Supervisor: Sync {
     fn launching(&self, _kernel: &str) {}
 
     /// `done` of `ctas` CTAs of the launch have run, all repetitions together. Any thread may call.
-    fn progress(&self, _done: u64, _ctas: u64) {}
+    fn progress(&self, _done: u128, _ctas: u128) {}
 
     /// The launch has ended, with or without a result.
     fn launched(&self) {}

@@ -79,7 +79,7 @@ pub(crate) fn of_run(
 fn launch_place<'a>(error: &LaunchError, places: &'a LaunchPlaces) -> &'a Anchor {
     let cluster = || places.cluster.as_ref().unwrap_or(&places.grid);
     match error {
-        LaunchError::Extent { what: "grid", .. } => &places.grid,
+        LaunchError::Extent { what: "grid", .. } | LaunchError::GridSize { .. } => &places.grid,
         LaunchError::Extent { .. }
         | LaunchError::Threads { .. }
         | LaunchError::RequiredBlock { .. } => &places.block,
@@ -101,6 +101,15 @@ fn launch_place<'a>(error: &LaunchError, places: &'a LaunchPlaces) -> &'a Anchor
 
 /// Returns advice for a launch that is refused.
 fn launch_hint(error: &LaunchError, program: &Program) -> Option<String> {
+    if let &LaunchError::Extent { what: "grid", extent, limit, .. } = error
+        && extent > limit
+    {
+        return Some(
+            "CUDA allows no more; `beyond_cuda = true` in a launch file's [[launch]] counts such a \
+             grid all the same"
+                .to_owned(),
+        );
+    }
     let LaunchError::ArgumentType { index, .. } = error else { return None };
     let parameter = program.parameters().get(*index).filter(|parameter| parameter.is_array)?;
     Some(format!(

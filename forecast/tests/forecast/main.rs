@@ -10,6 +10,7 @@
 mod common;
 mod counting_version;
 mod kept;
+mod large_counts;
 mod launches;
 mod repeats;
 mod rungs;

@@ -54,10 +54,10 @@ fn expected(counted: &Counted) -> Sums {
         if let [memory] = &*row.memory {
             let traffic = memory.traffic.unwrap();
             let levels = match memory.kind {
-                AccessKind::Store => [0, memory.sectors, 0],
+                AccessKind::Store => [0, memory.sectors as u64, 0],
                 _ => [traffic.l1_hit_sectors, traffic.l2_hit_sectors, traffic.dram_read_sectors],
             };
-            sums.insert(row.instruction, (memory.requests, levels));
+            sums.insert(row.instruction, (memory.requests as u64, levels));
         }
     }
     sums

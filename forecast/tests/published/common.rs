@@ -44,7 +44,7 @@ impl Metrics {
     /// A count.
     pub(crate) fn count(&self, metric: &str) -> u64 {
         match self.value(metric) {
-            Number::Count(count) => count,
+            Number::Count(count) => count.try_into().unwrap(),
             Number::Real(real) => panic!("{}: {metric} is {real}, no count", self.kernel),
         }
     }

@@ -69,6 +69,20 @@ impl Cluster {
         }
     }
 
+    /// Begins the CTA at a place of a grid without clusters.
+    pub(crate) fn start_at(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        recorder: &mut dyn Recorder,
+        place: [u32; 3],
+    ) {
+        // Where CTAs have no index, they are told of by class, and nobody singles one out.
+        let index = launch.shape.index_of(place).unwrap_or(u64::MAX);
+        if let Some(cta) = self.ctas.first_mut() {
+            cta.start_at(launch, recorder, launch.shape.coordinates_of(place), index);
+        }
+    }
+
     /// Takes the output that its threads have printed since the last call, CTA by CTA.
     pub(crate) fn take_printed(&mut self) -> Vec<u8> {
         self.ctas.iter_mut().flat_map(Cta::take_printed).collect()

@@ -203,8 +203,19 @@ impl Cta {
         recorder: &mut dyn Recorder,
         index: u64,
     ) {
+        self.start_at(launch, recorder, launch.shape.coordinates(index), index);
+    }
+
+    /// Begins the CTA at these coordinates, which `index` tells the recorder.
+    pub(crate) fn start_at(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        recorder: &mut dyn Recorder,
+        coordinates: CtaCoordinates,
+        index: u64,
+    ) {
         let program = launch.program;
-        self.coordinates = launch.shape.coordinates(index);
+        self.coordinates = coordinates;
         self.cluster = index / u64::from(launch.shape.ctas_per_cluster());
         recorder.start(&CtaStart {
             cta: index,

@@ -181,7 +181,7 @@ impl Request<'_> {
         prepare_rest(program, memory, options)?;
         let wants = observation.wants();
         let context = self.context(memory, globals, wants)?;
-        let clusters = launch.ctas() / u64::from(context.shape.ctas_per_cluster());
+        let clusters = launch.ctas() / u128::from(context.shape.ctas_per_cluster());
         let decision = match (options.schedule, &program.ordered_because) {
             (Schedule::Parallel, _) => Decision::Independent,
             (Schedule::Ordered, _) => Decision::Ordered("asked for".to_owned()),
@@ -225,7 +225,7 @@ impl Request<'_> {
         ordered_because: Option<String>,
     ) -> Result<Summary, RunError> {
         let ordered = ordered_because.is_some();
-        let ctas = context.shape.ctas();
+        let ctas = setup::ctas_in_order(&context.shape)?;
         let wave = observation.wave();
         // In order, the outcome must not depend on the number of threads.
         let batch = match ordered {
@@ -256,7 +256,7 @@ impl Request<'_> {
         while first < ctas {
             let count = batch.min((ctas - first) as usize);
             let budget = self.options.instruction_budget;
-            let mut limit = budget.saturating_sub(summary.warp_instructions);
+            let mut limit = rest_of(budget, summary.warp_instructions);
             if context.watch.is_some() && !ordered {
                 limit = limit.min(ATTEMPT_TURN);
             }
@@ -279,9 +279,9 @@ impl Request<'_> {
                     return Err(engine.stopped().unwrap_or(error));
                 }
             };
-            summary.warp_instructions += issued;
-            summary.issued_lanes += lanes;
-            let over = summary.warp_instructions > budget;
+            summary.warp_instructions += u128::from(issued);
+            summary.issued_lanes += u128::from(lanes);
+            let over = summary.warp_instructions > budget.into();
             let error = match engine.stopped() {
                 None if over => Some(engine.over_budget()),
                 stopped => stopped,
@@ -300,6 +300,11 @@ impl Request<'_> {
         engine.pool.get_mut().map(Vec::clear).unwrap_or_default();
         Ok(summary)
     }
+}
+
+/// What is left of a budget of instructions.
+fn rest_of(budget: u64, issued: u128) -> u64 {
+    u64::try_from(issued).map_or(0, |issued| budget.saturating_sub(issued))
 }
 
 /// Returns the number of clusters that may be under way together, at least one.
@@ -383,7 +388,7 @@ impl Engine<'_> {
     fn stopped(&self) -> Option<RunError> {
         let reason = self.context.stop.reason()?;
         let done = self.done.load(Ordering::Relaxed);
-        Some(RunError::Stopped { reason, done, ctas: self.ctas })
+        Some(RunError::Stopped { reason, done: done.into(), ctas: self.ctas.into() })
     }
 
     fn give_back(&self, cluster: Cluster) {
@@ -392,7 +397,7 @@ impl Engine<'_> {
         }
         let ctas = self.cluster as u64;
         let done = self.done.fetch_add(ctas, Ordering::Relaxed) + ctas;
-        self.host.progress(done, self.ctas);
+        self.host.progress(done.into(), self.ctas.into());
     }
 
     fn print(&self, text: &[u8]) {

@@ -12,7 +12,7 @@ use super::classes::unfit;
 use super::cta::LaunchContext;
 use super::level::Level;
 use super::observation::hand_over;
-use super::{Engine, Failed, MIN_BATCH, Request, clusters_under_way, prepare_rest, setup};
+use super::{Engine, Failed, MIN_BATCH, Request, clusters_under_way, prepare_rest, rest_of, setup};
 use crate::launch::{Host, Launch, Options, RunError, Schedule, Summary};
 use crate::memory::DeviceMemory;
 use crate::observer::{Recorder, Samples, Wants};
@@ -92,6 +92,7 @@ impl Request<'_> {
         prepare_rest(program, memory, options)?;
         let wants = Wants::of::<O>();
         let context = self.context(memory, &globals, wants)?;
+        setup::ctas_in_order(&context.shape)?;
         if let Some(because) = unfit(&context, memory, options, wants) {
             return Ok(Err(because));
         }
@@ -149,7 +150,7 @@ impl Request<'_> {
                 .iter()
                 .flat_map(|piece| piece.first..piece.first + piece.ctas as u64)
                 .collect();
-            let limit = budget.saturating_sub(sampled.summary.warp_instructions);
+            let limit = rest_of(budget, sampled.summary.warp_instructions);
             let execute = || {
                 let mut recorders: Vec<&mut dyn Recorder> =
                     filling[..ctas.len()].iter_mut().map(|one| one as &mut dyn Recorder).collect();
@@ -161,13 +162,13 @@ impl Request<'_> {
                 Err(Failed { error, .. }) => return Err(engine.stopped().unwrap_or(error)),
             };
             let Summary { warp_instructions, issued_lanes, .. } = &mut sampled.summary;
-            (*warp_instructions, *issued_lanes) =
-                (*warp_instructions + issued, *issued_lanes + lanes);
+            *warp_instructions += u128::from(issued);
+            *issued_lanes += u128::from(lanes);
             sampled.executed += ctas.len() as u64;
             if let Some(error) = engine.stopped() {
                 return Err(error);
             }
-            if *warp_instructions > budget {
+            if *warp_instructions > budget.into() {
                 return Err(engine.over_budget());
             }
             std::mem::swap(&mut filling, &mut full);

@@ -9,7 +9,7 @@ use gpucast_ptx_frontend::types::TypeKind;
 use super::cta::{AlignedBytes, LaunchContext};
 use super::level::Level;
 use super::stop::Stop;
-use crate::launch::{Argument, Launch, LaunchError, MAX_CLUSTER_CTAS, Options};
+use crate::launch::{Argument, GridLimits, Launch, LaunchError, MAX_CLUSTER_CTAS, Options};
 use crate::memory::DeviceMemory;
 use crate::observer::Wants;
 use crate::program::lower::{masked, write};
@@ -18,9 +18,8 @@ use crate::program::{Parameter, Program};
 
 /// The largest CTA of any GPU.
 const MAX_THREADS: u64 = 1024;
-/// Limits of a CTA's and a grid's extents since compute capability 3.0.
+/// Limits of a CTA's extents since compute capability 3.0.
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
-const MAX_GRID: [u32; 3] = [(1 << 31) - 1, 65_535, 65_535];
 /// The most shared memory that a CTA of any GPU can have.
 const MAX_SHARED_BYTES: u64 = 227 << 10;
 /// The most local memory that a thread can have, its stack included.
@@ -103,7 +102,7 @@ pub(super) fn context<'a>(
     wants: Wants,
     stop: Stop<'a>,
 ) -> Result<LaunchContext<'a>, LaunchError> {
-    check_shape(program, launch)?;
+    check_shape(program, launch, options.grid_limits)?;
     let stack = if program.has_stack() { u64::from(options.stack_bytes) } else { 0 };
     // The stack is at most as large as the rest that the program's fixed variables leave.
     let local_bytes = (program.local_bytes + stack).min(MAX_LOCAL_BYTES.max(program.local_bytes));
@@ -169,6 +168,15 @@ fn constant_memory(
     Ok(constant)
 }
 
+/// CTAs of a grid that are executed or told of one by one.
+///
+/// # Errors
+///
+/// [`LaunchError::GridSize`] if there are too many to have an index.
+pub(super) fn ctas_in_order(shape: &LaunchShape) -> Result<u64, LaunchError> {
+    shape.ctas().try_into().map_err(|_| LaunchError::GridSize { grid: shape.grid })
+}
+
 /// The CTAs of a cluster in x, y and z.
 fn cluster(program: &Program, launch: &Launch) -> Result<[u32; 3], LaunchError> {
     let directives = &program.directives;
@@ -197,9 +205,13 @@ fn cluster(program: &Program, launch: &Launch) -> Result<[u32; 3], LaunchError> 
     Ok(cluster)
 }
 
-fn check_shape(program: &Program, launch: &Launch) -> Result<(), LaunchError> {
+fn check_shape(
+    program: &Program,
+    launch: &Launch,
+    grid_limits: GridLimits,
+) -> Result<(), LaunchError> {
     for (what, extents, limits) in
-        [("block", launch.block, MAX_BLOCK), ("grid", launch.grid, MAX_GRID)]
+        [("block", launch.block, MAX_BLOCK), ("grid", launch.grid, grid_limits.extents())]
     {
         for ((extent, limit), axis) in extents.into_iter().zip(limits).zip(["x", "y", "z"]) {
             if extent == 0 || extent > limit {

@@ -149,7 +149,7 @@ impl Plan {
     pub(crate) fn of(
         launch: &LaunchContext<'_>,
         memory: &DeviceMemory,
-        clusters: u64,
+        clusters: u128,
         wants_values: bool,
     ) -> Decision {
         let program = launch.program;
@@ -160,7 +160,7 @@ impl Plan {
         if Buffers::of(launch, memory, least).shared().next().is_none() {
             return Decision::Independent;
         }
-        if clusters >= u64::from(SEVERAL) {
+        if clusters >= u128::from(SEVERAL) {
             return Decision::Ordered("there are too many CTAs to watch them".to_owned());
         }
         if program.prints() {

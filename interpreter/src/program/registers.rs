@@ -46,8 +46,8 @@ impl LaunchShape {
     }
 
     /// CTAs of the grid.
-    pub(crate) fn ctas(&self) -> u64 {
-        self.grid.iter().fold(1, |product: u64, &n| product.saturating_mul(u64::from(n)))
+    pub(crate) fn ctas(&self) -> u128 {
+        self.grid.iter().map(|&extent| u128::from(extent)).product()
     }
 
     /// CTAs of one cluster.
@@ -71,10 +71,17 @@ impl LaunchShape {
         CtaCoordinates { ctaid, clusterid, cluster_ctaid, cluster_rank: (index % ctas) as u32 }
     }
 
-    /// The place of a CTA in the order in which CTAs run, of a grid without clusters.
-    pub(crate) fn index_of(&self, [x, y, z]: [u32; 3]) -> u64 {
-        let [width, height, _] = self.grid.map(u64::from);
-        u64::from(x) + width * (u64::from(y) + height * u64::from(z))
+    /// The CTA at a place of a grid without clusters.
+    pub(crate) fn coordinates_of(&self, ctaid: [u32; 3]) -> CtaCoordinates {
+        CtaCoordinates { ctaid, clusterid: ctaid, cluster_ctaid: [0; 3], cluster_rank: 0 }
+    }
+
+    /// The place of a CTA in the order in which CTAs run, of a grid without clusters. `None` beyond
+    /// 2⁶⁴, where CTAs are not run in order.
+    pub(crate) fn index_of(&self, [x, y, z]: [u32; 3]) -> Option<u64> {
+        let [width, height, _] = self.grid.map(u128::from);
+        let index = u128::from(x) + width * (u128::from(y) + height * u128::from(z));
+        index.try_into().ok()
     }
 
     /// The thread with linear index `index` in its CTA; x varies fastest.

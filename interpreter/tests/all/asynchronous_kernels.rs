@@ -140,7 +140,7 @@ fn pipelines_add_up_the_tiles_that_they_fetched() {
                     assert_eq!(got, wanted as f32, "{file}, {kernel}, {tiles} tiles, sum {at}");
                 }
                 // Waiting costs little.
-                let each = summary.warp_instructions / (ctas * tiles * 4) as u64;
+                let each = summary.warp_instructions / (ctas * tiles * 4) as u128;
                 assert!(each < 1000, "{kernel}: {each} instructions for a warp and a tile");
             }
         }

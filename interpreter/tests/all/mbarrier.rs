@@ -92,7 +92,11 @@ fn a_producer_and_a_consumer_hand_over_every_item_in_order() {
             assert_eq!(got, (0..32).map(sum).collect::<Vec<_>>(), "{wait}, {slots} slots");
             // Waiting costs a few instructions for each item, not a turn.
             let limit = 2 * 2 * (100 + 40 * u64::from(items));
-            assert!(summary.warp_instructions < limit, "{wait}: {}", summary.warp_instructions);
+            assert!(
+                summary.warp_instructions < limit.into(),
+                "{wait}: {}",
+                summary.warp_instructions
+            );
         }
     }
 }

@@ -5,6 +5,7 @@
 //! to bear it out. Such a block has been given the executions of other code.
 
 use super::flow::{Observation, Solution};
+use super::large::rounding;
 use super::listing::Listing;
 
 /// A block whose executions no line explains.
@@ -15,23 +16,23 @@ pub(super) struct Contradiction {
     /// The PTX line that contradicts it most.
     pub(super) line: u32,
     /// Executions by threads of the machine code that stands for the line.
-    pub(super) found: u64,
+    pub(super) found: u128,
     /// The executions of the line.
-    pub(super) expected: u64,
+    pub(super) expected: u128,
     /// Executions by threads of all instructions of the block.
-    pub(super) executions: u64,
+    pub(super) executions: u128,
 }
 
 /// A line that is no mere fetching of operands can bear out a block; only a firm one contradicts.
 const LEAST_TO_BEAR_OUT: f64 = 0.05;
 
 /// Of this many executed instructions, one may be in a block that contradicts the PTX.
-const MOST_CONTRADICTED: u64 = 20;
+const MOST_CONTRADICTED: u128 = 20;
 
 /// Returns true if few of all `executed` instructions are in contradicted blocks.
-pub(super) fn is_tolerable(contradicted: &[Contradiction], executed: u64) -> bool {
-    let executions = contradicted.iter().map(|one| u128::from(one.executions)).sum::<u128>();
-    executions * u128::from(MOST_CONTRADICTED) <= u128::from(executed)
+pub(super) fn is_tolerable(contradicted: &[Contradiction], executed: u128) -> bool {
+    let executions: u128 = contradicted.iter().map(|one| one.executions).sum();
+    executions.saturating_mul(MOST_CONTRADICTED) <= executed
 }
 
 /// Blocks that contradict the PTX, the one with most executions first.
@@ -41,15 +42,16 @@ pub(super) fn contradictions(
     solution: &Solution,
 ) -> Vec<Contradiction> {
     let mut is_borne_out = vec![false; solution.lanes.len()];
-    let mut worst: Vec<Option<(&Observation, u64)>> = vec![None; solution.lanes.len()];
+    let mut worst: Vec<Option<(&Observation, u128)>> = vec![None; solution.lanes.len()];
     let mut falls_short = vec![false; solution.lanes.len()];
     for observation in observations {
-        let found = observation.executions(solution) as u64;
+        let found = observation.executions(solution) as u128;
         for &(block, _) in &observation.copies {
-            let is_same = found.abs_diff(observation.lanes) <= observation.copies.len() as u64;
+            let apart = observation.copies.len() as u128 + rounding(observation.lanes);
+            let is_same = found.abs_diff(observation.lanes) <= apart;
             is_borne_out[block] |= observation.weight >= LEAST_TO_BEAR_OUT && is_same;
             falls_short[block] |= found < observation.lanes;
-            let excess = |line: &Observation, found: u64| found.saturating_sub(line.lanes);
+            let excess = |line: &Observation, found: u128| found.saturating_sub(line.lanes);
             if observation.is_firm
                 && worst[block]
                     .is_none_or(|(line, other)| excess(line, other) < excess(observation, found))
@@ -70,7 +72,7 @@ pub(super) fn contradictions(
                 line: listing.line_of(block, line),
                 found,
                 expected: line.lanes,
-                executions: solution.lanes[block] * instructions.len() as u64,
+                executions: solution.lanes[block] * instructions.len() as u128,
             })
         })
         .collect();

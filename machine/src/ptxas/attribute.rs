@@ -11,8 +11,9 @@ use gpucast_ptx_frontend::isa::InstructionClass;
 
 use super::agreement::{Contradiction, contradictions, is_tolerable};
 use super::code::Code;
-use super::flow::{self, Solution};
+use super::flow::Solution;
 use super::image::Image;
+use super::large::{self, Executions};
 use super::line_table::LineTable;
 use super::listing::{Listing, bytes_accessed};
 use super::{MachineError, Prepared};
@@ -35,21 +36,29 @@ pub fn attribute(
     let lines = LineTable::parse(&image.line_table, prepared.file)?;
     let code = Code::read(&image)?;
     let listing = Listing::new(&image, &lines, &code, prepared, program, table)?;
-    let Solved { solution, rows, contradicted } = solve(&listing)?;
-    let kind = if contradicted.is_empty() { Kind::Modelled } else { Kind::Estimated };
+    let Solved { solution, rounded, rows, contradicted } = solve(&listing)?;
+    let agrees = contradicted.is_empty() && !rounded;
+    let mut notes = listing.notes(&solution, &contradicted);
+    if rounded {
+        notes.push(
+            "counts of machine instructions are rounded to 53 bits of the largest one".to_owned(),
+        );
+    }
     Ok(MachineProfile {
-        kind,
+        kind: if agrees { Kind::Modelled } else { Kind::Estimated },
         back_end: BackEnd::Ptxas { version: version.to_owned() },
         target: image.target.to_string(),
         registers_per_thread: Some(image.registers),
         rows,
-        notes: listing.notes(&solution, &contradicted),
+        notes,
     })
 }
 
 /// The executions of a launch's machine code.
 pub(super) struct Solved {
     pub(super) solution: Solution,
+    /// True if its counts are accurate to 53 bits only.
+    rounded: bool,
     rows: Vec<MachineRow>,
     contradicted: Vec<Contradiction>,
 }
@@ -58,15 +67,14 @@ pub(super) struct Solved {
 /// contradict it too often.
 pub(super) fn solve(listing: &Listing<'_>) -> Result<Solved, MachineError> {
     let observations = listing.observations();
-    let solution =
-        flow::solve(listing.code, &observations, listing.entry(), &|block| listing.is_cold(block));
+    let Executions { solution, rounded } = large::executions(listing, &observations);
     let rows = listing.rows(&solution);
     let (found, expected) = work_found(&rows, listing.work(), |ptx| {
         let row = listing.counts.get(&ptx)?;
         let bytes = bytes_accessed(listing.instruction(ptx));
         is_kept(row.description.class).then_some((row.thread_executions, bytes))
     });
-    if u128::from(found) * 100 < u128::from(expected) * LEAST_PERCENT_FOUND {
+    if found.saturating_mul(100) < expected.saturating_mul(LEAST_PERCENT_FOUND) {
         let kernel = listing.program.kernel().to_owned();
         return Err(MachineError::Unsolved { kernel, found, expected });
     }
@@ -82,7 +90,7 @@ pub(super) fn solve(listing: &Listing<'_>) -> Result<Solved, MachineError> {
             expected: worst.expected,
         });
     }
-    Ok(Solved { solution, rows, contradicted })
+    Ok(Solved { solution, rounded, rows, contradicted })
 }
 
 /// Checks that a cubin can be counted: that it is whole, holds the kernel, and says which PTX its
@@ -121,14 +129,14 @@ fn is_kept(class: InstructionClass) -> bool {
 fn work_found(
     rows: &[MachineRow],
     listed: impl Iterator<Item = u32>,
-    expected: impl Fn(u32) -> Option<(u64, u32)>,
-) -> (u64, u64) {
-    let mut of_ptx: HashMap<u32, u64> = listed.map(|ptx| (ptx, 0)).collect();
+    expected: impl Fn(u32) -> Option<(u128, u32)>,
+) -> (u128, u128) {
+    let mut of_ptx: HashMap<u32, u128> = listed.map(|ptx| (ptx, 0)).collect();
     for row in rows.iter().filter(|row| row.flops.is_some() || row.access.is_some()) {
         if let Some(ptx) = row.instruction {
             let bytes = expected(ptx).map_or(0, |(_, bytes)| bytes);
             let wider = row.access.and_then(|access| access.bytes.checked_div(bytes)).unwrap_or(1);
-            *of_ptx.entry(ptx).or_default() += row.thread_executions * u64::from(wider.max(1));
+            *of_ptx.entry(ptx).or_default() += row.thread_executions * u128::from(wider.max(1));
         }
     }
     of_ptx.into_iter().fold((0, 0), |(found, all), (ptx, executions)| match expected(ptx) {

@@ -105,7 +105,7 @@ impl<'a> Listing<'a> {
     }
 
     /// Executions of the kernel's first instruction, by threads and by warps.
-    pub(super) fn entry(&self) -> (u64, u64) {
+    pub(super) fn entry(&self) -> (u128, u128) {
         let first = self.program.blocks().first().map_or(0, |block| block.first_instruction);
         self.counts.get(&first).map_or((0, 0), |row| (row.issued_lanes, row.warp_executions))
     }

@@ -8,7 +8,7 @@ use gpucast_interpreter::Program;
 
 /// For each PTX instruction, the visits of the innermost loop around it.
 pub(super) struct Loops {
-    visits: Vec<Option<u64>>,
+    visits: Vec<Option<u128>>,
     /// The block of each PTX instruction.
     blocks: Vec<u32>,
 }
@@ -24,8 +24,8 @@ struct BackEdge {
 /// The lanes that issued a PTX instruction, and those for which its guard was true.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes {
-    pub(super) issued: u64,
-    pub(super) executed: u64,
+    pub(super) issued: u128,
+    pub(super) executed: u128,
 }
 
 impl Loops {
@@ -43,12 +43,12 @@ impl Loops {
         headers.sort_unstable();
         headers.dedup();
         // The blocks of each loop with its visits, smallest loop first.
-        let mut loops: Vec<(Vec<usize>, Option<u64>)> = headers
+        let mut loops: Vec<(Vec<usize>, Option<u128>)> = headers
             .into_iter()
             .map(|header| {
                 let own = || edges.iter().filter(move |edge| edge.header == header);
                 let body = body(&predecessors, header, own().map(|edge| edge.from));
-                let again: Option<u64> = own().map(|&edge| crossings(program, edge, lanes)).sum();
+                let again: Option<u128> = own().map(|&edge| crossings(program, edge, lanes)).sum();
                 let rounds = lanes(blocks[header].first_instruction).issued;
                 (body, again.and_then(|again| rounds.checked_sub(again)))
             })
@@ -80,7 +80,7 @@ impl Loops {
     }
 
     /// The threads that came to the innermost loop around a PTX instruction.
-    pub(super) fn visits(&self, ptx: u32) -> Option<u64> {
+    pub(super) fn visits(&self, ptx: u32) -> Option<u128> {
         self.visits.get(ptx as usize).copied().flatten().filter(|&visits| visits > 0)
     }
 }
@@ -142,7 +142,7 @@ fn body(
 }
 
 /// Threads that went along an edge; `None` if the counts do not say.
-fn crossings(program: &Program, edge: BackEdge, lanes: &dyn Fn(u32) -> Lanes) -> Option<u64> {
+fn crossings(program: &Program, edge: BackEdge, lanes: &dyn Fn(u32) -> Lanes) -> Option<u128> {
     let block = &program.blocks()[edge.from];
     let last = block.first_instruction + block.instruction_count.checked_sub(1)?;
     let counts = lanes(last);

@@ -22,6 +22,7 @@ mod code;
 mod flow;
 mod image;
 mod isa;
+mod large;
 mod line_table;
 mod listing;
 mod local;
@@ -87,9 +88,9 @@ pub enum MachineError {
         /// The kernel.
         kernel: String,
         /// Executions of threads that the machine code accounts for.
-        found: u64,
+        found: u128,
         /// The executions of the PTX.
-        expected: u64,
+        expected: u128,
     },
     /// No table of opcodes for this architecture.
     #[error("the machine code is for {target}, whose encoding is not known")]
@@ -118,8 +119,8 @@ pub enum MachineError {
         /// The line of the PTX.
         line: u32,
         /// Executions by threads that were found for it.
-        found: u64,
+        found: u128,
         /// The executions of the line.
-        expected: u64,
+        expected: u128,
     },
 }

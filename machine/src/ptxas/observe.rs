@@ -59,11 +59,11 @@ impl Listing<'_> {
             }
         }
         /// Copies by place; executions by threads and by warps; the block of the PTX.
-        type Statement = (Vec<(Place, u32)>, u64, u64, u32);
+        type Statement = (Vec<(Place, u32)>, u128, u128, u32);
         #[derive(Default)]
         struct Support {
             weight: f64,
-            visits: Option<u64>,
+            visits: Option<u128>,
             is_firm: bool,
         }
         let mut merged: BTreeMap<Statement, Support> = BTreeMap::new();

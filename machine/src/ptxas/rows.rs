@@ -38,7 +38,7 @@ impl Listing<'_> {
     }
 
     /// Threads that executed an instruction with its guard true; none if it is the warp's.
-    fn threads(&self, index: usize, block: usize, solution: &Solution) -> u64 {
+    fn threads(&self, index: usize, block: usize, solution: &Solution) -> u128 {
         let decoded = &self.code.instructions[index].decoded;
         let lanes = solution.lanes[block];
         if self.meanings[index].is_uniform(decoded.mnemonic) {
@@ -70,7 +70,7 @@ impl Listing<'_> {
                     0
                 } else if guarded && row.issued_lanes > lanes {
                     let share = row.thread_executions as f64 / row.issued_lanes as f64;
-                    (share * lanes as f64).round() as u64
+                    (share * lanes as f64).round() as u128
                 } else {
                     row.thread_executions.min(lanes)
                 }

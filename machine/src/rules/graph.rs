@@ -189,9 +189,9 @@ pub(super) struct GraphBlock {
     /// The block where separated lanes come together.
     pub(super) reconvergence: Option<u32>,
     /// Times that a warp ran it.
-    pub(super) warps: u64,
+    pub(super) warps: u128,
     /// Times that a lane ran it.
-    pub(super) lanes: u64,
+    pub(super) lanes: u128,
     /// The block whose instructions it has become part of, its own being guarded, if any.
     pub(super) merged_into: Option<u32>,
 }

@@ -10,9 +10,9 @@ use super::graph::Graph;
 /// The executions of an instruction, by warps, lanes and threads.
 #[derive(Clone, Copy, Debug)]
 struct Executions {
-    warps: u64,
-    lanes: u64,
-    threads: u64,
+    warps: u128,
+    lanes: u128,
+    threads: u128,
 }
 
 /// All machine instructions of the program, in order of the operations.
@@ -55,7 +55,7 @@ fn of_block(graph: &Graph<'_>, block: u32) -> Executions {
 /// that it belongs to now.
 fn of_operation(graph: &Graph<'_>, table: &BaseTable, index: u32) -> Executions {
     let own = table.rows.get(index as usize);
-    let share = |count: u64| count.div_ceil(u64::from(graph.op(index).shared_by));
+    let share = |count: u128| count.div_ceil(u128::from(graph.op(index).shared_by));
     let (warps, lanes, threads) = own.map_or((0, 0, 0), |row| {
         (share(row.warp_executions), share(row.issued_lanes), share(row.thread_executions))
     });
@@ -70,7 +70,7 @@ fn of_operation(graph: &Graph<'_>, table: &BaseTable, index: u32) -> Executions 
 
 fn row(emitted: &Emitted, executions: Executions) -> MachineRow {
     let selected = &emitted.selected;
-    let count = u64::from(selected.count);
+    let count = u128::from(selected.count);
     MachineRow {
         mnemonic: selected.mnemonic.into(),
         class: selected.class,

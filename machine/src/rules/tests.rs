@@ -49,13 +49,13 @@ fn ones(program: &Program) -> BaseTable {
 }
 
 /// How many warp instructions of a mnemonic.
-fn count(target: &str, body: &str, mnemonic: &str) -> u64 {
+fn count(target: &str, body: &str, mnemonic: &str) -> u128 {
     let profile = profile(target, body);
     let rows = profile.rows.iter().filter(|row| row.mnemonic == mnemonic);
     rows.map(|row| row.warp_executions).sum()
 }
 
-fn total(target: &str, body: &str) -> u64 {
+fn total(target: &str, body: &str) -> u128 {
     profile(target, body).rows.iter().map(|row| row.warp_executions).sum()
 }
 
@@ -363,7 +363,7 @@ fn video_instructions_are_what_the_assembler_makes_of_them() {
     let mnemonics = |target: &str, operation: &str| -> Vec<(String, u64)> {
         let with = profile(target, &format!("{operation} {store}")).rows;
         let without = profile(target, "add.u32 %r3, %r1, %r2; st.global.u32 [%rd1], %r3;").rows;
-        let of = |rows: &[MachineRow], name: &str| -> u64 {
+        let of = |rows: &[MachineRow], name: &str| -> u128 {
             rows.iter().filter(|row| row.mnemonic == name).map(|row| row.warp_executions).sum()
         };
         ["VADD", "VMAD", "PRMT", "IADD", "IADD3", "IMAD", "LOP3", "IMNMX", "VABSDIFF4"]
@@ -409,7 +409,7 @@ fn dead_instructions_of_any_kind_cost_nothing() {
 /// `ptxas` 12.9, sm_50 and sm_80: what it computes itself, and what it does not.
 #[test]
 fn operations_on_literals_are_computed() {
-    let of = |target: &str, operation: &str, mnemonics: &[&str]| -> u64 {
+    let of = |target: &str, operation: &str, mnemonics: &[&str]| -> u128 {
         let body = format!("{operation} st.global.f32 [%rd1], %f3;");
         mnemonics.iter().map(|mnemonic| count(target, &body, mnemonic)).sum()
     };
@@ -491,7 +491,7 @@ fn a_loop_chooses_among_registers_if_it_is_long_enough_for_the_comparisons() {
             trips = words as usize / width,
         )
     };
-    let accesses = |body: &str| -> u64 {
+    let accesses = |body: &str| -> u128 {
         let accesses = profile("sm_75", body).local_accesses();
         accesses.values().map(|one| one.loads + one.stores).sum()
     };

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use gpucast_counters::Kind;
 use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
 use gpucast_counters::operation::{FlopKind, Precision};
-use gpucast_counters::table::BaseTable;
+use gpucast_counters::table::{BaseTable, Row};
 use gpucast_counters::trace::{LaunchTrace, TraceLimits};
 use gpucast_counters::{Counter, DeviceModel};
 use gpucast_interpreter::{
@@ -85,16 +85,16 @@ impl Executed {
     }
 }
 
-fn threads(profile: &MachineProfile, class: InstructionClass) -> u64 {
+fn threads(profile: &MachineProfile, class: InstructionClass) -> u128 {
     let rows = profile.rows.iter().filter(|row| row.class == class);
     rows.map(|row| row.thread_executions).sum()
 }
 
-fn warps(profile: &MachineProfile) -> u64 {
+fn warps(profile: &MachineProfile) -> u128 {
     profile.rows.iter().map(|row| row.warp_executions).sum()
 }
 
-fn fmas(profile: &MachineProfile) -> u64 {
+fn fmas(profile: &MachineProfile) -> u128 {
     let rows = profile.rows.iter().filter(|row| {
         row.flops.is_some_and(|f| (f.precision, f.kind) == (Precision::Single, FlopKind::Fma))
     });
@@ -102,11 +102,11 @@ fn fmas(profile: &MachineProfile) -> u64 {
 }
 
 /// Thesis, table 4.9: 1280 × 640 by 640 × 640 in tiles of 32 × 32.
-const MEASURED_LD_ST: u64 = 721_715_200;
-const MEASURED_FMA: u64 = 524_288_000;
-const MEASURED_WARPS: u64 = 46_208_000;
+const MEASURED_LD_ST: u128 = 721_715_200;
+const MEASURED_FMA: u128 = 524_288_000;
+const MEASURED_WARPS: u128 = 46_208_000;
 /// Of Fermi.
-const MEASURED_INTEGER: u64 = 164_659_200;
+const MEASURED_INTEGER: u128 = 164_659_200;
 
 fn sgemm(ptx: &str) -> Executed {
     let bytes = [3_276_800, 1_638_400, 3_276_800];
@@ -140,7 +140,7 @@ fn newer_machines_do_the_same_arithmetic() {
     for target in ["sm_80", "sm_90", "sm_120"] {
         let profile = executed.machine(&format!("sgemm.{target}"));
         assert_eq!(fmas(&profile), MEASURED_FMA, "{target}");
-        let constants: u64 = profile
+        let constants: u128 = profile
             .rows
             .iter()
             .filter(|row| row.mnemonic == "LDC")
@@ -163,7 +163,7 @@ fn an_unrolled_loop_counts_every_round_once() {
     assert_eq!(threads(&profile, InstructionClass::LoadStore), 961 * 819_200);
     assert_eq!(fmas(&profile), MEASURED_FMA);
     // 10 rounds of the unrolled loop with 8 barriers each, and none of the other.
-    let barriers: Vec<u64> = profile
+    let barriers: Vec<u128> = profile
         .rows
         .iter()
         .filter(|row| row.mnemonic == "BAR")
@@ -228,7 +228,7 @@ fn copies_of_a_loop_add_up_to_its_rounds() {
     let executed = paths("uneven");
     for target in ["sm_35", "sm_50", "sm_70"] {
         let profile = executed.machine(&format!("paths.{target}"));
-        let loads: u64 = profile
+        let loads: u128 = profile
             .rows
             .iter()
             .filter(|row| row.access.is_some_and(|access| access.kind == AccessKind::Load))
@@ -258,21 +258,70 @@ fn the_last_round_under_a_predicate_runs_if_one_is_left() {
                 &bytes,
                 n as i32,
             );
+            let n = u128::from(n);
             let profile = executed.machine(&format!("remainder.{target}"));
-            let of = |mnemonic: &str| -> Vec<u64> {
+            let of = |mnemonic: &str| -> Vec<u128> {
                 let rows = profile.rows.iter().filter(|row| row.mnemonic == mnemonic);
                 rows.map(|row| row.thread_executions / threads).collect()
             };
             // The code asks for more than three, then for more than one, then for any.
             // Blocks that do not run have no rows.
             let in_blocks = [n / 4; 4].into_iter().chain([n % 4 / 2; 2]);
-            let expected: Vec<u64> = in_blocks.filter(|&rounds| rounds > 0).collect();
+            let expected: Vec<u128> = in_blocks.filter(|&rounds| rounds > 0).collect();
             for mnemonic in ["LDG", "FADD"] {
                 let mut found = of(mnemonic);
                 assert_eq!(found.pop(), Some(n % 2), "{mnemonic} of {n} rounds on {target}");
                 assert_eq!(found, expected, "{mnemonic} of {n} rounds on {target}");
             }
             assert_eq!(profile.kind, Kind::Modelled);
+        }
+    }
+}
+
+/// A sum of tables, each as many times as its factor.
+fn sum_of(tables: &[(&BaseTable, u128)]) -> BaseTable {
+    let mut sum = tables[0].0.clone();
+    for (at, row) in sum.rows.iter_mut().enumerate() {
+        let of = |count: fn(&Row) -> u128| {
+            tables.iter().map(|(table, factor)| count(&table.rows[at]) * factor).sum()
+        };
+        row.warp_executions = of(|row| row.warp_executions);
+        row.issued_lanes = of(|row| row.issued_lanes);
+        row.thread_executions = of(|row| row.thread_executions);
+    }
+    sum
+}
+
+#[test]
+fn counts_beyond_53_bits_are_exact_up_to_a_common_factor() {
+    let counts = |profile: &MachineProfile| {
+        let row = |row: &MachineRow| [row.warp_executions, row.issued_lanes, row.thread_executions];
+        profile.rows.iter().map(row).collect::<Vec<_>>()
+    };
+    let executed = sgemm_small();
+    let one = executed.machine("sgemm.sm_70");
+    for factor in [1 << 70, 3_u128.pow(50), 10_u128.pow(20) + 7] {
+        let table = sum_of(&[(&executed.table, factor)]);
+        let all = Executed { table, ..sgemm_small() }.machine("sgemm.sm_70");
+        assert_eq!((all.kind, &all.notes), (one.kind, &one.notes), "{factor}");
+        let expected: Vec<_> =
+            counts(&one).into_iter().map(|row| row.map(|count| count * factor)).collect();
+        assert_eq!(counts(&all), expected, "{factor}");
+    }
+    // Without a factor they are rounded, and say so: here one loop has a round more.
+    let bytes = [3_276_800, 1_638_400, 3_276_800];
+    let longer = Executed::new("sgemm", "sm_35", "sgemm", [1, 1, 1], [32, 32, 1], &bytes, 96);
+    let (other, factor) = (longer.machine("sgemm.sm_70"), (1_u128 << 70) + 1);
+    let table = sum_of(&[(&executed.table, factor), (&longer.table, 1)]);
+    let all = Executed { table, ..sgemm_small() }.machine("sgemm.sm_70");
+    assert_eq!(all.kind, Kind::Estimated);
+    assert!(all.notes.iter().any(|note| note.contains("rounded to 53 bits")), "{:?}", all.notes);
+    let largest = counts(&all).into_iter().flatten().max().unwrap();
+    for ((found, one), other) in counts(&all).iter().zip(counts(&one)).zip(counts(&other)) {
+        for ((&found, one), other) in found.iter().zip(one).zip(other) {
+            let expected = one * factor + other;
+            let apart = found.abs_diff(expected);
+            assert!(apart as f64 <= largest as f64 * 1e-12, "{found} {expected}");
         }
     }
 }
@@ -312,7 +361,7 @@ fn local_memory_is_in_registers_if_machine_code_has_no_access_to_it() {
 fn lanes_that_came_apart_have_a_path_of_their_own_for_shuffles() {
     let executed = Executed::new("", "shuffles", "k", [2, 1, 1], [64, 1, 1], &[512], 0);
     let profile = executed.machine("shuffles.sm_90");
-    let of = |mnemonic: &str| -> u64 {
+    let of = |mnemonic: &str| -> u128 {
         let rows = profile.rows.iter().filter(|row| row.mnemonic == mnemonic);
         rows.map(|row| row.warp_executions).sum()
     };

@@ -117,11 +117,11 @@ pub(super) fn choices() -> Nest {
     Nest::new("choices", &[Given::Numbers, Given::Zeros, Given::Integer(40)])
 }
 
-fn lanes(profile: &MachineProfile) -> u64 {
+fn lanes(profile: &MachineProfile) -> u128 {
     profile.rows.iter().map(|row| row.issued_lanes).sum()
 }
 
-fn warps(profile: &MachineProfile) -> u64 {
+fn warps(profile: &MachineProfile) -> u128 {
     profile.rows.iter().map(|row| row.warp_executions).sum()
 }
 
@@ -176,7 +176,7 @@ fn multiply_adds_and_stores_are_those_of_the_ptx_on_every_architecture() {
     for nest in &nests {
         for target in TARGETS {
             let profile = nest.machine(target);
-            let mut found: BTreeMap<u32, u64> = BTreeMap::new();
+            let mut found: BTreeMap<u32, u128> = BTreeMap::new();
             for row in &profile.rows {
                 let of_ptx = row.instruction.filter(|&ptx| is_kept(nest.opcode(ptx)));
                 let works = row.flops.is_some() || row.access.is_some();
@@ -220,7 +220,7 @@ fn an_unknown_instruction_counts_like_its_neighbours_and_is_told_of() {
     assert_eq!(minimum.len(), 1);
     image[minimum[0]] = 0x0e;
     let assumed = nest.count(&image).unwrap();
-    let integer = |profile: &MachineProfile| -> u64 {
+    let integer = |profile: &MachineProfile| -> u128 {
         let rows = profile.rows.iter().filter(|row| row.class == InstructionClass::Integer);
         rows.map(|row| row.thread_executions).sum()
     };

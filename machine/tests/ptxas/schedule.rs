@@ -76,7 +76,7 @@ fn counted(profile: &MachineProfile) -> Executions {
     let mut executions = Executions::new();
     for row in profile.rows.iter().filter(|row| row.warp_executions > 0) {
         let key = (row.mnemonic.clone().into_owned(), row.instruction);
-        *executions.entry(key).or_default() += row.warp_executions;
+        *executions.entry(key).or_default() += row.warp_executions as u64;
     }
     executions
 }

@@ -67,13 +67,13 @@ fn counted_in<'l>(
 ) -> Counted {
     let module = gpucast_ptx_frontend::load(text).unwrap();
     let program = Program::new(&module, text, kernel).unwrap();
-    let ranges: Vec<Vec<u64>> = lines
+    let ranges: Vec<Vec<u128>> = lines
         .take_while(|line| !line.starts_with('['))
         .map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect())
         .collect();
     let row = |(index, instruction)| {
         let description = Description::of(instruction);
-        let line = u64::from(description.line);
+        let line = u128::from(description.line);
         let range = ranges.iter().find(|range| (range[0]..=range[1]).contains(&line));
         let [warps, lanes, threads] = match *range.map_or(&[][..], |range| &range[2..]) {
             [warps, lanes, threads] => [warps, lanes, threads],
@@ -101,11 +101,11 @@ impl Counted {
     }
 }
 
-fn warps(profile: &MachineProfile) -> u64 {
+fn warps(profile: &MachineProfile) -> u128 {
     profile.rows.iter().map(|row| row.warp_executions).sum()
 }
 
-fn threads(profile: &MachineProfile, class: InstructionClass) -> u64 {
+fn threads(profile: &MachineProfile, class: InstructionClass) -> u128 {
     let rows = profile.rows.iter().filter(|row| row.class == class);
     rows.map(|row| row.thread_executions).sum()
 }
@@ -117,15 +117,15 @@ fn accesses(profile: &MachineProfile) -> impl Iterator<Item = &MachineRow> {
     profile.rows.iter().filter(is_one)
 }
 
-fn access_warps(profile: &MachineProfile) -> u64 {
+fn access_warps(profile: &MachineProfile) -> u128 {
     accesses(profile).map(|row| row.warp_executions).sum()
 }
 
-fn access_threads(profile: &MachineProfile) -> u64 {
+fn access_threads(profile: &MachineProfile) -> u128 {
     accesses(profile).map(|row| row.thread_executions).sum()
 }
 
-fn multiply_adds(profile: &MachineProfile, precision: Precision) -> u64 {
+fn multiply_adds(profile: &MachineProfile, precision: Precision) -> u128 {
     let rows = profile.rows.iter().filter(|row| {
         row.flops.is_some_and(|flops| (flops.precision, flops.kind) == (precision, FlopKind::Fma))
     });
@@ -133,7 +133,7 @@ fn multiply_adds(profile: &MachineProfile, precision: Precision) -> u64 {
 }
 
 /// How far `found` is from `expected`.
-fn deviation(found: u64, expected: u64) -> f64 {
+fn deviation(found: u128, expected: u128) -> f64 {
     found as f64 / expected as f64 - 1.0
 }
 
@@ -244,7 +244,7 @@ fn deviations_from_ptxas() {
 }
 
 /// The metrics of `holdout.ptxas`, of a profile by the rules.
-fn metrics(profile: &MachineProfile) -> [u64; 10] {
+fn metrics(profile: &MachineProfile) -> [u128; 10] {
     use InstructionClass as C;
     let classes = [C::Integer, C::Fp16, C::Fp32, C::Fp64, C::BitConvert, C::Control, C::Misc];
     let mut found = [0; 10];
@@ -273,7 +273,7 @@ fn deviations_of_kernels_that_users_might_write() {
     for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
         let (name, half, target) = (words[0], words[1], words[2]);
-        let expected: Vec<u64> = words[3..].iter().map(|word| word.parse().unwrap()).collect();
+        let expected: Vec<u128> = words[3..].iter().map(|word| word.parse().unwrap()).collect();
         let found = metrics(&held_out(name, target).on(target));
         for (metric, (&found, &expected)) in found.iter().zip(&expected).enumerate() {
             let found = if found == expected { 0.0 } else { deviation(found, expected) };
@@ -384,7 +384,7 @@ fn machine_code_of_kernels_that_no_rule_was_made_for() {
 }
 
 /// Warp executions of all instructions and of loads and stores, as the file says.
-fn ptxas(file: &str, name: &str, target: &str) -> Vec<u64> {
+fn ptxas(file: &str, name: &str, target: &str) -> Vec<u128> {
     let line = file.lines().find(|line| line.starts_with(&format!("{name} {target} ")));
     line.unwrap().split(' ').skip(2).map(|word| word.parse().unwrap()).collect()
 }

@@ -335,7 +335,7 @@ fn warps_execute_as_many_instructions_as_rows_count() {
                 let mut counted = Counts::new();
                 for row in &profile.rows {
                     let key = (row.instruction.unwrap(), row.mnemonic.to_string());
-                    *counted.entry(key).or_default() += row.warp_executions;
+                    *counted.entry(key).or_default() += row.warp_executions as u64;
                 }
                 counted.retain(|_, count| *count > 0);
                 let walked = walked(&launch);

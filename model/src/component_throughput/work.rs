@@ -91,7 +91,7 @@ impl Work {
         };
         let stage = |stage: &Stage| {
             let sectors = (stage.global.sectors + stage.local.sectors) as f64;
-            let of = |count: fn(&StageMemory) -> u64| {
+            let of = |count: fn(&StageMemory) -> u128| {
                 (count(&stage.global) + count(&stage.local)) as f64
             };
             let idle = stage.mean_active_warps() == 0.0;
@@ -173,7 +173,7 @@ impl Scale {
     fn of(totals: Totals<'_>, all: &Stage, executed: f64) -> Result<Self, ModelError> {
         let mut factors = [1.0; Operation::ALL.len()];
         for operation in Operation::ALL {
-            let (mut ptx, mut machine) = (ClassCount::default(), 0.0);
+            let (mut ptx, mut machine) = (ClassCount::<u128>::default(), 0.0);
             for &class in operation.classes() {
                 ptx.threads += all.class(class).threads;
                 // The metric of matrix products counts warps, those of other classes threads.

@@ -47,7 +47,7 @@ impl Editor {
             && figure.value.as_f64() != after
         {
             let whole = after.fract() == 0.0 && (0.0..9e15).contains(&after);
-            let value = if whole { Number::Count(after as u64) } else { Number::Real(after) };
+            let value = if whole { Number::Count(after as u128) } else { Number::Real(after) };
             *figure = MetricValue { value, unit: figure.unit, kind: Kind::Estimated };
         }
     }

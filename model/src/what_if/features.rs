@@ -15,7 +15,7 @@ use gpucast_counters::features::{
 use super::editor::Editor;
 
 /// Threads of a sub-group.
-const SUB_GROUP: u64 = 32;
+const SUB_GROUP: u128 = 32;
 /// Bytes of a word of a bank.
 const WORD: i64 = 4;
 
@@ -80,7 +80,7 @@ pub(super) fn fma(counts: &mut Editor) {
 }
 
 /// Returns the pairs of a warp that became one operation.
-fn contract(operations: &mut Vec<OperationCount>) -> u64 {
+fn contract(operations: &mut Vec<OperationCount>) -> u128 {
     let types: Vec<_> = operations.iter().map(|count| count.element).collect();
     let mut contracted = 0;
     for element in types {

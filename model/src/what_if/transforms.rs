@@ -169,12 +169,12 @@ impl Side {
 fn coalesce(memory: &mut StageMemory) {
     memory.passes = memory.conflict_free;
     let sector_is_transaction = memory.transactions == memory.sectors;
-    let filled = memory.requested_bytes.div_ceil(SECTOR_BYTES as u64);
+    let filled = memory.requested_bytes.div_ceil(SECTOR_BYTES as u128);
     memory.sectors = memory.sectors.min(filled.max(memory.requests));
     memory.transactions = if sector_is_transaction {
         memory.sectors
     } else {
-        let lines = memory.requested_bytes.div_ceil(WIDEST_TRANSACTION as u64);
+        let lines = memory.requested_bytes.div_ceil(WIDEST_TRANSACTION as u128);
         memory.transactions.min(lines.max(memory.requests))
     };
 }
@@ -221,7 +221,7 @@ pub(super) fn fma(counts: &mut Editor) {
             counts.stages(|stages| {
                 for stage in &mut stages.stages {
                     let before = stage.class(class);
-                    let part = |count: u64| (count as f64 * pairs / all) as u64;
+                    let part = |count: u128| (count as f64 * pairs / all) as u128;
                     let merged = part(before.warps);
                     let after = ClassCount {
                         warps: before.warps - merged,
@@ -283,13 +283,13 @@ pub(super) fn no_divergence(counts: &mut Editor) {
             let mut ratio = (0, 0);
             for class in CLASSES {
                 let ClassCount { warps, threads } = stage.class(class);
-                let full = threads.div_ceil(WARP_LANES as u64).min(warps);
+                let full = threads.div_ceil(WARP_LANES as u128).min(warps);
                 ratio = (ratio.0 + full, ratio.1 + warps);
                 stage.set_class(class, ClassCount { warps: full, threads });
             }
             if ratio.1 > 0 {
                 let multiply_adds = stage.multiply_adds as f64 * ratio.0 as f64 / ratio.1 as f64;
-                stage.multiply_adds = multiply_adds as u64;
+                stage.multiply_adds = multiply_adds as u128;
             }
         }
     });

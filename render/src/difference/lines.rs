@@ -31,17 +31,17 @@ pub struct Costs {
     /// The text of the line, if it is known; words in brackets for code without a line.
     pub text: String,
     /// Warp instructions of PTX.
-    pub warps: u64,
+    pub warps: u128,
     /// Sectors of global and local memory.
-    pub sectors: u64,
+    pub sectors: u128,
     /// Sectors that the same requests would move with consecutive addresses.
-    pub ideal_sectors: u64,
+    pub ideal_sectors: u128,
     /// Passes over the banks of shared memory.
-    pub shared_passes: u64,
+    pub shared_passes: u128,
     /// The same without conflicts.
-    pub ideal_passes: u64,
+    pub ideal_passes: u128,
     /// Branches whose lanes went different ways.
-    pub divergent_branches: u64,
+    pub divergent_branches: u128,
 }
 
 impl Costs {
@@ -60,7 +60,7 @@ impl Costs {
         }
     }
 
-    fn numbers(&self) -> [u64; 4] {
+    fn numbers(&self) -> [u128; 4] {
         [self.warps, self.sectors, self.shared_passes, self.divergent_branches]
     }
 }
@@ -77,8 +77,8 @@ impl LineChange {
     }
 
     /// `12 → 14`, `12` if both are the same, `→ 14` if the line is new.
-    pub(super) fn cell(&self, cost: fn(&Costs) -> u64) -> String {
-        let shown = |count: u64| if count == 0 { "0".to_owned() } else { number::count(count) };
+    pub(super) fn cell(&self, cost: fn(&Costs) -> u128) -> String {
+        let shown = |count: u128| if count == 0 { "0".to_owned() } else { number::count(count) };
         match (self.before.as_ref().map(cost), self.after.as_ref().map(cost)) {
             (Some(0) | None, Some(0) | None) => String::new(),
             (Some(before), Some(after)) if before == after => shown(before),
@@ -113,7 +113,7 @@ impl LineChange {
 }
 
 /// A cost that is shown: its title and its value.
-type Shown = (&'static str, fn(&Costs) -> u64);
+type Shown = (&'static str, fn(&Costs) -> u128);
 
 pub(super) const SHOWN: [Shown; 6] = [
     ("warps", |costs| costs.warps),

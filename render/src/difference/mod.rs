@@ -90,7 +90,7 @@ fn value(value: Option<f64>) -> String {
     match value {
         None => String::new(),
         Some(whole) if whole.fract() == 0.0 && (0.0..1e15).contains(&whole) => {
-            number::count(whole as u64)
+            number::count(whole as u128)
         }
         Some(real) => number::real(real),
     }

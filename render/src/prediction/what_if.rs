@@ -58,7 +58,7 @@ fn changes(view: &WhatIfView) -> String {
     }
     let figure = |value: f64| match value {
         whole if whole.fract() == 0.0 && (0.0..9e15).contains(&whole) => {
-            number::count(whole as u64)
+            number::count(whole as u128)
         }
         real => number::real(real),
     };

@@ -19,8 +19,8 @@ pub(super) struct FeaturesView {
     operations: Vec<OperationView>,
     barriers_per_work_item: f64,
     thread_groups: u64,
-    sub_groups: u64,
-    work_items: u64,
+    sub_groups: u128,
+    work_items: u128,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -40,10 +40,10 @@ struct AccessView {
     access_to_footprint: Option<f64>,
     footprint: Option<f64>,
     footprint_kind: Option<&'static str>,
-    work_items: u64,
-    sub_groups: u64,
+    work_items: u128,
+    sub_groups: u128,
     /// The count of features: one of the two.
-    count: u64,
+    count: u128,
     ptx_lines: Vec<u32>,
     cuda_lines: Vec<u32>,
 }
@@ -53,8 +53,8 @@ struct OperationView {
     operation: &'static str,
     #[serde(rename = "type")]
     element: String,
-    work_items: u64,
-    sub_groups: u64,
+    work_items: u128,
+    sub_groups: u128,
 }
 
 impl AccessView {
@@ -254,7 +254,7 @@ fn of_features(features: &FeaturesView, counted: &Counted) -> String {
         let real = |number: Option<f64>| {
             number.map_or_else(|| "-".to_owned(), |one| format!("{about}{}", number::real(one)))
         };
-        let counted = |count: u64, is_counted: bool| {
+        let counted = |count: u128, is_counted: bool| {
             format!("{}{}", number::count(count), if is_counted { " *" } else { "  " })
         };
         let by_thread = access.memory == "global" && access.count == access.work_items;
@@ -269,7 +269,7 @@ fn of_features(features: &FeaturesView, counted: &Counted) -> String {
             real(access.access_to_footprint),
             access.footprint.map_or_else(
                 || "-".to_owned(),
-                |elements| format!("{about}{}", number::count(elements.round() as u64)),
+                |elements| format!("{about}{}", number::count(elements.round() as u128)),
             ),
             counted(access.work_items, by_thread),
             counted(access.sub_groups, !by_thread),

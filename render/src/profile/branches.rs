@@ -20,13 +20,13 @@ pub(super) struct Branch {
     #[serde(skip_serializing_if = "Option::is_none")]
     cuda_line: Option<u32>,
     /// Times that a warp came to it.
-    executions: u64,
+    executions: u128,
     /// Lanes that came to it.
-    lanes: u64,
+    lanes: u128,
     /// Lanes that branched.
-    taken_lanes: u64,
+    taken_lanes: u128,
     /// Executions of which some lanes branched and others did not.
-    divergent: u64,
+    divergent: u128,
 }
 
 impl Branch {

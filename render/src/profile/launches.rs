@@ -100,7 +100,7 @@ pub(super) fn text(view: &View<'_>, counted: &Counted) -> String {
 /// A bound in the form of its figure: counts have no digits behind the point.
 fn bound_as(figure: Number, bound: f64) -> String {
     match figure {
-        Number::Count(_) => metric::value(Number::Count(bound.round() as u64)),
+        Number::Count(_) => metric::value(Number::Count(bound.round() as u128)),
         Number::Real(_) => metric::value(Number::Real(bound)),
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct Line<'a> {
     #[serde(flatten)]
     pub(crate) counts: PartCounts,
     /// Passes over the banks and over the constant cache.
-    passes: u64,
+    passes: u128,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) conflict_degree: Option<f64>,
     pub(crate) shares: Shares,
@@ -166,7 +166,7 @@ impl<'a> Line<'a> {
 
     /// The requests that cost more than they need, by the worst kind: `4.0× sectors`.
     pub(crate) fn excess(&self) -> Option<String> {
-        let ratio = |actual: u64, ideal: u64| {
+        let ratio = |actual: u128, ideal: u128| {
             (ideal != 0).then(|| actual as f64 / ideal as f64).filter(|&ratio| ratio >= 1.05)
         };
         let sectors = ratio(self.counts.sectors, self.counts.ideal_sectors);
@@ -389,7 +389,8 @@ pub(super) fn csv(view: &View<'_>) -> Result<String, Report> {
 /// A column of the listing: its title, and its value if there is one.
 type Column = (&'static str, fn(&Line<'_>) -> Option<String>);
 
-fn some(count: u64) -> Option<String> {
+fn some(count: impl Into<u128>) -> Option<String> {
+    let count = count.into();
     (count != 0).then(|| number::count(count))
 }
 

@@ -280,7 +280,7 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
         text += &format!("counted by {} execution: {because}\n", counted.counted_by.rung.name());
     }
     if let Some(sampled) = counted.counted_by.sampled {
-        let ctas = profile.grid.iter().map(|&extent| u64::from(extent)).product();
+        let ctas: u128 = profile.grid.iter().map(|&extent| u128::from(extent)).product();
         let (sampled, ctas) = (number::count(sampled), number::count(ctas));
         text += &format!(
             "counted by a sample, {sampled} of {ctas} blocks: figures are estimated, with intervals of \

@@ -16,13 +16,13 @@ use crate::table::{Align, aligned};
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct StageView {
     stage: usize,
-    ctas: u64,
-    warps: u64,
-    active_warps: u64,
+    ctas: u128,
+    warps: u128,
+    active_warps: u128,
     mean_active_warps: f64,
-    warp_instructions: BTreeMap<&'static str, u64>,
-    thread_instructions: BTreeMap<&'static str, u64>,
-    multiply_adds: u64,
+    warp_instructions: BTreeMap<&'static str, u128>,
+    thread_instructions: BTreeMap<&'static str, u128>,
+    multiply_adds: u128,
     shared: MemoryView,
     global: MemoryView,
     local: MemoryView,
@@ -30,12 +30,12 @@ pub(super) struct StageView {
 
 #[derive(Clone, Copy, Debug, Serialize)]
 struct MemoryView {
-    requests: u64,
-    requested_bytes: u64,
-    sectors: u64,
-    transactions: u64,
-    passes: u64,
-    conflict_free: u64,
+    requests: u128,
+    requested_bytes: u128,
+    sectors: u128,
+    transactions: u128,
+    passes: u128,
+    conflict_free: u128,
 }
 
 impl From<StageMemory> for MemoryView {
@@ -131,7 +131,7 @@ pub(super) fn csv(view: &View<'_>) -> Result<String, Report> {
 /// A column of the text: its title and its value.
 type Column = (&'static str, fn(&Stage) -> Option<f64>);
 
-fn some(count: u64) -> Option<f64> {
+fn some(count: u128) -> Option<f64> {
     Some(count as f64)
 }
 
@@ -181,7 +181,7 @@ pub(super) fn text(counted: &Counted) -> String {
         row.extend(columns.iter().map(|(title, value)| match (value(stage), *title) {
             (None | Some(0.0), _) => String::new(),
             (Some(value), "active warps" | "degree") => format!("{value:.2}"),
-            (Some(value), _) => number::count(value as u64),
+            (Some(value), _) => number::count(value as u128),
         }));
         rows.push(row);
     }

@@ -344,7 +344,7 @@ fn stage_rows(counted: &Counted) -> Vec<Vec<String>> {
         return Vec::new();
     };
     let row = |(at, stage): (usize, &Stage)| {
-        let instructions: u64 = CLASSES.iter().map(|&class| stage.class(class).warps).sum();
+        let instructions: u128 = CLASSES.iter().map(|&class| stage.class(class).warps).sum();
         vec![
             at.to_string(),
             number::count(stage.ctas),

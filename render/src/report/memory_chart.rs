@@ -46,7 +46,7 @@ impl MemoryChart {
         let count = |names: &[&str]| {
             let known: Vec<f64> = names.iter().filter_map(|name| get(name)).collect();
             let total = known.iter().sum::<f64>() * times;
-            (total > 0.0).then(|| number::count(total as u64))
+            (total > 0.0).then(|| number::count(total as u128))
         };
         let percent = |name: &str| get(name).map(|value| format!("{} %", significant(value, 3)));
         let uses_local = get("local_load_requests").is_some_and(|requests| requests > 0.0);

@@ -59,7 +59,8 @@ pub(super) struct Row {
 /// A count of a line: its title, and its value if there is one.
 type Count = (&'static str, fn(&Line<'_>) -> Option<String>);
 
-fn some(count: u64) -> Option<String> {
+fn some(count: impl Into<u128>) -> Option<String> {
+    let count = count.into();
     (count != 0).then(|| number::count(count))
 }
 

@@ -195,7 +195,7 @@ fn too_many(sampled: u64, with: &str, ctas: u64) -> String {
 impl Counter {
     /// The sizes of the sample, once the sectors of a pilot's CTA are known.
     fn sizes(&self, sample: &Sample, sectors_per_cta: f64) -> Result<Sizes, String> {
-        let ctas = self.facts.ctas;
+        let ctas = self.ctas_in_order();
         let wanted = sample.size.ctas.max(LEAST_SAMPLE);
         let Some(hierarchy) = &self.hierarchy else {
             let strata = (wanted - 2) / RUNS_PER_STRATUM as u64;
@@ -283,7 +283,7 @@ impl Samples for Counter {
         let drawn = match sample.stage {
             Stage::Unplanned if self.hierarchy.is_some() => {
                 // The least that it may be, before anything is executed.
-                let ctas = self.facts.ctas;
+                let ctas = self.ctas_in_order();
                 self.sizes(&sample, f64::MAX).map(|_| {
                     let place =
                         |at: u64| (u128::from(ctas) * u128::from(at) / u128::from(PILOT)) as u64;

@@ -32,7 +32,7 @@ pub(super) struct Counts {
 /// As [`Number`], with a tag in every format.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 enum Figure {
-    Count(u64),
+    Count(u128),
     Real(f64),
 }
 

@@ -38,9 +38,9 @@ pub(super) struct Cover<R: StandIn> {
 /// Instructions of all CTAs.
 pub(super) struct Issued {
     /// Instructions issued by a warp.
-    pub(super) warp_instructions: u64,
+    pub(super) warp_instructions: u128,
     /// The lanes that were active in them.
-    pub(super) lanes: u64,
+    pub(super) lanes: u128,
 }
 
 /// Executes single CTAs of a launch.
@@ -79,8 +79,7 @@ impl Executor<'_, '_> {
         recorder: &mut R,
     ) -> Result<(u64, u64), Unclassed> {
         let context = self.context;
-        let index = context.shape.index_of(place);
-        self.cluster.start(context, &mut [recorder as &mut dyn Recorder], index);
+        self.cluster.start_at(context, recorder, place);
         recorder.become_anonymous();
         let recorders = &mut [recorder as &mut dyn Recorder];
         let turn = self.cluster.run(context, recorders, self.budget, false);
@@ -142,9 +141,8 @@ impl<R: StandIn> Cover<R> {
             rest.extend(whole.without(&class.ctas));
             classes.push(class);
             let executed = u128::from(executor.executed);
-            let pays = executed * CTAS_PER_EXECUTED <= u128::from(ctas)
-                && (executed * CTAS_PER_TRIAL <= u128::from(ctas)
-                    || executed * CTAS_PER_EXECUTED <= covered);
+            let pays = executed * CTAS_PER_EXECUTED <= ctas
+                && (executed * CTAS_PER_TRIAL <= ctas || executed * CTAS_PER_EXECUTED <= covered);
             if effort == ClassEffort::WhilePaying && !pays || classes.len() > MOST_CLASSES {
                 return Err("its CTAs fall into too many classes".to_owned().into());
             }
@@ -176,8 +174,7 @@ impl<R: StandIn> Cover<R> {
             sums.0 = sums.0.checked_add(ctas.checked_mul(class.issued.0.into())?)?;
             sums.1 = sums.1.checked_add(ctas.checked_mul(class.issued.1.into())?)?;
         }
-        let warp_instructions = sums.0.try_into().ok()?;
-        Some(Issued { warp_instructions, lanes: sums.1.try_into().ok()? })
+        Some(Issued { warp_instructions: sums.0, lanes: sums.1 })
     }
 
     /// The class of a CTA, and its steps from the representative.

@@ -53,7 +53,7 @@ pub enum ClassEffort {
 }
 
 /// Grids smaller than this are as soon executed.
-const LEAST_CTAS: u64 = 64;
+const LEAST_CTAS: u128 = 64;
 
 impl ClassEffort {
     /// Decides about a grid of so many CTAs before anything else is known of it.
@@ -61,7 +61,7 @@ impl ClassEffort {
     /// # Errors
     ///
     /// The reason why no effort is made.
-    pub fn allows(self, ctas: u64) -> Result<(), String> {
+    pub fn allows(self, ctas: u128) -> Result<(), String> {
         match self {
             Self::WhilePaying if ctas < LEAST_CTAS => {
                 Err(format!("a grid of {ctas} CTAs is as soon executed"))
@@ -104,9 +104,9 @@ pub fn run_classes<O: Observer<Recorder: StandIn>>(
     let request = Request { level: Level::detect(), program, launch, options, host };
     request.by_classes(memory, observer, effort, |context, cover, observer| {
         let Some(issued) = cover.issued() else {
-            return Ok(Err("it executes more than 2⁶⁴ instructions".to_owned()));
+            return Ok(Err("it executes 2¹²⁸ instructions or more".to_owned()));
         };
-        let all = 0..context.shape.ctas();
+        let all = 0..setup::ctas_in_order(&context.shape)?;
         tell::tell(context, cover, observer, slice::from_ref(&all), host)?;
         Ok(Ok(issued))
     })
@@ -132,7 +132,7 @@ pub fn tally_classes<O: Tally>(
 ) -> Result<Result<ByClasses, String>, RunError> {
     let request = Request { level: Level::detect(), program, launch, options, host };
     request.by_classes(memory, observer, effort, |context, cover, observer| {
-        let issued = cover.issued().ok_or(LaunchError::Counts(CountOverflow))?;
+        let issued = cover.issued().ok_or(LaunchError::Counts(CountOverflow::Sum))?;
         tally::tally(cover, observer).map_err(LaunchError::Counts)?;
         let ctas = context.shape.ctas();
         host.progress(ctas, ctas);
@@ -156,7 +156,8 @@ pub fn window_classes<O: Windows>(
 ) -> Result<Result<ByClasses, String>, RunError> {
     let request = Request { level: Level::detect(), program, launch, options, host };
     request.by_classes(memory, observer, effort, |context, cover, observer| {
-        let issued = cover.issued().ok_or(LaunchError::Counts(CountOverflow))?;
+        let issued = cover.issued().ok_or(LaunchError::Counts(CountOverflow::Sum))?;
+        setup::ctas_in_order(&context.shape)?;
         tally::tally(cover, observer).map_err(LaunchError::Counts)?;
         let windows = observer.windows();
         tell::tell(context, cover, observer, &windows, host)?;
@@ -200,8 +201,8 @@ impl Request<'_> {
             Schedule::Automatic => program.ordered_because.clone(),
             Schedule::Ordered | Schedule::Parallel => None,
         };
-        let issued_lanes = lanes;
-        let summary = Summary { warp_instructions, issued_lanes, ordered_because, watched: false };
+        let summary =
+            Summary { warp_instructions, issued_lanes: lanes, ordered_because, watched: false };
         Ok(Ok(ByClasses { summary, classes: cover.classes(), executed: cover.executed() }))
     }
 }

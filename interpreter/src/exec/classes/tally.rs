@@ -9,8 +9,7 @@ pub(super) fn tally<O: Tally>(
     observer: &mut O,
 ) -> Result<(), CountOverflow> {
     for class in cover.classes_mut() {
-        let ctas = u64::try_from(class.ctas.ctas()).map_err(|_| CountOverflow)?;
-        observer.tally(&mut class.record, ctas, &class.ctas)?;
+        observer.tally(&mut class.record, class.ctas.ctas(), &class.ctas)?;
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ pub(super) fn tell<O: Observer<Recorder: StandIn>>(
     windows: &[Range<u64>],
     host: &dyn Host,
 ) -> Result<(), RunError> {
-    let ctas = windows.iter().map(|window| window.end - window.start).sum();
+    let ctas: u64 = windows.iter().map(|window| window.end - window.start).sum();
     let wave = observer.wave().max(1);
     let batch = MIN_BATCH.max(4 * rayon::current_num_threads()).next_multiple_of(wave);
     let batch = (batch as u64).min(ctas).max(1) as usize;
@@ -38,7 +38,7 @@ pub(super) fn tell<O: Observer<Recorder: StandIn>>(
         if context.stop.poll()
             && let Some(reason) = context.stop.reason()
         {
-            return Err(RunError::Stopped { reason, done, ctas });
+            return Err(RunError::Stopped { reason, done: done.into(), ctas: ctas.into() });
         }
         let count = (batch as u64).min(end - first) as usize;
         let fill = || {
@@ -57,7 +57,7 @@ pub(super) fn tell<O: Observer<Recorder: StandIn>>(
         std::mem::swap(&mut filling, &mut full);
         pending = Some((first, count));
         done += count as u64;
-        host.progress(done, ctas);
+        host.progress(done.into(), ctas.into());
     }
     if let Some((first, count)) = pending {
         hand_over(observer, first, &mut full[..count]);
@@ -101,7 +101,7 @@ fn execute<R: StandIn>(
         Ok(ClusterTurn::Done) => Ok(()),
         Ok(ClusterTurn::Expired) => match context.stop.reason() {
             Some(reason) => {
-                Err(RunError::Stopped { reason, done: cta, ctas: context.shape.ctas() })
+                Err(RunError::Stopped { reason, done: cta.into(), ctas: context.shape.ctas() })
             }
             None => Err(RunError::Fault(cluster.budget_fault(context))),
         },

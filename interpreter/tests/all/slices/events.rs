@@ -182,11 +182,11 @@ impl Tally for Sums {
     fn tally(
         &mut self,
         record: &mut OfCta,
-        ctas: u64,
+        ctas: u128,
         places: &GridBox,
     ) -> Result<(), CountOverflow> {
-        assert_eq!(places.ctas(), u128::from(ctas));
-        self.add(record, ctas);
+        assert_eq!(places.ctas(), ctas);
+        self.add(record, ctas.try_into().unwrap());
         Ok(())
     }
 }

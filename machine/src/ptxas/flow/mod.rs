@@ -35,10 +35,10 @@ pub(super) struct Observation {
     /// Blocks that hold copies under a predicate of the assembler's, beside those in `copies`, and
     /// the number of these.
     pub(super) predicated: Vec<(usize, f64)>,
-    pub(super) lanes: u64,
-    pub(super) warps: u64,
+    pub(super) lanes: u128,
+    pub(super) warps: u128,
     /// Threads that came to the innermost loop of the PTX around the line, if there is one.
-    pub(super) visits: Option<u64>,
+    pub(super) visits: Option<u128>,
     /// The block of the PTX that the line is in.
     pub(super) block: u32,
     /// The weight of the equation: higher means more reliable.
@@ -86,13 +86,13 @@ pub(super) struct Predicated {
 /// The result of the analysis.
 pub(super) struct Solution {
     /// Executions of each block by a thread.
-    pub(super) lanes: Vec<u64>,
+    pub(super) lanes: Vec<u128>,
     /// And by a warp.
-    pub(super) warps: Vec<u64>,
+    pub(super) warps: Vec<u128>,
     /// Threads that took the jump at the end of each block.
-    pub(super) taken: Vec<u64>,
+    pub(super) taken: Vec<u128>,
     /// Executions by a thread of copies under a predicate, beside others without one.
-    pub(super) predicated: BTreeMap<Predicated, u64>,
+    pub(super) predicated: BTreeMap<Predicated, u128>,
     /// Blocks whose executions were assumed because nothing determined them.
     pub(super) assumed: Vec<usize>,
     /// Blocks whose warps are estimated from their threads.
@@ -105,7 +105,7 @@ pub(super) struct Solution {
 pub(super) fn solve(
     code: &Code,
     observations: &[Observation],
-    entry: (u64, u64),
+    entry: (u128, u128),
     is_cold: &dyn Fn(usize) -> bool,
 ) -> Solution {
     let network = Network::new(code, observations);
@@ -136,9 +136,9 @@ pub(super) fn solve(
     network.share_out_versions(&mut system, &order);
     network.assume(&mut system, is_cold);
 
-    let value = |form: &Form| system.value(form).round() as u64;
+    let value = |form: &Form| system.value(form).round() as u128;
     let blocks = 0..code.blocks.len();
-    let lanes: Vec<u64> = blocks.clone().map(|block| value(&network.block(block))).collect();
+    let lanes: Vec<u128> = blocks.clone().map(|block| value(&network.block(block))).collect();
     let taken = blocks.map(|block| value(&network.taken(code, block))).collect();
     let predicated = network.predicated.iter();
     let predicated = predicated.map(|(&key, &unknown)| (key, value(&vec![(unknown, 1.0)])));

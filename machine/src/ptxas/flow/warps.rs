@@ -10,10 +10,10 @@ impl Solution {
         &mut self,
         code: &Code,
         observations: &[&Observation],
-        entry_warps: u64,
+        entry_warps: u128,
     ) {
         let count = code.blocks.len();
-        let mut warps: Vec<Option<u64>> =
+        let mut warps: Vec<Option<u128>> =
             self.lanes.iter().map(|&lanes| (lanes == 0).then_some(0)).collect();
         // The strongest line that agrees decides; those of one block before those of several.
         for several in [false, true] {
@@ -24,7 +24,7 @@ impl Solution {
                 }
                 for &(block, _) in &observation.copies {
                     let share = self.lanes[block] as f64 / sum;
-                    warps[block].get_or_insert((observation.warps as f64 * share).round() as u64);
+                    warps[block].get_or_insert((observation.warps as f64 * share).round() as u128);
                 }
             }
         }
@@ -46,18 +46,18 @@ impl Solution {
     }
 
     /// The warps of a block if they are as full as those of the strongest line that it holds.
-    fn warps_as_full_as_lines(&self, block: usize, observations: &[&Observation]) -> Option<u64> {
+    fn warps_as_full_as_lines(&self, block: usize, observations: &[&Observation]) -> Option<u128> {
         let holds = |one: &&&Observation| {
             one.lanes > 0 && one.copies.iter().any(|&(other, _)| other == block)
         };
         let line = observations.iter().find(holds)?;
         let warps = self.lanes[block] as f64 * line.warps as f64 / line.lanes as f64;
-        Some(warps.ceil() as u64)
+        Some(warps.ceil() as u128)
     }
 
     /// If an edge joins a block to one with as many threads, the block is taken to have its warps.
     /// As a rule they are the same threads.
-    fn spread_warps(&self, code: &Code, warps: &mut [Option<u64>]) {
+    fn spread_warps(&self, code: &Code, warps: &mut [Option<u128>]) {
         let mut edges: Vec<(usize, usize)> = Vec::new();
         for (from, block) in code.blocks.iter().enumerate() {
             edges.extend(block.edges.iter().filter_map(|edge| Some((from, edge.to?))));

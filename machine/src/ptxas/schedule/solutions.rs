@@ -23,6 +23,12 @@ pub(super) struct WarpCounts {
     blocks: Vec<BlockCounts>,
 }
 
+/// A count of a launch with recorded CTAs. Its requests went through caches, whose traffic is
+/// counted in 64 bits.
+fn narrow(count: u128) -> u64 {
+    count.try_into().unwrap_or(u64::MAX)
+}
+
 /// Executions of a block by one warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct BlockCounts {
@@ -70,7 +76,8 @@ impl WarpCounts {
     pub(super) fn of_launch(listing: &Listing<'_>) -> Self {
         let of_block = |block: &gpucast_interpreter::program::Block| {
             let row = listing.counts.get(&block.first_instruction);
-            let (visits, lanes) = row.map_or((0, 0), |row| (row.warp_executions, row.issued_lanes));
+            let visits = row.map_or(0, |row| narrow(row.warp_executions));
+            let lanes = row.map_or(0, |row| narrow(row.issued_lanes));
             BlockCounts { visits, lanes, taken: 0 }
         };
         Self { blocks: listing.program.blocks().iter().map(of_block).collect() }
@@ -90,11 +97,11 @@ impl WarpCounts {
                 rows.push(Row {
                     instruction,
                     description: of_launch.description,
-                    warp_executions: counts.visits,
-                    issued_lanes: counts.lanes,
+                    warp_executions: counts.visits.into(),
+                    issued_lanes: counts.lanes.into(),
                     thread_executions: match is_branch {
-                        true => counts.taken,
-                        false => (counts.lanes as f64 * share).round() as u64,
+                        true => counts.taken.into(),
+                        false => (counts.lanes as f64 * share).round() as u128,
                     },
                     branch: None,
                     memory: Vec::new(),
@@ -126,7 +133,8 @@ impl<'l, 'a> Solutions<'l, 'a> {
         let Solved { solution, .. } = solve(listing)?;
         let counts = WarpCounts::of_launch(listing);
         let left = (MOST_BLOCKS / listing.code.blocks.len().max(1)).clamp(1, MOST_SOLUTIONS);
-        let of_launch = Executions { warps: solution.warps, counts };
+        let warps = solution.warps.into_iter().map(narrow).collect();
+        let of_launch = Executions { warps, counts };
         Ok(Self { listing, of_launch, left })
     }
 
@@ -145,8 +153,10 @@ impl<'l, 'a> Solutions<'l, 'a> {
         let solution = flow::solve(listing.code, &observations, listing.entry(), &is_cold);
         let contradicted = contradictions(&listing, &observations, &solution);
         let executed = self.listing.code.blocks.iter().zip(&solution.lanes);
-        let all = executed.map(|(block, lanes)| block.instructions.len() as u64 * lanes).sum();
-        is_tolerable(&contradicted, all)
-            .then(|| Executions { warps: solution.warps, counts: counts.clone() })
+        let all = executed.map(|(block, lanes)| block.instructions.len() as u128 * lanes).sum();
+        is_tolerable(&contradicted, all).then(|| Executions {
+            warps: solution.warps.into_iter().map(narrow).collect(),
+            counts: counts.clone(),
+        })
     }
 }

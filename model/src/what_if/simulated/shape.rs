@@ -103,7 +103,8 @@ const LEAST_ROUNDS: usize = 4;
 pub(in super::super) fn spread_blocks(counts: &mut Editor, wanted: u64) {
     let Some(mut shape) = counts.conditions.launch.filter(|shape| shape.blocks > 0) else { return };
     let warps = shape.threads_per_block.div_ceil(WARP_LANES as u64).max(1);
-    let parts = wanted.div_ceil(shape.blocks).max(1);
+    // No more than are wanted.
+    let parts = u128::from(wanted).div_ceil(shape.blocks).max(1) as u64;
     let loops = counts.conditions.simulation.iter().flat_map(|all| all.iter()).any(|one| {
         let samples = one.launch.classes.iter().flat_map(|class| &class.samples);
         let mut ways = samples.flat_map(|sample| &sample.warps).map(|warp| warp.path.len());
@@ -114,7 +115,7 @@ pub(in super::super) fn spread_blocks(counts: &mut Editor, wanted: u64) {
         return;
     }
     let before = shape.blocks;
-    shape.blocks *= parts;
+    shape.blocks *= u128::from(parts);
     if !loops {
         shape.threads_per_block = shape.threads_per_block.div_ceil(parts);
         shape.shared_bytes = shape.shared_bytes.div_ceil(parts);
@@ -167,6 +168,7 @@ fn slice<T>(all: &[T], part: usize, parts: usize) -> &[T] {
 /// does as much more as there are fewer.
 pub(in super::super) fn even_waves(counts: &mut Editor, wave: u64) {
     let Some(mut shape) = counts.conditions.launch.filter(|_| wave > 0) else { return };
+    let wave = u128::from(wave);
     let full = shape.blocks / wave * wave;
     if full == 0 || full == shape.blocks {
         return;
@@ -177,7 +179,8 @@ pub(in super::super) fn even_waves(counts: &mut Editor, wave: u64) {
     counts.conditions.launch = Some(shape);
     counts.note("blocks", Some(before as f64), full as f64, "block");
     change_launches(&mut counts.conditions, |launch, _| {
-        shorten(launch, full);
+        // Recorded launches have fewer than 2⁶⁴ CTAs.
+        shorten(launch, full.try_into().unwrap_or(u64::MAX));
         launch.classes.iter_mut().for_each(|class| {
             let CtaClass { scale, .. } = class;
             *scale = if *scale > 0.0 { *scale } else { 1.0 } * ratio;
