@@ -42,7 +42,8 @@ mod tests {
 
     #[test]
     fn counts_are_grouped_by_thousands() {
-        let text: Vec<String> = [0, 7, 999, 1000, 123_456, 1_048_576].map(count::<u32>).into();
+        let text: Vec<String> =
+            [0, 7, 999, 1000, 123_456, 1_048_576].map(|value: u32| count(value)).into();
         assert_eq!(text.join(" "), "0 7 999 1,000 123,456 1,048,576");
     }
 

@@ -168,7 +168,7 @@ fn bench(bencher: Bencher<'_, '_>, text: &str, grid: [u32; 3], block: [u32; 3], 
     let mut once = || {
         run(&program, &launch, &mut memory, &mut NoObserver, &Options::default(), &Silent).unwrap()
     };
-    let lanes = once().issued_lanes;
+    let lanes = u64::try_from(once().issued_lanes).unwrap();
     bencher.counter(ItemsCount::new(lanes)).bench_local(once);
 }
 

@@ -97,7 +97,8 @@ fn print_totals(profile: &MachineProfile) {
         *threads.entry(format!("{:?}", row.class)).or_default() += row.thread_executions;
         if let Some(flops) = row.flops {
             let name = format!("flop:{:?}:{:?}", flops.precision, flops.kind);
-            *threads.entry(name).or_default() += row.thread_executions * flops.per_thread;
+            *threads.entry(name).or_default() +=
+                row.thread_executions * u128::from(flops.per_thread);
         }
     }
     let warps: u128 = profile.rows.iter().map(|row| row.warp_executions).sum();

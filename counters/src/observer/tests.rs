@@ -189,7 +189,7 @@ fn ctas_of_a_wave_share_what_they_read_and_waves_share_what_fits() {
 
 /// The global accesses of the thesis's SGEMM (appendix; 1280 × 640 times 640 × 640, tiles of 32):
 /// DRAM reads and writes.
-fn sgemm(replacement: Replacement) -> (u64, u64) {
+fn sgemm(replacement: Replacement) -> (u128, u128) {
     let device = gtx_480(replacement);
     let mut counter = Counter::for_code(copy_code(), &launch(20 * 40, 1024), 8192, device);
     assert_eq!(counter.wave(), 15);
@@ -217,7 +217,7 @@ fn sgemm(replacement: Replacement) -> (u64, u64) {
 fn sgemm_writes_exactly_and_reads_as_far_off_as_documented() {
     // Measured on a GTX 480 (thesis, table 4.9).
     const READS: f64 = 1_218_190.0;
-    const WRITES: u64 = 102_400;
+    const WRITES: u128 = 102_400;
     let (reads, writes) = sgemm(Replacement::Lru);
     assert_eq!(writes, WRITES);
     // LRU keeps nothing of the 1.6 MB of B from one wave to the next: 1.85 times too many.

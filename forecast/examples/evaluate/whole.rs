@@ -17,14 +17,14 @@ pub(crate) fn of_part(source: &Source, parts: u32) -> (KernelProfile, Conditions
         let is_ratio = metric.unit.contains('/') || matches!(metric.unit, "percent" | "ratio");
         if !is_ratio {
             metric.value = match metric.value {
-                Number::Count(count) => Number::Count(count * u64::from(parts)),
+                Number::Count(count) => Number::Count(count * u128::from(parts)),
                 Number::Real(real) => Number::Real(real * f64::from(parts)),
             };
         }
     }
     let mut conditions = source.conditions.clone();
     if let Some(launch) = &mut conditions.launch {
-        launch.blocks *= u64::from(parts);
+        launch.blocks *= u128::from(parts);
     }
     if let Some(stages) = &mut conditions.stages {
         let part = Arc::clone(stages);

@@ -140,16 +140,16 @@ fn scalings_of_subnormals_are_issued_and_executed_by_no_thread() {
     for target in ["sm_50", "sm_80"] {
         let profile = profile(target, body);
         let products = || profile.rows.iter().filter(|row| &*row.mnemonic == "FMUL");
-        assert_eq!(products().map(|row| row.warp_executions).sum::<u64>(), 2, "{target}");
-        assert_eq!(products().map(|row| row.issued_lanes).sum::<u64>(), 64, "{target}");
-        assert_eq!(products().map(|row| row.thread_executions).sum::<u64>(), 0, "{target}");
+        assert_eq!(products().map(|row| row.warp_executions).sum::<u128>(), 2, "{target}");
+        assert_eq!(products().map(|row| row.issued_lanes).sum::<u128>(), 64, "{target}");
+        assert_eq!(products().map(|row| row.thread_executions).sum::<u128>(), 0, "{target}");
     }
     // The quotient's own product is executed.
     let quotient =
         "ld.global.f32 %f1, [%rd1];\ndiv.full.f32 %f2, %f1, %f1;\nst.global.f32 [%rd1], %f2;";
     let profile = profile("sm_80", quotient);
     let executed = profile.rows.iter().filter(|row| &*row.mnemonic == "FMUL");
-    assert_eq!(executed.map(|row| row.thread_executions).sum::<u64>(), 32);
+    assert_eq!(executed.map(|row| row.thread_executions).sum::<u128>(), 32);
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn quotients_and_reciprocals_of_fermi_are_sequences_of_their_own() {
              st.global.f32 [%rd1], %f3;"
         );
         let rows = profile(target, &body).rows;
-        let fp32: u64 = rows
+        let fp32: u128 = rows
             .iter()
             .filter(|row| row.class == InstructionClass::Fp32)
             .map(|row| row.warp_executions)
@@ -352,7 +352,7 @@ fn selections_of_floats_are_floating_point_instructions_since_volta() {
     {
         let rows = profile(target, body).rows;
         let fp32 = rows.iter().filter(|row| row.class == InstructionClass::Fp32);
-        assert_eq!(fp32.map(|row| row.warp_executions).sum::<u64>(), expected, "{target}");
+        assert_eq!(fp32.map(|row| row.warp_executions).sum::<u128>(), expected, "{target}");
     }
 }
 
@@ -360,7 +360,7 @@ fn selections_of_floats_are_floating_point_instructions_since_volta() {
 #[test]
 fn video_instructions_are_what_the_assembler_makes_of_them() {
     let store = "st.global.u32 [%rd1], %r3;";
-    let mnemonics = |target: &str, operation: &str| -> Vec<(String, u64)> {
+    let mnemonics = |target: &str, operation: &str| -> Vec<(String, u128)> {
         let with = profile(target, &format!("{operation} {store}")).rows;
         let without = profile(target, "add.u32 %r3, %r1, %r2; st.global.u32 [%rd1], %r3;").rows;
         let of = |rows: &[MachineRow], name: &str| -> u128 {
@@ -372,7 +372,7 @@ fn video_instructions_are_what_the_assembler_makes_of_them() {
             .filter(|(_, count)| *count > 0)
             .collect()
     };
-    let named = |names: &[(&str, u64)]| -> Vec<(String, u64)> {
+    let named = |names: &[(&str, u128)]| -> Vec<(String, u128)> {
         names.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
     };
     let add = "vadd.u32.u32.u32 %r3, %r1, %r2;";
@@ -440,7 +440,7 @@ fn local_arrays_with_known_indices_are_registers() {
     };
     let accesses = |target: &str, last: &str| {
         let accesses = profile(target, &array(last)).local_accesses();
-        accesses.values().map(|one| one.loads + one.stores).sum::<u64>()
+        accesses.values().map(|one| one.loads + one.stores).sum::<u128>()
     };
     // Before anything has run.
     let known_before = |target: &str, last: &str| {
@@ -511,7 +511,7 @@ fn a_loop_chooses_among_registers_if_it_is_long_enough_for_the_comparisons() {
         let body = array(words, width, further, ".pragma \"nounroll\";\n");
         assert_eq!(accesses(&body) == 0, in_registers, "{words} {width} {further}");
         if in_registers {
-            let places = u64::from(words) / width as u64;
+            let places = u128::from(words) / width as u128;
             // One more comparison ends the loop.
             assert_eq!(count("sm_75", &body, "ISETP"), places + 1, "{words} {width}");
         }
@@ -529,7 +529,7 @@ fn a_loop_chooses_among_registers_if_it_is_long_enough_for_the_comparisons() {
         assert_eq!(accesses(&down), 0, "{words} {width}");
         let up_to = body.replace("setp.ne.s32", "setp.lt.s32");
         assert_eq!(accesses(&up_to), 0, "{words} {width}");
-        assert_eq!(count("sm_75", &body, "MUFU"), further as u64);
+        assert_eq!(count("sm_75", &body, "MUFU"), further as u128);
     }
     // Nobody knows the rounds of these loops, and they are too short for comparisons.
     for end in ["setp.ne.s32 %p1, %c1, %r1", "setp.ne.s64 %p1, %q1, 4294967300"] {

@@ -416,7 +416,7 @@ fn operations_of_features_are_contracted_and_packed() {
 
     // 200 threads fill 7 warps, 64 fill 2; 320 accesses fill 10 of 20.
     let (features, changes) = features_after("no-divergence", &conditions);
-    let packed: Vec<u64> = features.operations.iter().map(|one| one.sub_groups).collect();
+    let packed: Vec<u128> = features.operations.iter().map(|one| one.sub_groups).collect();
     assert_eq!(packed, [7, 2, 3, 5, 5]);
     assert_eq!(features.accesses[0].sub_groups, 10);
     assert_eq!(changes, ["sub-groups of features Some(47.0) -> 32"]);

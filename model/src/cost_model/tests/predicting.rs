@@ -35,8 +35,8 @@ fn access(
         buffer: Some(buffer.to_owned()),
         element: float32(),
         pattern: AccessPattern { local: strides(local), global: strides(global), step_bytes: None },
-        sub_groups: times / 32,
-        work_items: times,
+        sub_groups: u128::from(times) / 32,
+        work_items: times.into(),
         footprint: Some(Footprint { elements: elements as f64, exact: true }),
         ptx_lines: vec![1],
         cuda_lines: vec![],
@@ -60,8 +60,8 @@ fn prefetching(n: u64) -> Features {
         grid: [n as u32 / 16, n as u32 / 16, 1],
         block: [16, 16, 1],
         groups: square / 256,
-        sub_groups: square / 32,
-        work_items: square,
+        sub_groups: u128::from(square) / 32,
+        work_items: square.into(),
         accesses: vec![
             access(("a", load), [1, row], [0, 16 * row], cube / 16, square),
             access(("b", load), [1, row], [16, 0], cube / 16, square),
@@ -72,8 +72,8 @@ fn prefetching(n: u64) -> Features {
         operations: vec![OperationCount {
             operation: "madd",
             element: float32(),
-            sub_groups: cube / 32,
-            work_items: cube,
+            sub_groups: u128::from(cube) / 32,
+            work_items: cube.into(),
         }],
         barriers_per_work_item: 2.0 * n as f64 / 16.0,
     }
