@@ -1,7 +1,8 @@
 //! Counts the events of one CTA.
 //!
 //! The methods run inside the interpreter's inner loop. A block costs two additions. An access
-//! whose lanes share an address or are consecutive is counted without looking at the lanes.
+//! whose lanes share an address or are consecutive is counted without looking at the lanes. Of
+//! accesses that are alike the interpreter tells their number, and for caches their addresses.
 
 mod remembered;
 mod stand_in;
@@ -9,19 +10,22 @@ mod stand_in;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use gpucast_interpreter::{Access, AccessKind, CtaStart, Pattern, Recorder, TensorUse};
+use gpucast_interpreter::{
+    ALIKE_BYTES, Access, AccessKind, CtaStart, Further, FurtherAccess, Pattern, Recorder, TensorUse,
+};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::banks::{BankGeometry, BankPasses, Banks, come_in_pairs};
 use crate::coalescing::{Coalescer, Coalescing, LINE_BYTES, LineTouch, Moved};
 use crate::counts::{BlockCount, BranchCounts, MemoryCounts};
-use crate::hierarchy::{CtaStream, Demand, Request};
+use crate::hierarchy::{CtaStream, Demand, PackedTouch, Request};
 use crate::patterns::{Spread, lane_addresses};
 use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
 use crate::tensor::{ProductCounts, TensorFormat};
 use crate::trace::{CtaSample, CtaTracer, Served, TracePlan};
 use remembered::{Lines, RememberedLines, RememberedPasses};
+use smallvec::SmallVec;
 
 /// The model that answers for accesses to a state space.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,6 +110,8 @@ pub struct CtaRecorder {
     shared: SparseRows<RememberedPasses>,
     /// The lines of accesses to global memory, likewise.
     global: SparseRows<RememberedLines>,
+    /// What accesses added that others are like, by slot.
+    alike: Vec<Alike>,
 }
 
 impl CtaRecorder {
@@ -130,6 +136,7 @@ impl CtaRecorder {
             constant_lanes: shape.constant_lanes,
             shared: SparseRows::new(shape.routes.len()),
             global: SparseRows::new(shape.routes.len()),
+            alike: Vec::new(),
         }
     }
 
@@ -145,6 +152,7 @@ impl CtaRecorder {
         self.memory.clear();
         self.products.clear();
         self.stream.clear();
+        self.alike.clear();
     }
 
     /// The executions of each block so far.
@@ -259,7 +267,8 @@ impl CtaRecorder {
     /// The passes of an access over the banks of shared memory.
     #[inline]
     fn shared_passes(&mut self, access: &Access<'_>) -> BankPasses {
-        let (Some(id), Some(period)) = (access.distances, self.banks.period()) else {
+        let distances = access.distances.filter(|_| access.pattern == Pattern::General);
+        let (Some(id), Some(period)) = (distances, self.banks.period()) else {
             return self.banks.passes(access);
         };
         let byte = access.addresses[0] & (period - 1);
@@ -307,6 +316,12 @@ impl CtaRecorder {
     }
 }
 
+/// Lanes of a mask. Most warps are whole, and baseline x86-64 counts bits in a dozen instructions.
+#[inline]
+fn lane_count(mask: u32) -> u64 {
+    if mask == u32::MAX { 32 } else { mask.count_ones().into() }
+}
+
 /// Bytes of a lane's widest load that is no bulk copy.
 const WIDEST_LOAD: u32 = 32;
 
@@ -351,7 +366,7 @@ impl Recorder for CtaRecorder {
             return self.traced_block(warp, block, mask);
         };
         count.warps += 1;
-        count.lanes += u64::from(mask.count_ones());
+        count.lanes += lane_count(mask);
     }
 
     fn start(&mut self, start: &CtaStart) {
@@ -365,7 +380,7 @@ impl Recorder for CtaRecorder {
 
     fn branch(&mut self, instruction: u32, active: u32, taken: u32) {
         let counts = self.branches.row(instruction);
-        counts.taken_lanes += u64::from((taken & active).count_ones());
+        counts.taken_lanes += lane_count(taken & active);
         counts.divergent += u64::from(taken & active != 0 && !taken & active != 0);
     }
 
@@ -377,44 +392,122 @@ impl Recorder for CtaRecorder {
     }
 
     fn access(&mut self, access: &Access<'_>) {
+        self.count(access);
+    }
+
+    fn first_access(&mut self, slot: u32, access: &Access<'_>) -> Further {
+        let (key, added) = self.count(access);
+        let needs = self.needs_of_alike(access);
+        if needs != Further::Each {
+            let mut alike = Alike { key, added, ..Alike::default() };
+            if needs == Further::Address {
+                let line = access.addresses[0] / LINE_BYTES;
+                let past_l1 = self.routes[access.instruction as usize].past_l1;
+                alike.demand = demand(access, past_l1);
+                self.coalescer.global(access, |touch| {
+                    let from_first = touch.line.wrapping_sub(line);
+                    alike.lines.push(PackedTouch::new(LineTouch { line: from_first, ..touch }));
+                });
+            }
+            // Slots come in order, and those of accesses that are told one by one stay empty.
+            self.alike.resize(self.alike.len().max(slot as usize + 1), Alike::default());
+            self.alike[slot as usize] = alike;
+        }
+        needs
+    }
+
+    fn further_address(&mut self, slot: u32, access: FurtherAccess) {
+        if let Some(Alike { key, demand, lines, .. }) = self.alike.get(slot as usize) {
+            let FurtherAccess { warp, time, first } = access;
+            self.stream.request(Request::new(time, warp, *key, *demand), lines, first / LINE_BYTES);
+        }
+    }
+
+    fn further_accesses(&mut self, slot: u32, count: u64, latest: u64) {
+        let Some(Alike { key, added, lines, .. }) = self.alike.get(slot as usize) else { return };
+        self.memory.row(*key).zip(added, &mut |total, one| *total += one * count);
+        self.stream.reach(latest);
+        if lines.is_empty() {
+            // The stream has not been told of them.
+            self.stream.leave_out(added.sectors * count);
+        }
+    }
+}
+
+const _: () = assert!(ALIKE_BYTES.is_multiple_of(LINE_BYTES));
+
+/// An access of which others are like, and what each of them adds.
+#[derive(Clone, Debug)]
+struct Alike {
+    /// The row of the counts.
+    key: u32,
+    added: MemoryCounts,
+    demand: Demand,
+    /// The lines of its request to the caches, counted from that of the first lane.
+    lines: SmallVec<[PackedTouch; 4]>,
+}
+
+impl Default for Alike {
+    fn default() -> Self {
+        let (added, lines) = (MemoryCounts::default(), SmallVec::new());
+        Self { key: 0, added, demand: Demand::Load, lines }
+    }
+}
+
+impl CtaRecorder {
+    /// Counts an access. Returns its row and what it added.
+    #[inline]
+    fn count(&mut self, access: &Access<'_>) -> (u32, MemoryCounts) {
         let key = RowKey::new(access.instruction, access.space, access.kind).index();
         let path = Path::of(access.space);
-        let requested = u64::from(access.mask.count_ones()) * u64::from(access.bytes_per_lane);
-        let (counts, moved, passes) = match path {
-            Path::Shared | Path::Constant => {
-                let passes = match path {
-                    Path::Shared => self.shared_passes(access),
-                    _ => self.constant(access),
-                };
-                (self.memory.row(key), Moved::default(), passes)
+        let requested = lane_count(access.mask) * u64::from(access.bytes_per_lane);
+        let (moved, passes) = match path {
+            Path::Shared => (Moved::default(), self.shared_passes(access)),
+            Path::Constant => (Moved::default(), self.constant(access)),
+            Path::Local if self.is_in_registers(access.instruction) => {
+                (Moved::default(), BankPasses::default())
             }
-            Path::Global | Path::Local => {
-                let is_local = path == Path::Local;
-                let (moved, passes) = if is_local && self.is_in_registers(access.instruction) {
-                    (Moved::default(), BankPasses::default())
-                } else {
-                    self.device_memory(access, key, is_local)
-                };
-                let ideal = self.coalescer.ideal_sectors(requested);
-                let counts = self.memory.row(key);
-                counts.sectors += moved.sectors;
-                counts.ideal_sectors += moved.sectors.min(ideal);
-                counts.transactions += moved.transactions;
-                (counts, moved, passes)
-            }
+            Path::Global | Path::Local => self.device_memory(access, key, path == Path::Local),
         };
-        counts.passes += u64::from(passes.passes);
-        counts.conflict_free += u64::from(passes.conflict_free);
         self.stream.reach(access.time);
-        counts.space = access.space;
-        counts.kind = access.kind;
-        counts.requests += u64::from(!access.continues);
-        counts.requested_bytes += requested;
-        if matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction) {
-            counts.update_steps += update_steps(access);
-        }
+        let updates = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
+        let added = MemoryCounts {
+            space: access.space,
+            kind: access.kind,
+            requests: u64::from(!access.continues),
+            requested_bytes: requested,
+            sectors: moved.sectors,
+            ideal_sectors: moved.sectors.min(self.coalescer.ideal_sectors(requested)),
+            transactions: moved.transactions,
+            passes: u64::from(passes.passes),
+            conflict_free: u64::from(passes.conflict_free),
+            update_steps: if updates { update_steps(access) } else { 0 },
+            traffic: None,
+        };
+        self.memory.row(key).zip(&added, &mut |total, count| *total += count);
         if self.sample.is_some() {
             self.record(access, moved, passes);
+        }
+        (key, added)
+    }
+
+    /// What must be known of accesses with the same distances that are whole multiples of
+    /// [`ALIKE_BYTES`] away: all of them add the same counts.
+    fn needs_of_alike(&self, access: &Access<'_>) -> Further {
+        if self.sample.is_some() {
+            return Further::Each;
+        }
+        match Path::of(access.space) {
+            Path::Shared => match self.banks.period() {
+                Some(period) if ALIKE_BYTES.is_multiple_of(period) => Further::Number,
+                _ => Further::Each,
+            },
+            Path::Constant => Further::Number,
+            // The banks of a first-level cache deliver as much as a line has.
+            Path::Global if !self.coalescer.is_by_lines() => Further::Each,
+            Path::Global if self.stream.limit() == 0 => Further::Number,
+            Path::Global => Further::Address,
+            Path::Local => Further::Each,
         }
     }
 }

@@ -37,9 +37,9 @@ pub use launch::{
 };
 pub use memory::DeviceMemory;
 pub use observer::{
-    Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone, CountOverflow,
-    CtaStart, Exit, GridBox, GroupQueue, GroupStep, GroupUse, HeapUse, MbarrierStep, MbarrierUse,
-    NoObserver, Observer, Pattern, Recorder, Release, Samples, ShuffleUse, StandIn, Tally,
-    TensorUse, WarpArrival, WarpRelease, Windows,
+    ALIKE_BYTES, Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone,
+    CountOverflow, CtaStart, Exit, Further, FurtherAccess, GridBox, GroupQueue, GroupStep,
+    GroupUse, HeapUse, MbarrierStep, MbarrierUse, NoObserver, Observer, Pattern, Recorder, Release,
+    Samples, ShuffleUse, StandIn, Tally, TensorUse, WarpArrival, WarpRelease, Windows,
 };
 pub use program::{Buffers, LowerError, Program, Reach, Slice, Slicer, Treatment, Unsupported};

@@ -144,6 +144,32 @@ impl Wants {
     }
 }
 
+/// Bytes by which the first lane's address may differ between accesses that a recorder is told of
+/// together: a line, or what the banks of shared memory deliver in a pass.
+pub const ALIKE_BYTES: u64 = 128;
+
+/// What a recorder needs of accesses that are like one that it was told of; the first the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Further {
+    /// Everything: each is told by [`Recorder::access`].
+    Each,
+    /// The first address of each ([`Recorder::further_address`]), and their number.
+    Address,
+    /// Their number ([`Recorder::further_accesses`]).
+    Number,
+}
+
+/// An access that is like one that the recorder was told of ([`Recorder::first_access`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FurtherAccess {
+    /// The warp's index within its CTA.
+    pub warp: u32,
+    /// The warp's clock, as in [`Access::time`].
+    pub time: u64,
+    /// The address of the first lane.
+    pub first: u64,
+}
+
 /// Declares every event of a CTA once and writes the items that must know them all. These are the
 /// trait [`Recorder`], the recorder that ignores events, and the pair of recorders that passes them
 /// on.
@@ -158,6 +184,33 @@ macro_rules! events {
     ) => {
         /// Receives the events of one CTA.
         pub trait Recorder: Send {
+            /// As [`Recorder::access`]; more accesses like this one may follow. They are made by
+            /// all lanes of any warp, with the same instruction and the same distances between the
+            /// lanes. Their first address is the same modulo [`ALIKE_BYTES`].
+            ///
+            /// Returns what the recorder needs of those. They have the same `slot`. Slots count up
+            /// from 0 in each CTA.
+            #[inline]
+            fn first_access(&mut self, slot: u32, access: &Access<'_>) -> Further {
+                let _ = slot;
+                self.access(access);
+                Further::Each
+            }
+
+            /// A further access, if the answer for its `slot` was [`Further::Address`].
+            #[inline]
+            fn further_address(&mut self, slot: u32, access: FurtherAccess) {
+                let _ = (slot, access);
+            }
+
+            /// There were `count` further accesses of `slot`, unless the answer was
+            /// [`Further::Each`]. None was later than clock `latest` of its warp, at which the
+            /// instruction had an access. It comes before [`Recorder::guarded_lanes`].
+            #[inline]
+            fn further_accesses(&mut self, slot: u32, count: u64, latest: u64) {
+                let _ = (slot, count, latest);
+            }
+
             $($(#[doc = $required_doc])+
             fn $required(&mut self, $($required_name: $required_type),+);)+
 
@@ -176,6 +229,21 @@ macro_rules! events {
         }
 
         impl<A: Recorder, B: Recorder> Recorder for (A, B) {
+            // Both hear of what either needs.
+            fn first_access(&mut self, slot: u32, access: &Access<'_>) -> Further {
+                self.0.first_access(slot, access).min(self.1.first_access(slot, access))
+            }
+
+            fn further_address(&mut self, slot: u32, access: FurtherAccess) {
+                self.0.further_address(slot, access);
+                self.1.further_address(slot, access);
+            }
+
+            fn further_accesses(&mut self, slot: u32, count: u64, latest: u64) {
+                self.0.further_accesses(slot, count, latest);
+                self.1.further_accesses(slot, count, latest);
+            }
+
             $(#[inline]
             fn $required(&mut self, $($required_name: $required_type),+) {
                 self.0.$required($($required_name),+);
@@ -351,8 +419,8 @@ pub struct Access<'a> {
     /// True if it continues an earlier report of the same execution of the instruction in this
     /// space. Bulk copies report a range at a time.
     pub continues: bool,
-    /// A number that some accesses of full warps have. Those with the same number are of the same
-    /// instruction, kind and size. Their lanes are equally far from the first lane.
+    /// A number that some accesses of full warps have. Those of one instruction and kind with the
+    /// same number are of the same size. Their lanes are equally far from the first lane.
     pub distances: Option<NonZeroU64>,
 }
 

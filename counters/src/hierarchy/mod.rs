@@ -38,7 +38,7 @@ pub use l2::{L2, L2Geometry, L2Operation, L2State, PartialWrites};
 pub use replacement::Replacement;
 pub use schedule::Schedule;
 pub use stream::{CtaStream, Demand, StreamShift};
-pub(crate) use stream::{FIRST_SINGLE_ROW, ROW_LIMIT, Request};
+pub(crate) use stream::{FIRST_SINGLE_ROW, PackedTouch, ROW_LIMIT, Request};
 pub use traffic::{L2Traffic, LocalTraffic, RowTraffic};
 
 use l2::SliceRequest;

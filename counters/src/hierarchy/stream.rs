@@ -65,7 +65,7 @@ const LINE_BITS: u32 = 40;
 
 impl PackedTouch {
     #[inline]
-    fn new(touch: LineTouch) -> Self {
+    pub(crate) fn new(touch: LineTouch) -> Self {
         let LineTouch { line, sectors, full } = touch;
         let masks = u64::from(sectors) << 16 | u64::from(full) << 8;
         Self { bits: line << (64 - LINE_BITS) | masks }
@@ -260,11 +260,39 @@ impl CtaStream {
     /// A line of the request that [`CtaStream::close`] will tell about.
     #[inline]
     pub(crate) fn push(&mut self, touch: LineTouch) {
+        self.push_packed(PackedTouch::new(touch));
+    }
+
+    #[inline]
+    fn push_packed(&mut self, touch: PackedTouch) {
         if self.kept < self.limit {
             self.kept += 1;
-            self.lines.push(PackedTouch::new(touch));
+            self.lines.push(touch);
         } else {
-            self.left_out_sectors += u64::from(touch.sectors.count_ones());
+            self.left_out_sectors += u64::from(touch.sectors().count_ones());
+        }
+    }
+
+    /// Sectors of lines that are not even told.
+    #[inline]
+    pub(crate) fn leave_out(&mut self, sectors: u64) {
+        self.left_out_sectors += sectors;
+    }
+
+    /// A request with lines that lie as many lines further than `lines`.
+    #[inline]
+    pub(crate) fn request(&mut self, request: Request, lines: &[PackedTouch], by: u64) {
+        match lines {
+            [line] if self.kept < self.limit => {
+                self.kept += 1;
+                self.requests.push(request.with_line(line.moved(by as i64)));
+            }
+            _ => {
+                for line in lines {
+                    self.push_packed(line.moved(by as i64));
+                }
+                self.close(request);
+            }
         }
     }
 

@@ -1,6 +1,9 @@
 //! Launches acted out by hand: what the interpreter would report, without it.
 
-use gpucast_interpreter::{Access, AccessKind, GridBox, Pattern, Recorder, Tally, TensorUse};
+use gpucast_interpreter::{
+    ALIKE_BYTES, Access, AccessKind, Further, FurtherAccess, GridBox, Pattern, Recorder, Tally,
+    TensorUse,
+};
 use gpucast_ptx_frontend::ScalarType;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 use gpucast_ptx_frontend::source::Span;
@@ -8,7 +11,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use super::*;
 use crate::banks::BankGeometry;
-use crate::coalescing::SectorSize;
+use crate::coalescing::{Protocol, SectorSize};
 use crate::device::Capability;
 use crate::hierarchy::{L2, L2Contents, L2Geometry, Replacement};
 use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
@@ -756,5 +759,82 @@ fn numbers_of_distances_change_no_count() {
         assert_eq!(numbered.table, plain.table);
         assert!(count(&plain, "shared_load_transactions") > 300);
         assert!(count(&plain, "global_load_sectors") > 300);
+    }
+}
+
+/// Accesses told one by one, and told by what the recorder asks for of those that are alike.
+#[test]
+fn accesses_that_are_told_together_count_as_each_of_them() {
+    let kepler = DeviceModel { banks: BankGeometry::CAPABILITY_3, ..DeviceModel::GTX_480 };
+    let volta = DeviceModel { banks: BankGeometry::CAPABILITY_5, ..DeviceModel::GTX_480 };
+    let mut tesla = DeviceModel::GTX_480;
+    tesla.coalescing.protocol = Protocol::HalfWarpSegments;
+    let distances: [fn(u64) -> u64; 5] =
+        [|_| 0, |lane| lane * 4, |lane| lane / 16 * 64, |lane| lane * 132, |lane| 4096 - lane * 36];
+    let spaces = [StateSpace::Global, StateSpace::Shared, StateSpace::Const];
+    for (device, has_caches) in
+        [DeviceModel::GTX_480, kepler, volta, tesla].map(|one| [(one, true), (one, false)]).concat()
+    {
+        let of = |together: bool| {
+            let mut counter = Counter::for_code(copy_code(), &launch(3, 256), 0, device);
+            if !has_caches {
+                counter = counter.without_caches();
+            }
+            run(&mut counter, 3, |cta, recorder| {
+                // Kinds of accesses by slot, with what the recorder needs, their number and clock.
+                let mut slots: Vec<(_, Further, u64, u64)> = Vec::new();
+                for time in 0..900_u64 {
+                    let kind = time % 5;
+                    let first = 0x10_0000 + cta * 4096 + time * time % 97 * 4;
+                    let addresses =
+                        std::array::from_fn(|lane| first + distances[kind as usize](lane as u64));
+                    let instruction = if time % 2 == 0 { LOAD } else { STORE };
+                    let space = match spaces[(time / 2 % 3) as usize] {
+                        StateSpace::Const if instruction == STORE => StateSpace::Shared,
+                        space => space,
+                    };
+                    let pattern =
+                        [Pattern::Uniform, Pattern::Consecutive].get(kind as usize).copied();
+                    let access = Access {
+                        space,
+                        pattern: pattern.unwrap_or(Pattern::General),
+                        addresses: &addresses,
+                        distances: std::num::NonZeroU64::new(kind + 1),
+                        ..words(instruction, 3, time, 0)
+                    };
+                    let first = addresses[0];
+                    let alike = (instruction, space, kind, first % ALIKE_BYTES);
+                    match slots.iter().position(|slot| slot.0 == alike) {
+                        _ if !together => recorder.access(&access),
+                        None => {
+                            let slot = slots.len() as u32;
+                            slots.push((alike, recorder.first_access(slot, &access), 0, 0));
+                        }
+                        Some(slot) => {
+                            let (_, needs, number, latest) = &mut slots[slot];
+                            (*number, *latest) = (*number + 1, time);
+                            let further = FurtherAccess { warp: 3, time, first };
+                            match needs {
+                                Further::Each => recorder.access(&access),
+                                Further::Address => recorder.further_address(slot as u32, further),
+                                Further::Number => {}
+                            }
+                        }
+                    }
+                }
+                for (slot, (_, needs, number, latest)) in slots.into_iter().enumerate() {
+                    if needs != Further::Each {
+                        recorder.further_accesses(slot as u32, number, latest);
+                    }
+                }
+            });
+            counter.finish()
+        };
+        let ((together, mut l2), (each, mut l2_of_each)) = (of(true), of(false));
+        assert_eq!(together.table, each.table, "caches: {has_caches}");
+        let state = |l2: &mut Option<L2>| l2.as_mut().map(L2::state);
+        assert_eq!(state(&mut l2), state(&mut l2_of_each));
+        assert!(count(&each, "shared_load_transactions") > 100);
+        assert!(count(&each, "global_load_sectors") > 100);
     }
 }

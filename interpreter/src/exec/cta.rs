@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use gpucast_ptx_frontend::module::VariableId;
 
-use super::access::{Memories, Patterns};
+use super::access::{AccessReport, Hearing, Memories, Patterns};
 use super::classes::Representative;
 use super::level::Level;
 use super::mbarrier::Polled;
@@ -229,6 +229,7 @@ impl Cta {
         }
         self.clear_local(launch);
         self.guarded_lanes.fill(0);
+        self.patterns.begin();
         let threads = launch.shape.threads_per_cta();
         for warp in &mut self.warps {
             let lanes = (threads - warp.index * 32).min(32);
@@ -311,27 +312,30 @@ impl Cta {
         give_up: bool,
     ) -> Result<Round, Box<Fault>> {
         let mut round = Round::default();
+        let mut context = self.context(launch, 0, cluster);
+        let mut report = AccessReport::new();
         for at in 0..self.warps.len() {
             if self.warps[at].live == 0 {
                 continue;
             }
             let asked = self.warps[at].retry_allocations();
-            let context = self.context(launch, at, cluster);
+            context.memories.local = self.local_of(launch, at);
             let (turn, ran) = if launch.program.tables.mbarrier_ops.is_empty() {
                 let warp = &mut self.warps[at];
                 let before = warp.issued;
-                let turn = warp.run(&context, recorder, before + WARP_TURN);
+                let turn = warp.run(&context, recorder, &mut report, before + WARP_TURN);
                 let ran = warp.issued != before;
                 (turn, ran)
             } else {
-                self.turn_with_mbarriers(recorder, &context, at, give_up, &mut round)
+                let room = (&mut report, &mut round);
+                self.turn_with_mbarriers(recorder, &context, at, give_up, room)
             };
             let printed = if self.warps[at].printed.is_empty() {
                 Ok(())
             } else {
                 self.keep_printed(launch, at)
             };
-            let turn = turn.map_err(|fault| self.fault(launch, at, fault))?;
+            let turn = turn.map_err(|fault| self.fault(launch, at, *fault))?;
             printed?;
             round.progress |= ran || asked && !self.warps[at].waits_for_columns();
             round.live |= turn != Turn::Done;
@@ -340,6 +344,7 @@ impl Cta {
             round.progress |= self.release_barriers(launch, recorder)?;
         } else {
             self.check_tensor_memory(launch)?;
+            self.patterns.tell(recorder);
             recorder.guarded_lanes(&self.guarded_lanes);
         }
         Ok(round)
@@ -367,16 +372,16 @@ impl Cta {
         context: &Context<'_>,
         at: usize,
         give_up: bool,
-        round: &mut Round,
-    ) -> (Result<Turn, WarpFault>, bool) {
+        (report, round): (&mut AccessReport, &mut Round),
+    ) -> (Result<Turn, Box<WarpFault>>, bool) {
         let warp = &mut self.warps[at];
         let before = warp.issued;
         let could_run = warp.splits.iter().any(|split| split.wait == Wait::Nothing);
         let polled = match warp.poll_mbarriers(context, recorder, give_up) {
             Ok(polled) => polled,
-            Err(fault) => return (Err(fault), false),
+            Err(fault) => return (Err(Box::new(fault)), false),
         };
-        let turn = warp.run(context, recorder, before + WARP_TURN);
+        let turn = warp.run(context, recorder, report, before + WARP_TURN);
         let waits = warp.splits.iter().any(|s| matches!(s.wait, Wait::Mbarrier { .. }));
         round.polled = round.polled.max(if waits { Polled::AllWait } else { polled });
         let ran = warp.issued != before;
@@ -389,6 +394,12 @@ impl Cta {
         (turn, progress)
     }
 
+    /// Local memory of warp `at`.
+    fn local_of(&mut self, launch: &LaunchContext<'_>, at: usize) -> *mut u8 {
+        let bytes_per_warp = launch.local_bytes as usize * 32;
+        self.local.as_mut_ptr().cast::<u8>().wrapping_add(at * bytes_per_warp)
+    }
+
     /// Returns the surroundings that warp `at` needs for a turn.
     fn context<'a>(
         &mut self,
@@ -397,7 +408,6 @@ impl Cta {
         cluster: &'a ClusterShared,
     ) -> Context<'a> {
         let program = launch.program;
-        let local_per_warp = launch.local_bytes as usize * 32;
         Context {
             program,
             level: launch.level,
@@ -408,7 +418,7 @@ impl Cta {
                 shared: self.shared.as_mut_ptr().cast(),
                 shared_bytes: launch.shared_bytes,
                 cluster,
-                local: self.local.as_mut_ptr().cast::<u8>().wrapping_add(at * local_per_warp),
+                local: self.local_of(launch, at),
                 local_bytes: launch.local_bytes,
                 constant: launch.constant.lines.as_ptr().cast(),
                 constant_bytes: launch.constant.bytes,
@@ -420,6 +430,7 @@ impl Cta {
             patterns: self.patterns.lend(),
             skip_bad_accesses: launch.skip_bad_accesses,
             wants: launch.wants,
+            hearing: Hearing::of(launch.wants, launch.watch.is_some()),
             representative: launch.representative,
             watching: launch.watch.map(|watch| Watching { watch, cluster: self.cluster }),
         }
@@ -432,11 +443,13 @@ impl Cta {
         recorder: &mut dyn Recorder,
     ) -> Result<bool, Box<Fault>> {
         let mut released = false;
-        let waited_for =
+        let mut waited_for =
             self.warps.iter().flat_map(|warp| &warp.splits).fold(0u32, |ids, split| {
                 if let Wait::Barrier { id } = split.wait { ids | 1 << (id & 15) } else { ids }
             });
-        for id in (0..16).filter(|id| waited_for >> id & 1 != 0) {
+        while waited_for != 0 {
+            let id = waited_for.trailing_zeros();
+            waited_for &= waited_for - 1;
             let (waiting, expected) = self.barrier_state(launch.program, id);
             if waiting > 0 && waiting >= expected {
                 let here = |wait| wait == Wait::Barrier { id };

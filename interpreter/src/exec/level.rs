@@ -90,7 +90,29 @@ macro_rules! level {
                 mask: u32,
             ) -> bool {
                 // SAFETY: Frame's invariants (lanes/mod.rs).
-                unsafe { accesses.access(frame, op, mask) }
+                unsafe {
+                    match accesses.access(frame, op, mask) {
+                        Some(()) => true,
+                        None => access_otherwise(accesses, frame, op, mask),
+                    }
+                }
+            }
+
+            /// Not inlined: the usual way needs few of the CPU's registers.
+            ///
+            /// # Safety
+            ///
+            /// As [`LoopAccesses::access`], on a CPU of this level.
+            $(#[$feature])?
+            #[inline(never)]
+            unsafe fn access_otherwise(
+                accesses: &mut LoopAccesses<'_>,
+                frame: &Frame,
+                op: &Op,
+                mask: u32,
+            ) -> bool {
+                // SAFETY: Frame's invariants (lanes/mod.rs).
+                unsafe { accesses.access_otherwise(frame, op, mask) }
             }
 
             /// Not inlined, for the same reason.

@@ -5,6 +5,7 @@ use gpucast_ptx_frontend::isa::Modifier;
 use gpucast_ptx_frontend::module::Instruction;
 use gpucast_ptx_frontend::types::StateSpace;
 
+use super::same_base::SameBase;
 use crate::access_kind::AccessKind;
 use crate::semantics::{Bf16, F16, atomic};
 
@@ -98,9 +99,28 @@ pub(crate) struct MemoryOp {
     pub(crate) counted: bool,
     /// False if nothing needs the values: the addresses are checked and told, and no row is named.
     pub(crate) moves: bool,
-    /// A load or store of elements of 4 or 8 bytes in registers of the same width, in a space that
-    /// all lanes share: the access may take the short way.
-    pub(crate) is_simple: bool,
+    /// The short way that the access may take, if there is one.
+    pub(crate) simple: Option<Simple>,
+    /// The operations with addresses from the same register.
+    pub(crate) same_base: SameBase,
+}
+
+/// A load or store of elements in registers of the same width, in a space that all lanes share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Simple {
+    Load32(SimpleSpace),
+    Load64(SimpleSpace),
+    Store32(SimpleSpace),
+    Store64(SimpleSpace),
+}
+
+/// The space of a [`Simple`] access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SimpleSpace {
+    Global,
+    Shared,
+    /// It is never stored to.
+    Const,
 }
 
 /// The operands of `atom` and `red` beyond the address.
@@ -116,6 +136,12 @@ pub(crate) struct Atomic {
 }
 
 impl MemoryOp {
+    /// Returns true if the access may take the short way.
+    #[inline(always)]
+    pub(crate) fn is_simple(&self) -> bool {
+        self.simple.is_some()
+    }
+
     /// Bytes that one lane accesses.
     #[inline]
     pub(crate) fn bytes_per_lane(&self) -> u32 {

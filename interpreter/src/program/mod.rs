@@ -13,6 +13,7 @@ pub(crate) mod op;
 pub(crate) mod registers;
 pub(crate) mod row_uses;
 pub(crate) mod runtime;
+pub(crate) mod same_base;
 pub(crate) mod side_tables;
 pub(crate) mod table;
 pub(crate) mod tensor_memory_op;

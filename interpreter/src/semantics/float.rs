@@ -85,15 +85,14 @@ pub(super) fn flush<const FTZ: bool>(x: f32) -> f32 {
 #[inline(always)]
 pub(super) fn canonical(x: f32) -> f32 {
     let bits = x.to_bits();
-    f32::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { NAN_F32.to_bits() } else { bits })
+    f32::from_bits(if x.is_nan() { NAN_F32.to_bits() } else { bits })
 }
 
 /// `nan` where `x` is NaN; on the bits, as in [`canonical`].
 #[inline(always)]
 pub(super) fn replace_nan_f64(x: f64, nan: u64) -> f64 {
     let bits = x.to_bits();
-    let is_nan = bits & 0x7fff_ffff_ffff_ffff > 0x7ff0_0000_0000_0000;
-    f64::from_bits(if is_nan { nan } else { bits })
+    f64::from_bits(if x.is_nan() { nan } else { bits })
 }
 
 /// The factor by which `.ftz` scales an operation to see its result round as a normal number.

@@ -9,9 +9,11 @@
     reason = "helpers of tests are not inside the test functions that the lints spare"
 )]
 
+use std::collections::BTreeSet;
+
 use gpucast_interpreter::{
-    Access, AccessKind, Argument, DeviceMemory, FaultKind, Launch, Observer, Options, Pattern,
-    Program, Recorder, RunError, Silent, run,
+    ALIKE_BYTES, Access, AccessKind, Argument, DeviceMemory, FaultKind, Further, FurtherAccess,
+    Launch, Observer, Options, Pattern, Program, Recorder, RunError, Silent, run,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -374,6 +376,163 @@ fn distances_that_come_back_move_and_tell_what_others_do() {
                     assert_eq!(found, wanted, "round {round}, lane {lane}: {context}");
                 }
             }
+        }
+    }
+}
+
+/// One kind of accesses of a CTA: the first, what is needed of the others, and what was told.
+struct Kind {
+    /// Instruction, kind, and the first lane's place.
+    of: (u32, AccessKind, u64),
+    needs: Further,
+    firsts: Vec<u64>,
+    number: u64,
+    latest: u64,
+}
+
+/// Adds up what it hears of accesses, and asks for as little as it is told to.
+#[derive(Default)]
+struct Sums {
+    needs: Option<Further>,
+    kinds: Vec<Kind>,
+    /// Every access with its time that was told one by one.
+    each: Vec<((u32, AccessKind, u64), u64, u64)>,
+    has_ended: bool,
+}
+
+impl Sums {
+    fn of(access: &Access<'_>) -> (u32, AccessKind, u64) {
+        (access.instruction, access.kind, access.addresses[0] % ALIKE_BYTES)
+    }
+}
+
+impl Observer for Sums {
+    type Recorder = Self;
+
+    fn fresh(&self) -> Self {
+        Self { needs: self.needs, ..Self::default() }
+    }
+
+    fn recorder(&self, _program: &Program) -> Self {
+        self.fresh()
+    }
+
+    fn wave(&self) -> usize {
+        1
+    }
+
+    fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut Self]) {
+        *self = std::mem::take(recorders[0]);
+    }
+}
+
+impl Recorder for Sums {
+    fn block(&mut self, _warp: u32, _block: u32, _mask: u32) {}
+
+    fn guarded_lanes(&mut self, _lanes: &[u64]) {
+        self.has_ended = true;
+    }
+
+    fn branch(&mut self, _instruction: u32, _active: u32, _taken: u32) {}
+
+    fn access(&mut self, access: &Access<'_>) {
+        if access.mask == !0 {
+            self.each.push((Self::of(access), access.addresses[0], access.time));
+        }
+    }
+
+    fn first_access(&mut self, slot: u32, access: &Access<'_>) -> Further {
+        self.access(access);
+        assert_eq!((slot as usize, access.mask), (self.kinds.len(), !0));
+        let needs = self.needs.unwrap();
+        let (of, firsts) = (Self::of(access), Vec::new());
+        self.kinds.push(Kind { of, needs, firsts, number: 0, latest: 0 });
+        needs
+    }
+
+    fn further_address(&mut self, slot: u32, access: FurtherAccess) {
+        let kind = &mut self.kinds[slot as usize];
+        assert_eq!((kind.needs, access.first % ALIKE_BYTES), (Further::Address, kind.of.2));
+        kind.firsts.push(access.first);
+        self.each.push((kind.of, access.first, access.time));
+    }
+
+    fn further_accesses(&mut self, slot: u32, count: u64, latest: u64) {
+        assert!(!self.has_ended);
+        let kind = &mut self.kinds[slot as usize];
+        assert_ne!(kind.needs, Further::Each);
+        kind.number += count;
+        kind.latest = kind.latest.max(latest);
+    }
+}
+
+/// A loop of loads and stores at many places, some of which are alike: what is told of all of them
+/// together is what is told of each.
+#[test]
+fn accesses_that_are_told_together_are_those_that_are_told_one_by_one() {
+    let text = module(
+        ".visible .entry k(.param .u64 out) {\n\
+         .reg .b32 %tid, %at, %step, %v<4>, %round; .reg .b64 %out, %wide; .reg .pred %p, %q;\n\
+         .shared .align 16 .b8 area[8192];\n\
+         ld.param.u64 %out, [out]; mov.u32 %tid, %tid.x; mov.u32 %round, 0; mov.u32 %step, 4;\n\
+         LOOP:\nmad.lo.u32 %at, %tid, %step, %round; and.b32 %at, %at, 0xffc;\n\
+         cvt.u64.u32 %wide, %at; add.u64 %wide, %wide, %out;\n\
+         mov.u32 %v0, area; add.u32 %at, %at, %v0;\n\
+         st.shared.u32 [%at], %tid; ld.shared.u32 %v1, [%at]; ld.shared.u32 %v2, [%at+128];\n\
+         ld.global.u32 %v1, [%wide]; ld.global.u32 %v2, [%wide+4]; bar.sync 0;\n\
+         add.u32 %at, %at, 64; ld.shared.v2.u32 {%v1, %v2}, [area+16];\n\
+         ld.shared.u32 %v2, [%at]; setp.lt.u32 %q, %tid, 40; @%q st.global.u32 [%wide], %v2;\n\
+         add.u32 %round, %round, 4; and.b32 %v3, %round, 64; setp.ne.u32 %p, %v3, 0;\n\
+         selp.u32 %step, 8, 4, %p; setp.lt.u32 %p, %round, 600;\n@%p bra LOOP;\nret;\n}\n",
+    );
+    let module = gpucast_ptx_frontend::load(&text).unwrap();
+    let program = Program::new(&module, &text, "k").unwrap();
+    let mut told = [Further::Each, Further::Address, Further::Number].map(|needs| {
+        let mut memory = DeviceMemory::new();
+        let out = memory.allocate("out", 8192).unwrap();
+        let launch = Launch {
+            grid: [1; 3],
+            block: [96, 1, 1],
+            cluster: None,
+            dynamic_shared_bytes: 0,
+            arguments: vec![Argument::Address(out)],
+        };
+        let mut sums = Sums { needs: Some(needs), ..Sums::default() };
+        run(&program, &launch, &mut memory, &mut sums, &Options::default(), &Silent).unwrap();
+        sums
+    });
+    let [each, address, number] = &mut told;
+    // Seven accesses of each warp, and one of the first alone.
+    assert_eq!(each.each.len(), (7 * 3 + 1) * 150);
+    // By addresses all of them are told, and in order.
+    assert_eq!(address.each, each.each);
+    let further: u64 = address.kinds.iter().map(|kind| kind.number).sum();
+    assert_eq!(further as usize, address.kinds.iter().map(|kind| kind.firsts.len()).sum());
+    assert!(further > 1000, "{further}");
+    for all in [address, number] {
+        let instructions: BTreeSet<_> = all.each.iter().map(|(of, ..)| of.0).collect();
+        for instruction in instructions {
+            let mut latest = 0;
+            for place in (0..ALIKE_BYTES).step_by(4) {
+                let is_here = |of: (u32, AccessKind, u64)| (of.0, of.2) == (instruction, place);
+                let each = each.each.iter().filter(|(of, ..)| is_here(*of));
+                let told = all.each.iter().filter(|(of, ..)| is_here(*of));
+                let kinds = all.kinds.iter().filter(|kind| is_here(kind.of) && kind.number > 0);
+                let by_number = kinds.clone().filter(|kind| kind.needs == Further::Number);
+                let by_number: u64 = by_number.map(|kind| kind.number).sum();
+                let context = format!("instruction {instruction}, place {place}");
+                assert_eq!(
+                    told.clone().count() as u64 + by_number,
+                    each.count() as u64,
+                    "{context}"
+                );
+                latest = told
+                    .map(|told| told.2)
+                    .chain(kinds.map(|kind| kind.latest))
+                    .fold(latest, u64::max);
+            }
+            let of_each = each.each.iter().filter(|(of, ..)| of.0 == instruction);
+            assert_eq!(Some(latest), of_each.map(|told| told.2).max(), "instruction {instruction}");
         }
     }
 }

@@ -9,10 +9,13 @@ mod addresses;
 mod atomics;
 mod lane_loop;
 mod memories;
+mod patterns;
 mod probe;
 pub(super) mod racing;
 mod remembered;
+mod runs;
 mod simple;
+mod tally;
 mod teller;
 mod transfer;
 
@@ -32,8 +35,8 @@ use transfer::transfer_lanes;
 pub(super) use addresses::{addresses, generic_part, pattern};
 pub(super) use lane_loop::LoopAccesses;
 pub(super) use memories::{Memories, Segment, window_of};
-pub(super) use remembered::{LentPatterns, Patterns};
-pub(super) use teller::Teller;
+pub(super) use patterns::{LentPatterns, Patterns};
+pub(super) use teller::{Hearing, Teller};
 pub(super) use transfer::{digests, for_lanes, load_zeros};
 
 /// A report of an access for the observer.
@@ -77,7 +80,7 @@ pub(super) unsafe fn access(
 ) -> Result<Option<Space>, AccessFault> {
     // SAFETY: Frame's invariants (lanes/mod.rs).
     unsafe {
-        if op.is_simple && access_simple(frame, op, memories, mask, report) {
+        if op.is_simple() && access_simple(frame, op, memories, mask, report) {
             return Ok(Some(op.space));
         }
         if !op.moves && probe_simple(frame, op, memories, mask, report) {

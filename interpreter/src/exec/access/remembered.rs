@@ -5,21 +5,21 @@
 //! One comparison of vectors then replaces the work of finding out what the lanes do: the least and
 //! the greatest address, alignment, and runs of lanes that one copy serves. The recorder is told a
 //! number for the distances, so that it need not look at the lanes either.
+//!
+//! Operations with the same base register share what is remembered ([`SameBase`]).
+//!
+//! [`SameBase`]: crate::program::same_base::SameBase
 
-#![allow(unsafe_code, reason = "addresses are checked here and then followed")]
+#![allow(unsafe_code, reason = "base registers are rows of checked programs")]
 
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::memories::{Memories, Segment};
-use super::racing::{Element, load_run, store_run};
+use super::memories::Segment;
+use super::runs::Runs;
 use crate::exec::lanes::Frame;
-use crate::lane::Lane;
-use crate::observer::AccessKind;
-use crate::program::memory_op::{MemoryOp, Space};
-
-/// Operations of one CTA that are remembered, at most: 50 KB.
-const MOST: usize = 256;
+use crate::observer::Pattern;
+use crate::program::memory_op::MemoryOp;
 
 /// The most accesses that may pass before distances are learned anew.
 const LONGEST_WAIT: u8 = 63;
@@ -27,73 +27,14 @@ const LONGEST_WAIT: u8 = 63;
 /// The number of distances that are learned next, of all launches.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// The distances that the operations of one CTA had last; operations with the same place share it.
-#[derive(Debug)]
-pub(in crate::exec) struct Patterns {
-    /// A power of two.
-    places: Vec<Remembered>,
-}
-
-impl Patterns {
-    /// Nothing is remembered yet, of a program with so many memory operations.
-    pub(in crate::exec) fn new(operations: usize) -> Self {
-        Self { places: vec![Remembered::NOTHING; Self::places(operations)] }
-    }
-
-    fn places(operations: usize) -> usize {
-        operations.next_power_of_two().clamp(1, MOST)
-    }
-
-    /// Bytes that it takes.
-    pub(in crate::exec) fn bytes(operations: usize) -> u64 {
-        (Self::places(operations) * size_of::<Remembered>()) as u64
-    }
-
-    /// The places, to be lent to one warp after the other.
-    pub(in crate::exec) fn lend(&mut self) -> LentPatterns {
-        LentPatterns { last: self.places.len() - 1, places: self.places.as_mut_ptr() }
-    }
-}
-
-/// The places of [`Patterns`].
-///
-/// # Invariants
-///
-/// They exist as long as this is used, and nothing else uses them meanwhile. `last` is one less
-/// than their number, which is a power of two.
-#[derive(Clone, Copy)]
-pub(in crate::exec) struct LentPatterns {
-    places: *mut Remembered,
-    last: usize,
-}
-
-impl LentPatterns {
-    /// The place of memory operation `index`.
-    #[inline(always)]
-    pub(super) fn of(&mut self, index: u32) -> &mut Remembered {
-        // SAFETY: by the invariants; no place lies beyond the last one.
-        unsafe { &mut *self.places.add(index as usize & self.last) }
-    }
-}
-
-/// The runs of neighbouring lanes that one copy serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Runs {
-    /// Half-warps, each with one address (true) or consecutive ones.
-    Halves([bool; 2]),
-    /// Eight lanes each.
-    Quarters([bool; 4]),
-    /// Each lane goes its own way.
-    None,
-}
-
 /// The distances of a full warp's addresses from that of its first lane.
 #[derive(Clone, Debug)]
 pub(super) struct Remembered {
-    /// The number of the distances, if any are remembered.
-    id: Option<NonZeroU64>,
-    /// The operation that has them.
-    operation: u32,
+    /// The number of the distances.
+    id: NonZeroU64,
+    /// The operations that have them ([`SameBase::shape`]), or a number that none has.
+    shape: u32,
+    pattern: Pattern,
     /// Accesses with other distances that pass before they are learned.
     wait: u8,
     /// The same, for the next time.
@@ -108,9 +49,10 @@ pub(super) struct Remembered {
 }
 
 impl Remembered {
-    const NOTHING: Self = Self {
-        id: None,
-        operation: 0,
+    pub(super) const NOTHING: Self = Self {
+        id: NonZeroU64::MAX,
+        shape: u32::MAX,
+        pattern: Pattern::General,
         wait: 0,
         next_wait: 0,
         runs: Runs::None,
@@ -121,22 +63,44 @@ impl Remembered {
 
     /// The number of the distances.
     #[inline(always)]
-    pub(super) fn id(&self) -> Option<NonZeroU64> {
+    pub(super) fn id(&self) -> NonZeroU64 {
         self.id
     }
 
-    /// The address of the first lane, if the lanes' bases are as far from each other as the last
-    /// time that operation `index` was executed.
+    /// The pattern that they are.
+    #[inline(always)]
+    pub(super) fn pattern(&self) -> Pattern {
+        self.pattern
+    }
+
+    /// The runs of lanes that one copy serves.
+    #[inline(always)]
+    pub(super) fn runs(&self) -> Runs {
+        self.runs
+    }
+
+    /// The distance of each lane's address from that of the first, in bytes.
+    #[inline(always)]
+    pub(super) fn distances(&self) -> &[i32; 32] {
+        &self.distances
+    }
+
+    /// Returns true if distances of the operations of `shape` are remembered.
+    #[inline(always)]
+    pub(super) fn is_of(&self, shape: u32) -> bool {
+        self.shape == shape
+    }
+
+    /// Returns true if the lanes' bases are as far from each other as is remembered.
     ///
     /// # Safety
     ///
-    /// The invariants of [`Frame`]; `op` belongs to its program and has the index.
+    /// The invariants of [`Frame`]; `op` belongs to its program, and distances of its shape are
+    /// remembered.
     #[inline(always)]
-    pub(super) unsafe fn recall(&self, frame: &Frame, op: &MemoryOp, index: u32) -> Option<u64> {
-        if self.id.is_none() || self.operation != index {
-            return None;
-        }
-        let row = op.base?;
+    pub(super) unsafe fn matches(&self, frame: &Frame, op: &MemoryOp) -> bool {
+        // Without a base all lanes have one address, the only distances that were ever learned.
+        let Some(row) = op.base else { return true };
         /// The compiler must see neither that the first lane is one of them nor the test on the
         /// deviation, or it treats lanes one by one instead of joining vectors.
         macro_rules! compare {
@@ -160,10 +124,10 @@ impl Remembered {
         unsafe {
             if op.wide_base {
                 let base = frame.row::<u64>(row);
-                compare!(base, u64, 8).then(|| base[0].wrapping_add(op.offset))
+                compare!(base, u64, 8)
             } else {
                 let base = frame.row::<u32>(row);
-                compare!(base, u32, 16).then(|| u64::from(base[0].wrapping_add(op.offset as u32)))
+                compare!(base, u32, 16)
             }
         }
     }
@@ -200,32 +164,38 @@ impl Remembered {
         self.next_wait = 0;
     }
 
-    /// Learns the distances of an access of operation `index` by all lanes, which had others than
-    /// those remembered. Where they always change, it becomes rarer.
+    /// Learns the distances of an access of all lanes by an operation, which had others than those
+    /// remembered. Of a regular pattern only the first address counts. Where distances always
+    /// change, learning becomes rarer.
     #[inline(never)]
-    pub(super) fn learn(&mut self, op: &MemoryOp, index: u32, addresses: &[u64; 32]) {
+    pub(super) fn learn(&mut self, op: &MemoryOp, pattern: Pattern, addresses: &[u64; 32]) {
         if self.wait > 0 {
             self.wait -= 1;
             return;
         }
         self.wait = self.next_wait;
         self.next_wait = (2 * self.next_wait + 1).min(LONGEST_WAIT);
-        self.id = None;
+        self.shape = u32::MAX;
         let bytes = op.bytes_per_lane();
         let mut highest = 0;
         self.lowest = 0;
-        for (distance, &address) in self.distances.iter_mut().zip(addresses) {
-            let Ok(bytes) = i32::try_from(address.wrapping_sub(addresses[0]) as i64) else {
-                return;
+        for (lane, distance) in self.distances.iter_mut().enumerate() {
+            let far = match pattern {
+                Pattern::Uniform => 0,
+                Pattern::Consecutive => lane as i64 * i64::from(bytes),
+                Pattern::General => addresses[lane].wrapping_sub(addresses[0]) as i64,
             };
+            let Ok(bytes) = i32::try_from(far) else { return };
             *distance = bytes;
             self.lowest = self.lowest.min(bytes);
             highest = highest.max(bytes);
         }
         self.span = (i64::from(highest) - i64::from(self.lowest)) as u64 + u64::from(bytes);
+        self.pattern = pattern;
         self.runs = self.find_runs(op);
-        self.operation = index;
-        self.id = NonZeroU64::new(NEXT.fetch_add(1, Ordering::Relaxed));
+        // A launch learns far fewer than there are numbers.
+        let Some(id) = NonZeroU64::new(NEXT.fetch_add(1, Ordering::Relaxed)) else { return };
+        (self.id, self.shape) = (id, op.same_base.shape);
     }
 
     fn find_runs(&self, op: &MemoryOp) -> Runs {
@@ -238,6 +208,9 @@ impl Remembered {
         };
         let is_run = |lanes: &[i32]| step(lanes, 0) || step(lanes, bytes);
         let is_same = |lanes: &[i32]| step(lanes, 0);
+        if is_run(&self.distances) {
+            return Runs::Whole([is_same(&self.distances)]);
+        }
         let (halves, quarters) =
             (self.distances.as_chunks::<16>().0, self.distances.as_chunks::<8>().0);
         if let [low, high] = halves
@@ -255,113 +228,11 @@ impl Remembered {
     }
 }
 
-/// Loads or stores of a full warp whose distances are remembered. Returns `false` if there is
-/// something wrong with an address; then nothing has been done.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program and is simple; the lanes' addresses are
-/// `first` and the distances of `remembered`.
-#[inline(always)]
-pub(super) unsafe fn access_remembered(
-    frame: &Frame,
-    op: &MemoryOp,
-    memories: &Memories<'_>,
-    remembered: &Remembered,
-    first: u64,
-) -> bool {
-    let Some(segment) = memories.segment(op.space, first) else { return false };
-    if !remembered.fits(op, &segment, first) {
-        return false;
-    }
-    // SAFETY: the segment holds the accesses of all lanes, that of the first among them, aligned
-    // to the whole access; rows are as wide as the element.
-    unsafe {
-        let host = segment.at(first);
-        match (op.element_bytes == 4, op.space == Space::Global) {
-            (true, true) => transfer::<u32, true>(frame, op, memories, remembered, host),
-            (true, false) => transfer::<u32, false>(frame, op, memories, remembered, host),
-            (false, true) => transfer::<u64, true>(frame, op, memories, remembered, host),
-            (false, false) => transfer::<u64, false>(frame, op, memories, remembered, host),
-        }
-    }
-    true
-}
-
-/// [`access_remembered`] for elements `T` at `host` and the distances from there. `GLOBAL` says
-/// whether CTAs may use the space at the same time.
-///
-/// # Safety
-///
-/// As [`access_remembered`], and memory is good for the accesses of all lanes.
-#[inline(always)]
-unsafe fn transfer<T: Lane<Store = T> + Element + Default, const GLOBAL: bool>(
-    frame: &Frame,
-    op: &MemoryOp,
-    memories: &Memories<'_>,
-    remembered: &Remembered,
-    host: *mut u8,
-) {
-    let stores = op.kind == AccessKind::Store;
-    let distances = &remembered.distances;
-    // SAFETY: by the contract.
-    let at = |lane: usize| unsafe { host.offset(distances[lane] as isize).cast::<T>() };
-    /// One copy for each run of `$lanes` lanes. Of lanes that store to one address, the highest is
-    /// the last, and so is the highest run.
-    macro_rules! runs {
-        ($same:expr, $lanes:literal) => {
-            if let [Some(row), ..] = op.rows {
-                // SAFETY: by the contract; the runs' elements lie where those of their lanes do.
-                unsafe {
-                    let row = frame.row_mut::<T>(row).as_chunks_mut::<$lanes>().0;
-                    for (run, (same, row)) in $same.into_iter().zip(row).enumerate() {
-                        let host = at($lanes * run);
-                        match (same, stores) {
-                            (true, true) if GLOBAL => row[$lanes - 1].store(host),
-                            (true, true) => host.write(row[$lanes - 1]),
-                            (false, true) if GLOBAL => store_run(row, host, memories.vectors),
-                            (false, true) => host.cast::<[T; $lanes]>().write(*row),
-                            (true, false) if GLOBAL => *row = [T::load(host); $lanes],
-                            (true, false) => *row = [host.read(); $lanes],
-                            (false, false) if GLOBAL => load_run(host, row, memories.vectors),
-                            (false, false) => *row = host.cast::<[T; $lanes]>().read(),
-                        }
-                    }
-                }
-            }
-        };
-    }
-    match remembered.runs {
-        Runs::Halves(same) => runs!(same, 16),
-        Runs::Quarters(same) => runs!(same, 8),
-        Runs::None => {
-            for (element, row) in op.rows[..usize::from(op.elements)].iter().enumerate() {
-                let Some(row) = *row else { continue };
-                // SAFETY: by the contract; all elements lie behind the address of each lane.
-                unsafe {
-                    let row = frame.row_mut::<T>(row);
-                    let mut values = *row;
-                    for lane in 0..32 {
-                        let host = at(lane).add(element);
-                        match (stores, GLOBAL) {
-                            (true, true) => values[lane].store(host),
-                            (true, false) => host.write(values[lane]),
-                            (false, true) => values[lane] = T::load(host),
-                            (false, false) => values[lane] = host.read(),
-                        }
-                    }
-                    if !stores {
-                        *row = values;
-                    }
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observer::AccessKind;
+    use crate::program::memory_op::Space;
 
     fn op(element_bytes: u8, elements: u8, wide_base: bool) -> MemoryOp {
         MemoryOp {
@@ -379,13 +250,14 @@ mod tests {
             atomic: None,
             counted: true,
             moves: true,
-            is_simple: true,
+            simple: None,
+            same_base: crate::program::same_base::SameBase::default(),
         }
     }
 
     fn learned(op: &MemoryOp, addresses: [u64; 32]) -> Remembered {
         let mut remembered = Remembered::NOTHING;
-        remembered.learn(op, 7, &addresses);
+        remembered.learn(op, Pattern::General, &addresses);
         remembered
     }
 
@@ -394,6 +266,8 @@ mod tests {
         let of = |bytes, elements, address: fn(usize) -> u64| {
             learned(&op(bytes, elements, true), std::array::from_fn(address)).runs
         };
+        assert_eq!(of(4, 1, |_| 64), Runs::Whole([true]));
+        assert_eq!(of(8, 1, |lane| 8 * lane as u64), Runs::Whole([false]));
         assert_eq!(of(4, 1, |lane| 64 * (lane as u64 / 16)), Runs::Halves([true; 2]));
         assert_eq!(of(4, 1, |lane| 4 * (lane as u64 % 16)), Runs::Halves([false; 2]));
         assert_eq!(of(8, 1, |lane| 8 * (lane as u64 % 8)), Runs::Quarters([false; 4]));
@@ -434,11 +308,12 @@ mod tests {
         let mut remembered = Remembered::NOTHING;
         let mut ids = std::collections::BTreeSet::new();
         for stride in 0..1000 {
-            remembered.learn(&op, 7, &std::array::from_fn(|lane| stride * lane as u64));
+            let addresses = std::array::from_fn(|lane| stride * lane as u64);
+            remembered.learn(&op, Pattern::General, &addresses);
             ids.insert(remembered.id());
         }
         assert!((10..40).contains(&ids.len()), "{}", ids.len());
         let far = learned(&op, std::array::from_fn(|lane| (lane as u64) << 31));
-        assert_eq!(far.id(), None);
+        assert!(!far.is_of(0));
     }
 }

@@ -2,11 +2,12 @@
 
 #![allow(unsafe_code, reason = "digests are made with a frame of the right size")]
 
-use super::{AccessReport, digests, reported_space};
-use crate::exec::lanes::Frame;
+use super::tally::Telling;
+use super::{AccessReport, LentPatterns, digests, reported_space};
+use crate::exec::lanes::{FULL_MASK, Frame};
 use crate::exec::warp::BlockClock;
 use crate::exec::watch::Watching;
-use crate::observer::{Access, AccessKind, Recorder, Wants};
+use crate::observer::{Access, AccessKind, FurtherAccess, Recorder, Wants};
 use crate::program::memory_op::{MemoryOp, Space};
 
 /// Tells the recorder of a warp's accesses within one block, and the watcher if there is one.
@@ -15,19 +16,59 @@ use crate::program::memory_op::{MemoryOp, Space};
 ///
 /// The frame is that of the warp, and belongs to the program of the operations that are told of.
 pub(in crate::exec) struct Teller<'a> {
-    pub(in crate::exec) recorder: &'a mut dyn Recorder,
-    pub(in crate::exec) wants: Wants,
-    pub(in crate::exec) watching: Option<Watching<'a>>,
-    pub(in crate::exec) frame: &'a Frame,
-    pub(in crate::exec) warp: u32,
-    pub(in crate::exec) clock: BlockClock,
+    recorder: &'a mut dyn Recorder,
+    wants: Wants,
+    watching: Option<Watching<'a>>,
+    frame: &'a Frame,
+    warp: u32,
+    pub(super) clock: BlockClock,
+    hearing: Hearing,
 }
 
-impl Teller<'_> {
-    /// Returns true if anybody is told of accesses.
+/// How accesses are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::exec) enum Hearing {
+    /// Nobody asks.
+    Nothing,
+    /// One by one.
+    Each,
+    /// Those that only count may be told together.
+    Together,
+}
+
+impl Hearing {
+    /// How an observer's recorders are told that wants these events, if a watcher listens too.
+    pub(in crate::exec) fn of(wants: Wants, is_watched: bool) -> Self {
+        match (wants.accesses, wants.values || is_watched) {
+            (false, false) => Self::Nothing,
+            (true, false) => Self::Together,
+            (_, true) => Self::Each,
+        }
+    }
+}
+
+impl<'a> Teller<'a> {
+    /// Tells of accesses of the warp whose frame it is, as soon as it knows the block.
     #[inline(always)]
-    pub(super) fn is_heard(&self) -> bool {
-        self.wants.accesses || self.watching.is_some()
+    pub(in crate::exec) fn new(
+        recorder: &'a mut dyn Recorder,
+        (wants, hearing): (Wants, Hearing),
+        watching: Option<Watching<'a>>,
+        frame: &'a Frame,
+        (warp, clock): (u32, BlockClock),
+    ) -> Self {
+        Self { recorder, wants, watching, frame, warp, clock, hearing }
+    }
+
+    /// The recorder that is told.
+    pub(in crate::exec) fn recorder(&mut self) -> &mut dyn Recorder {
+        self.recorder
+    }
+
+    /// How accesses are told.
+    #[inline(always)]
+    pub(super) fn hearing(&self) -> Hearing {
+        self.hearing
     }
 
     /// The lanes of `mask` have executed `op`, which went to `space`.
@@ -40,10 +81,62 @@ impl Teller<'_> {
         mask: u32,
         report: &AccessReport,
     ) {
-        if !op.counted || !self.is_heard() {
+        if !op.counted || self.hearing == Hearing::Nothing {
             return;
         }
-        let access = Access {
+        let access = self.access(op, space, mask, report);
+        if let Some(watching) = &self.watching {
+            watching.hear(&access);
+        }
+        if self.wants.values && op.kind == AccessKind::Store {
+            // SAFETY: the frame's invariants hold, and the operation belongs to its program.
+            self.recorder.storing(&unsafe { digests(self.frame, op) });
+        }
+        self.recorder.access(&access);
+    }
+
+    /// As [`Self::hear`], of all lanes' access of memory operation `index` with remembered
+    /// distances, which its tally has not counted. Only where accesses may be told together.
+    #[inline(never)]
+    pub(super) fn hear_of_kind(
+        &mut self,
+        op: &MemoryOp,
+        index: u32,
+        patterns: &mut LentPatterns,
+        report: &AccessReport,
+    ) {
+        let Some(distances) = report.distances else { return };
+        let access = self.access(op, op.space, FULL_MASK, report);
+        let first = report.addresses[0];
+        let (tally, slots) = patterns.tally(index);
+        let when = (first, access.time);
+        match tally.decide(index, distances, when, slots, self.recorder) {
+            Telling::AsFirst(slot) => {
+                let needs = self.recorder.first_access(slot, &access);
+                tally.answer(first, slot, needs);
+            }
+            Telling::OfAddress(slot) => self.tell_address(slot, first, access.time),
+            Telling::Plainly => self.recorder.access(&access),
+            Telling::Done => {}
+        }
+    }
+
+    /// Tells of the address of an access that has been counted by the number `slot`.
+    #[inline(always)]
+    pub(super) fn tell_address(&mut self, slot: u32, first: u64, time: u64) {
+        self.recorder.further_address(slot, FurtherAccess { warp: self.warp, time, first });
+    }
+
+    /// The event of an access.
+    #[inline(always)]
+    fn access<'r>(
+        &self,
+        op: &MemoryOp,
+        space: Space,
+        mask: u32,
+        report: &'r AccessReport,
+    ) -> Access<'r> {
+        Access {
             instruction: op.instruction,
             warp: self.warp,
             time: self.clock.at(op.instruction),
@@ -55,14 +148,6 @@ impl Teller<'_> {
             addresses: &report.addresses,
             continues: false,
             distances: report.distances,
-        };
-        if let Some(watching) = &self.watching {
-            watching.hear(&access);
         }
-        if self.wants.values && op.kind == AccessKind::Store {
-            // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-            self.recorder.storing(&unsafe { digests(self.frame, op) });
-        }
-        self.recorder.access(&access);
     }
 }

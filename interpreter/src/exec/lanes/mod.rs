@@ -23,6 +23,13 @@ pub(crate) const SCRATCH_ROWS: usize = 4;
 /// All lanes of a warp.
 pub(crate) const FULL_MASK: u32 = !0;
 
+/// Number of lanes of a mask. Baseline x86-64 counts bits in a dozen instructions, and most warps
+/// are whole.
+#[inline(always)]
+pub(crate) fn lane_count(mask: u32) -> u64 {
+    if mask == FULL_MASK { 32 } else { mask.count_ones().into() }
+}
+
 /// The data on which the inner loop works.
 ///
 /// # Invariants
@@ -85,7 +92,7 @@ impl Frame {
         if op.guard != 0 && op.guard & GUARD_REPEATED == 0 {
             let index = (op.guard - 1) as usize;
             // SAFETY: guard indices are in range by the invariants of `Frame`.
-            unsafe { *self.guarded_lanes.add(index) += u64::from(lanes.count_ones()) };
+            unsafe { *self.guarded_lanes.add(index) += lane_count(lanes) };
         }
     }
 
@@ -200,6 +207,12 @@ unsafe fn finish_comparison(frame: &Frame, op: &Op, mask: u32, mut result: u32) 
     unsafe { frame.set_predicate(op.dst, mask, result) }
 }
 
+/// Returns true for operations that mostly follow one another: those that unrolled loops consist
+/// of. Their runs are executed without looking each one up, at the price of more code.
+const fn comes_in_runs(code: Code) -> bool {
+    matches!(code, Code::FmaF32 | Code::FmaF64)
+}
+
 macro_rules! define_lane_loop {
     (
         value { $($(#[$vm:meta])* $value:ident ($($va:tt)*) -> $vr:ty $vb:block)+ }
@@ -244,7 +257,18 @@ macro_rules! define_lane_loop {
                         continue;
                     }
                     match op.code {
-                        $(Code::$value => value_operation!(frame, op, m, ($($va)*) -> $vr $vb),)+
+                        $(Code::$value => {
+                            value_operation!(frame, op, m, ($($va)*) -> $vr $vb);
+                            if comes_in_runs(Code::$value) {
+                                // A list ends in another operation.
+                                let mut next = &*frame.ops.add(pc as usize + 1);
+                                while next.code == Code::$value && next.guard == 0 {
+                                    value_operation!(frame, next, mask, ($($va)*) -> $vr $vb);
+                                    pc += 1;
+                                    next = &*frame.ops.add(pc as usize + 1);
+                                }
+                            }
+                        },)+
                         $(Code::$cold)|+ => cold_operation(frame, op, m),
                         $(Code::$pred => predicate_operation!(frame, op, m, ($($pa)*) $pb),)+
                         $(Code::$other => other::$other(frame, op, m),)+

@@ -19,8 +19,8 @@ impl Warp {
         frame: &'a Frame,
         clock: BlockClock,
     ) -> Teller<'a> {
-        let (wants, watching, warp) = (context.wants, context.watching, self.index);
-        Teller { recorder, wants, watching, frame, warp, clock }
+        let wanted = (context.wants, context.hearing);
+        Teller::new(recorder, wanted, context.watching, frame, (self.index, clock))
     }
 
     /// Executes a load, store or atomic and tells the recorder.
@@ -47,7 +47,7 @@ impl Warp {
                     Ok(space) => break space,
                     // Nothing has been done for any lane yet.
                     Err(bad) => {
-                        let recorder = &mut *teller.recorder;
+                        let recorder = teller.recorder();
                         mask &= self.leave_out(context, recorder, frame, memory_op, bad)?;
                         if mask == 0 {
                             return Ok(());
@@ -72,7 +72,7 @@ impl Warp {
                         frame, memory_op, space, memories, lanes, report,
                     )
                 {
-                    let recorder = &mut *teller.recorder;
+                    let recorder = teller.recorder();
                     lanes &= self.leave_out(context, recorder, frame, memory_op, bad)?;
                 }
                 if lanes != 0 {

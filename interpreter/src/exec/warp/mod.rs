@@ -9,12 +9,12 @@ mod synchronise;
 
 use std::sync::Mutex;
 
-use super::access::{AccessFault, AccessReport, LentPatterns, LoopAccesses, Memories};
+use super::access::{AccessFault, AccessReport, Hearing, LentPatterns, LoopAccesses, Memories};
 use super::async_copy::CopyQueue;
 use super::call::SavedActivation;
 use super::classes::Representative;
 use super::cluster_barrier::ClusterLanes;
-use super::lanes::{Frame, SCRATCH_ROWS};
+use super::lanes::{Frame, SCRATCH_ROWS, lane_count};
 use super::level::Level;
 use super::watch::Watching;
 use crate::fault::FaultKind;
@@ -96,6 +96,8 @@ pub(super) struct Context<'a> {
     pub(super) skip_bad_accesses: bool,
     /// Events that the recorder is told of.
     pub(super) wants: Wants,
+    /// How accesses are told.
+    pub(super) hearing: Hearing,
     /// Detector of accesses whose order another CTA could tell.
     pub(super) watching: Option<Watching<'a>>,
     /// The place of the CTA, if it is executed for others.
@@ -155,12 +157,14 @@ impl Warp {
     }
 
     /// Runs until every lane has exited or waits, or `limit` warp-instructions have been issued.
+    /// `report` is room for reports of accesses.
     pub(super) fn run(
         &mut self,
         context: &Context<'_>,
         recorder: &mut dyn Recorder,
+        report: &mut AccessReport,
         limit: u64,
-    ) -> Result<Turn, WarpFault> {
+    ) -> Result<Turn, Box<WarpFault>> {
         loop {
             if self.live == 0 {
                 return Ok(Turn::Done);
@@ -170,7 +174,7 @@ impl Warp {
             }
             let Some(next) = self.next_split(recorder) else { return Ok(Turn::Blocked) };
             let split = self.splits.swap_remove(next);
-            self.run_split(context, recorder, split, limit)?;
+            self.run_split(context, recorder, report, split, limit)?;
         }
     }
 
@@ -191,29 +195,26 @@ impl Warp {
         &mut self,
         context: &Context<'_>,
         recorder: &mut dyn Recorder,
+        report: &mut AccessReport,
         mut split: Split,
         limit: u64,
     ) -> Result<(), WarpFault> {
         let program = context.program;
-        let mut report = AccessReport::new();
         let frame = self.frame(context);
+        let clock = self.block_clock(program, &split);
+        let teller = self.teller(context, recorder, &frame, clock);
+        let (ops, patterns) = (&program.tables.memory_ops, context.patterns);
+        let mut accesses = LoopAccesses::new(ops, &context.memories, report, patterns, teller);
         loop {
             if split.entering {
                 let block = &program.blocks[split.block as usize];
-                recorder.block(self.index, split.block, split.mask);
+                accesses.recorder().block(self.index, split.block, split.mask);
                 let instructions = u64::from(block.instruction_count);
                 self.issued += instructions;
-                self.issued_lanes += instructions * u64::from(split.mask.count_ones());
+                self.issued_lanes += instructions * lane_count(split.mask);
                 split.entering = false;
             }
-            let clock = self.block_clock(program, &split);
-            let mut accesses = LoopAccesses {
-                ops: program.tables.memory_ops.as_ptr(),
-                memories: &context.memories,
-                report: &mut report,
-                patterns: context.patterns,
-                teller: self.teller(context, recorder, &frame, clock),
-            };
+            accesses.enter(self.block_clock(program, &split));
             // SAFETY: the frame is made of the program and this warp's register file, which was
             // sized for it, and so are the accesses; every block ends in an operation that leaves
             // the lane loop.
@@ -225,7 +226,8 @@ impl Warp {
                     let mask = unsafe { frame.guard(op, split.mask) };
                     if mask != 0 {
                         let op = &program.tables.memory_ops[op.a as usize];
-                        self.memory(context, recorder, &frame, op, &split, mask, &mut report)
+                        let (recorder, report) = accesses.outside();
+                        self.memory(context, recorder, &frame, op, &split, mask, report)
                             .map_err(|fault| fault.at(split.pc))?;
                     }
                     Next::Operation
@@ -235,23 +237,27 @@ impl Warp {
                     Next::Block
                 }
                 Code::Branch => {
-                    self.branch(program, recorder, &frame, op, &mut split);
+                    self.branch(program, accesses.recorder(), &frame, op, &mut split);
                     Next::Block
                 }
                 Code::BranchIndexed => {
                     return self.branch_indexed(program, &frame, op, split);
                 }
                 Code::Return | Code::Exit => {
-                    self.leave(context, recorder, &frame, op, split);
+                    self.leave(context, accesses.recorder(), &frame, op, split);
                     return Ok(());
                 }
-                Code::WarpSync => self.warp_sync(context, recorder, &frame, op, &mut split)?,
-                Code::Barrier => self.barrier(program, recorder, &frame, op, &mut split)?,
+                Code::WarpSync => {
+                    self.warp_sync(context, accesses.recorder(), &frame, op, &mut split)?
+                }
+                Code::Barrier => {
+                    self.barrier(program, accesses.recorder(), &frame, op, &mut split)?
+                }
                 Code::Matrix => {
                     // SAFETY: the invariants of the frame hold.
                     let mask = unsafe { frame.guard(op, split.mask) };
                     if mask != 0 {
-                        self.matrix(context, recorder, &frame, op, &split, mask)?;
+                        self.matrix(context, accesses.recorder(), &frame, op, &split, mask)?;
                     }
                     Next::Operation
                 }
@@ -263,7 +269,8 @@ impl Warp {
                 | Code::Texture
                 | Code::TensorMemory
                 | Code::ClusterBarrier => {
-                    self.asynchronous(context, recorder, &frame, op, &mut split, &mut report)?
+                    let (recorder, report) = accesses.outside();
+                    self.asynchronous(context, recorder, &frame, op, &mut split, report)?
                 }
                 Code::CopyLocal
                 | Code::Call
@@ -275,6 +282,7 @@ impl Warp {
                 | Code::Runtime => {
                     let (instruction, warp) =
                         (program.op_instruction[split.pc as usize], self.index);
+                    let recorder = accesses.recorder();
                     let mut heap = |lane, address, bytes| {
                         let heap = context.memories.device.heap_range();
                         recorder.heap(&HeapUse { instruction, warp, lane, address, bytes, heap });

@@ -15,9 +15,10 @@ use crate::program::op::NO_BLOCK;
 const SPLIT_QUANTUM: u32 = 1 << 10;
 
 /// The reason why a split does not run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::exec) enum Wait {
     /// It can run.
+    #[default]
     Nothing,
     /// It has arrived at a barrier of its CTA.
     Barrier { id: u32 },
@@ -44,7 +45,7 @@ pub(in crate::exec) enum Next {
 }
 
 /// Lanes that execute together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::exec) struct Split {
     pub(in crate::exec) mask: u32,
     pub(in crate::exec) pc: u32,

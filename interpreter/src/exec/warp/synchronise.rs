@@ -34,7 +34,10 @@ impl Warp {
                 let kind = FaultKind::BadBarrier { barrier: id };
                 return Err(WarpFault { pc: split.pc, lane: Some(lane), kind });
             }
-            let lanes = lanes_with(rest, |lane| ids[lane] == id);
+            let lanes = match ids.iter().fold(0, |all, other| all | other ^ id) {
+                0 => rest,
+                _ => lanes_with(rest, |lane| ids[lane] == id),
+            };
             let arrival = Arrival {
                 instruction: program.op_instruction[split.pc as usize],
                 warp: self.index,
@@ -56,7 +59,14 @@ impl Warp {
                 self.arrive(id, lanes);
             } else {
                 // The CTA reads count and operation from the operation itself.
-                self.splits.push(split.part(lanes, Wait::Barrier { id }));
+                let wait = Wait::Barrier { id };
+                if lanes == split.mask {
+                    // All wait, and nothing is left of the split itself.
+                    split.wait = wait;
+                    self.splits.push(std::mem::take(split));
+                    return Ok(Next::Other);
+                }
+                self.splits.push(split.part(lanes, wait));
             }
             rest &= !lanes;
         }

@@ -8,9 +8,12 @@ use gpucast_ptx_frontend::module::{
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
-use super::super::memory_op::{Atomic, AtomicOperation, Extend, MemoryOp, Space};
+use super::super::memory_op::{
+    Atomic, AtomicOperation, Extend, MemoryOp, Simple, SimpleSpace, Space,
+};
 use super::super::op::Code;
 use super::super::registers::{ConstantValue, ParameterRow};
+use super::super::same_base::SameBase;
 use super::super::side_tables;
 use super::builder::{Builder, Lowered, Slot, Width, operand};
 use crate::access_kind::AccessKind;
@@ -136,7 +139,8 @@ pub(super) fn memory_op(
         // Stack slots that carry arguments are registers on a GPU.
         counted: !is_call_parameter(builder, target),
         moves: builder.computes,
-        is_simple: false,
+        simple: None,
+        same_base: SameBase::default(),
     }
 }
 
@@ -172,25 +176,31 @@ fn is_call_parameter(builder: &Builder<'_>, target: &Target) -> bool {
     target.space == Space::Local && target.variable.is_some_and(is_param)
 }
 
-/// Returns true if an access may take the short way.
-pub(super) fn is_simple(op: &MemoryOp) -> bool {
+/// The short way that an access may take.
+pub(super) fn simple(op: &MemoryOp) -> Option<Simple> {
     let is_load = matches!(op.kind, AccessKind::Load | AccessKind::LoadReadOnly);
-    let whole_register = matches!((op.element_bytes, op.wide_registers), (4, false) | (8, true));
-    let own_space = match op.space {
-        Space::Global | Space::Shared => is_load || op.kind == AccessKind::Store,
-        Space::Const => is_load,
-        Space::Local | Space::Param | Space::Generic => false,
-    };
-    whole_register
-        && own_space
-        && (op.elements > 1 || op.rows[0].is_some())
+    let is_whole = (op.elements > 1 || op.rows[0].is_some())
         && op.atomic.is_none()
         && op.extend == Extend::Zero
-        && op.moves
+        && op.moves;
+    let space = match op.space {
+        _ if !is_whole => return None,
+        Space::Global => SimpleSpace::Global,
+        Space::Shared => SimpleSpace::Shared,
+        Space::Const if is_load => SimpleSpace::Const,
+        Space::Const | Space::Local | Space::Param | Space::Generic => return None,
+    };
+    match (op.element_bytes, op.wide_registers) {
+        (4, false) if is_load => Some(Simple::Load32(space)),
+        (8, true) if is_load => Some(Simple::Load64(space)),
+        (4, false) if op.kind == AccessKind::Store => Some(Simple::Store32(space)),
+        (8, true) if op.kind == AccessKind::Store => Some(Simple::Store64(space)),
+        _ => None,
+    }
 }
 
 fn emit_memory_op(builder: &mut Builder<'_>, mut op: MemoryOp) {
-    op.is_simple = is_simple(&op);
+    op.simple = simple(&op);
     let code = if op.moves { Code::Memory } else { Code::Probe };
     let index = side_tables::add(&mut builder.tables.memory_ops, op);
     builder.emit(code, 0, 0, [index, 0, 0]);

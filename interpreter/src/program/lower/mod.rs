@@ -45,6 +45,7 @@ use gpucast_ptx_frontend::source::LineIndex;
 use super::op::Code;
 use super::{
     Block, Callable, Contents, LowerError, Parameter, Program, StaticInstruction, Unsupported,
+    same_base,
 };
 use builder::{Builder, Lowered};
 use call_graph::CallGraph;
@@ -146,6 +147,7 @@ fn lower(
         ..
     } = lowering;
     uninitialised::record(&uninitialised, &mut builder);
+    same_base::number(&builder.ops, &mut builder.tables);
     let parameters = layout.parameters.iter().map(|parameter| {
         let variable = &module.variables[parameter.variable.index()];
         Parameter {

@@ -151,7 +151,7 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
             let mut access = memory::memory_op(builder, &element, kind, register_type);
             access.rows[0] = access.moves.then_some(row);
             access.wide_registers = width == Width::W64;
-            access.is_simple = memory::is_simple(&access);
+            access.simple = memory::simple(&access);
             let places = matrix.places(first);
             transfer.parts.push(FragmentPart { access, places, part_of: None, copies });
             continue;

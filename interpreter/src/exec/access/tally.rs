@@ -1,0 +1,196 @@
+//! Accesses of a memory operation that only count, told together when the CTA ends.
+//!
+//! Most recorders look at three things of an access by a full warp: the operation, the distances
+//! between the lanes, and the place of the first lane among the banks or in its line. The first
+//! access with given ones is told as any other ([`Recorder::first_access`]). A recorder that needs
+//! no more than the number of those that follow says so, and hears of it at the end
+//! ([`Recorder::further_accesses`]). Each of them then costs one addition here. One that needs
+//! their addresses, for caches, hears of these alone ([`Recorder::further_address`]).
+
+use std::num::NonZeroU64;
+
+use crate::observer::{ALIKE_BYTES, Further, Recorder};
+
+/// Bytes between places of the first lane that are told apart.
+const WORD: u64 = 4;
+
+/// Places of the first lane, one for each word. Accesses between them are told one by one.
+const PLACES: usize = (ALIKE_BYTES / WORD) as usize;
+
+/// Kinds of accesses that a CTA's recorder keeps, at most: 150 KB.
+const MOST_SLOTS: u32 = 1 << 10;
+
+/// The numbers that a CTA gives to accesses.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    next: u32,
+}
+
+impl Slots {
+    fn take(&mut self) -> Option<u32> {
+        let slot = self.next;
+        self.next += u32::from(slot < MOST_SLOTS);
+        (slot < MOST_SLOTS).then_some(slot)
+    }
+}
+
+/// Accesses with the first lane at one place.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Their number at the recorder, perhaps with [`ADDRESS`], or one of the two below.
+    slot: u32,
+    /// Those that the recorder has not been told of.
+    further: u32,
+}
+
+/// The slot of accesses that have not come yet.
+const UNKNOWN: u32 = u32::MAX;
+
+/// The slot of accesses that the recorder wants to hear of one by one.
+const EACH: u32 = u32::MAX - 1;
+
+/// Set in slots of accesses of which the recorder wants to hear the address.
+const ADDRESS: u32 = 1 << 30;
+
+/// The accesses of one operation with the same distances.
+#[derive(Clone, Debug)]
+pub(super) struct Tally {
+    /// The number of the distances; none if nothing is kept.
+    distances: Option<NonZeroU64>,
+    /// The operation that has them.
+    operation: u32,
+    /// Places that have a slot, one bit each.
+    kept: u32,
+    /// The latest clock of a warp at any of the accesses.
+    latest: u64,
+    places: [Place; PLACES],
+}
+
+const _: () = assert!(PLACES <= u32::BITS as usize);
+
+/// The way in which the recorder is told of an access.
+pub(super) enum Telling {
+    /// As the first of its kind, by this number. The answer goes to [`Tally::answer`].
+    AsFirst(u32),
+    /// As any other.
+    Plainly,
+    /// By its address; it has been counted by this number.
+    OfAddress(u32),
+    /// It has been counted.
+    Done,
+}
+
+/// Whether an access has been counted.
+pub(super) enum Counted {
+    /// The recorder must be asked or told.
+    No,
+    /// The recorder of this number wants to hear of its address.
+    WithAddress(u32),
+    Yes,
+}
+
+impl Tally {
+    pub(super) const NOTHING: Self = Self {
+        distances: None,
+        operation: 0,
+        kept: 0,
+        latest: 0,
+        places: [Place { slot: UNKNOWN, further: 0 }; PLACES],
+    };
+
+    #[inline(always)]
+    fn place(first: u64) -> usize {
+        (first / WORD) as usize % PLACES
+    }
+
+    /// Counts an access of `operation` with the first lane at `first`, at a warp's clock `time`.
+    #[inline(always)]
+    pub(super) fn count(
+        &mut self,
+        operation: u32,
+        distances: NonZeroU64,
+        first: u64,
+        time: u64,
+    ) -> Counted {
+        let place = &mut self.places[Self::place(first)];
+        let is_known = self.distances == Some(distances) && self.operation == operation;
+        let counts = place.slot < EACH && place.further < u32::MAX;
+        if !is_known || !counts || !first.is_multiple_of(WORD) {
+            return Counted::No;
+        }
+        place.further += 1;
+        self.latest = self.latest.max(time);
+        match place.slot & ADDRESS {
+            0 => Counted::Yes,
+            _ => Counted::WithAddress(place.slot & !ADDRESS),
+        }
+    }
+
+    /// Decides how to tell of an access that [`Self::count`] has not counted.
+    pub(super) fn decide(
+        &mut self,
+        operation: u32,
+        distances: NonZeroU64,
+        (first, time): (u64, u64),
+        slots: &mut Slots,
+        recorder: &mut dyn Recorder,
+    ) -> Telling {
+        if !first.is_multiple_of(WORD) {
+            return Telling::Plainly;
+        }
+        if self.distances != Some(distances) || self.operation != operation {
+            self.end(recorder);
+            *self = Self { distances: Some(distances), operation, ..Self::NOTHING };
+        }
+        let place = &mut self.places[Self::place(first)];
+        match place.slot {
+            EACH => Telling::Plainly,
+            UNKNOWN => match slots.take() {
+                Some(slot) => Telling::AsFirst(slot),
+                None => {
+                    place.slot = EACH;
+                    Telling::Plainly
+                }
+            },
+            slot => {
+                recorder.further_accesses(slot & !ADDRESS, place.further.into(), self.latest);
+                place.further = 0;
+                match self.count(operation, distances, first, time) {
+                    Counted::WithAddress(slot) => Telling::OfAddress(slot),
+                    Counted::Yes | Counted::No => Telling::Done,
+                }
+            }
+        }
+    }
+
+    /// The recorder has answered what it needs of accesses like the one that it was told of.
+    pub(super) fn answer(&mut self, first: u64, slot: u32, needs: Further) {
+        let place = Self::place(first);
+        self.places[place].slot = match needs {
+            Further::Each => EACH,
+            Further::Address => slot | ADDRESS,
+            Further::Number => slot,
+        };
+        self.kept |= u32::from(needs != Further::Each) << place;
+    }
+
+    /// Tells the recorder of everything that it has not been told, and forgets it.
+    pub(super) fn end(&mut self, recorder: &mut dyn Recorder) {
+        let mut kept = self.kept;
+        while kept != 0 {
+            let place = self.places[kept.trailing_zeros() as usize % PLACES];
+            kept &= kept - 1;
+            if place.further != 0 {
+                let slot = place.slot & !ADDRESS;
+                recorder.further_accesses(slot, place.further.into(), self.latest);
+            }
+        }
+        self.forget();
+    }
+
+    /// Forgets everything.
+    pub(super) fn forget(&mut self) {
+        self.distances = None;
+        self.kept = 0;
+    }
+}
