@@ -441,7 +441,7 @@ const _: () = assert!(ALIKE_BYTES.is_multiple_of(LINE_BYTES));
 struct Alike {
     /// The row of the counts.
     key: u32,
-    added: MemoryCounts,
+    added: MemoryCounts<u64>,
     demand: Demand,
     /// The lines of its request to the caches, counted from that of the first lane.
     lines: SmallVec<[PackedTouch; 4]>,
@@ -457,7 +457,7 @@ impl Default for Alike {
 impl CtaRecorder {
     /// Counts an access. Returns its row and what it added.
     #[inline]
-    fn count(&mut self, access: &Access<'_>) -> (u32, MemoryCounts) {
+    fn count(&mut self, access: &Access<'_>) -> (u32, MemoryCounts<u64>) {
         let key = RowKey::new(access.instruction, access.space, access.kind).index();
         let path = Path::of(access.space);
         let requested = lane_count(access.mask) * u64::from(access.bytes_per_lane);
@@ -471,7 +471,7 @@ impl CtaRecorder {
         };
         self.stream.reach(access.time);
         let updates = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
-        let added = MemoryCounts {
+        let added = MemoryCounts::<u64> {
             space: access.space,
             kind: access.kind,
             requests: u64::from(!access.continues),
