@@ -85,15 +85,22 @@ impl Ranks {
         }
     }
 
+    /// As [`Ranks::reuse`], of the way at a place: all ways are numbered together, set by set.
+    #[inline]
+    pub(crate) fn reuse_at(&mut self, place: usize) {
+        match &mut self.memory {
+            Memory::LastUse(uses) | Memory::AnyButLast(uses) => uses.record_at(place),
+            _ => self.reuse(place / self.ways, place % self.ways),
+        }
+    }
+
     /// Part of the data that [`Ranks::admit`] will look at.
     #[inline]
     pub(crate) fn peek(&self, set: usize) -> u64 {
         match &self.memory {
             Memory::Prediction(predictions) => predictions.first_word(set).low,
-            Memory::LastUse(_)
-            | Memory::AnyButLast(_)
-            | Memory::Referenced(_)
-            | Memory::Nothing => 0,
+            Memory::LastUse(uses) => uses.times[set * self.ways],
+            Memory::AnyButLast(_) | Memory::Referenced(_) | Memory::Nothing => 0,
         }
     }
 
@@ -106,10 +113,8 @@ impl Ranks {
                 let ways = if word.distant() != 0 { word.distant() } else { word.high };
                 ways.trailing_zeros() as usize % 64
             }
-            Memory::LastUse(_)
-            | Memory::AnyButLast(_)
-            | Memory::Referenced(_)
-            | Memory::Nothing => 0,
+            Memory::LastUse(uses) => uses.first(set),
+            Memory::AnyButLast(_) | Memory::Referenced(_) | Memory::Nothing => 0,
         }
     }
 
@@ -238,8 +243,13 @@ impl Uses {
 
     #[inline]
     fn record(&mut self, set: usize, way: usize) {
+        self.record_at(set * self.ways + way);
+    }
+
+    #[inline]
+    fn record_at(&mut self, place: usize) {
         self.uses += 1;
-        self.times[set * self.ways + way] = self.uses;
+        self.times[place] = self.uses;
     }
 
     /// As if the way had never been used.
