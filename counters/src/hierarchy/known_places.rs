@@ -1,8 +1,8 @@
 //! Finds most lines without looking for them.
 //!
-//! Warps ask again and again for lines that a first-level cache holds. A small table remembers where
-//! a line was found: by a hash of its tag it has the line's place, and as many other bits of the
-//! hash. An entry may be out of date, so whoever follows it compares tags.
+//! Warps ask again and again for lines that a first-level cache holds. A small table remembers
+//! where a line was found: by a hash of its tag it has the line's place, and as many other bits of
+//! the hash. An entry may be out of date, so whoever follows it compares tags.
 
 /// Places of lines that were found before.
 #[derive(Clone, Debug)]
@@ -27,12 +27,6 @@ impl KnownPlaces {
         let hash = hash(tag);
         let entry = self.entries[(hash >> self.shift) as usize];
         (entry >> 16 == mark(hash)).then_some((entry & 0xFFFF) as usize)
-    }
-
-    /// The data that [`KnownPlaces::of`] will look at.
-    #[inline]
-    pub(crate) fn peek(&self, tag: u64) -> u64 {
-        self.entries[(hash(tag) >> self.shift) as usize].into()
     }
 
     /// The line of a tag is at this place.

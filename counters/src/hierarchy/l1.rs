@@ -173,25 +173,6 @@ impl L1 {
         self.look_up(line, sectors, ask)
     }
 
-    /// Part of the data that a load of this line will look at first.
-    #[inline]
-    pub(crate) fn peek(&self, line: u64) -> u64 {
-        let (_, set) = self.placement.of(line);
-        self.known.peek(line) ^ self.cache.peek(set)
-    }
-
-    /// The data that it will look at then.
-    #[inline]
-    pub(crate) fn peek_line(&self, line: u64) -> u64 {
-        let (_, set) = self.placement.of(line);
-        self.cache.peek_line(self.known.of(line), set)
-    }
-
-    /// Lines that it holds.
-    pub(crate) fn lines(&self) -> u64 {
-        self.geometry.size_bytes / self.shape.line_bytes()
-    }
-
     /// A load of a line that is not where it was, or not there as a whole.
     fn look_up(&mut self, line: u64, sectors: u8, mut ask: impl FnMut(L1Miss, u64, u8)) -> u64 {
         let Self { shape, placement, cache, known, .. } = self;

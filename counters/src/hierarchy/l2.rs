@@ -384,11 +384,11 @@ impl Router {
     }
 }
 
-/// Requests that a large cache looks at together before it serves them.
-pub(super) const LOOK_AHEAD: usize = 16;
+/// Requests that a slice of a large cache looks at together before it serves them.
+const LOOK_AHEAD: usize = 16;
 
 /// A cache is large if the CPU has to fetch its tags from memory that all cores share.
-pub(super) const LARGE_LINES: usize = 1 << 15;
+const LARGE_LINES: usize = 1 << 15;
 
 /// One slice.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use std::collections::binary_heap::PeekMut;
 
 use super::HierarchyGeometry;
 use super::l1::{L1, L1Miss, LocalStores};
-use super::l2::{L2Operation, LARGE_LINES, LOOK_AHEAD, Router, SliceRequest};
+use super::l2::{L2Operation, Router, SliceRequest};
 use super::schedule::Dealer;
 use super::step::{Step, WarpAccess};
 use super::stream::{CtaStream, Demand, PackedTouch, ROW_LIMIT, Request, first_local_line};
@@ -60,8 +60,6 @@ pub(crate) struct Merger {
     sms: Vec<Option<SmCaches>>,
     /// Those of an SM without requests yet.
     empty: SmCaches,
-    /// True if all together are so large that they are read for several requests at once.
-    looks_ahead: bool,
     warps_per_cta: u32,
     /// Warps that an SM holds.
     warps_per_sm: u32,
@@ -88,7 +86,6 @@ impl Merger {
         };
         Self {
             dealer: Dealer::new(geometry.schedule, geometry.resident_ctas),
-            looks_ahead: empty.l1_lines() * u64::from(sm_count) >= LARGE_LINES as u64,
             sms: vec![None; sm_count as usize],
             empty,
             warps_per_cta: geometry.warps_per_cta,
@@ -141,24 +138,17 @@ impl Merger {
         let horizon = if is_complete { u64::MAX } else { self.dealer.horizon() };
         let mut sent = 0;
         while sent < budget && (!self.step.is_done() || self.begin_step(horizon)) {
-            let Self {
-                sms, empty, looks_ahead, warps_per_sm, residents, step, router, hits, ..
-            } = self;
+            let Self { sms, empty, warps_per_sm, residents, step, router, hits, .. } = self;
             let mut sink = Sink { queues: &mut *queues, router, hits, sent: &mut sent };
-            for accesses in step.take_some(budget).chunks(LOOK_AHEAD) {
-                if *looks_ahead {
-                    look_ahead(sms, residents, accesses);
-                }
-                for access in accesses {
-                    let Resident { stream, sm, .. } = &residents[access.place as usize];
-                    let index = access.request as usize;
-                    let request = &stream.requests()[index];
-                    // A warp's place on the GPU: of its local memory, too.
-                    let region = u64::from(sm * *warps_per_sm + access.warp);
-                    let lines = (stream.lines_of(request), stream.distance(index));
-                    let caches = sms[*sm as usize].get_or_insert_with(|| empty.clone());
-                    caches.serve(request, lines, region, &mut sink);
-                }
+            for access in step.take_some(budget) {
+                let Resident { stream, sm, .. } = &residents[access.place as usize];
+                let index = access.request as usize;
+                let request = &stream.requests()[index];
+                // A warp's place on the GPU: of its local memory, too.
+                let region = u64::from(sm * *warps_per_sm + access.warp);
+                let lines = (stream.lines_of(request), stream.distance(index));
+                let caches = sms[*sm as usize].get_or_insert_with(|| empty.clone());
+                caches.serve(request, lines, region, &mut sink);
             }
         }
         sent
@@ -230,28 +220,6 @@ impl Merger {
     }
 }
 
-/// Reads the data of first-level caches that loads will need, so that the CPU waits for all of it
-/// at once. Those of large GPUs together do not fit its own caches.
-fn look_ahead(sms: &[Option<SmCaches>], residents: &[Resident], accesses: &[WarpAccess]) {
-    let lines = || {
-        accesses.iter().flat_map(|access| {
-            let Resident { stream, sm, .. } = &residents[access.place as usize];
-            let index = access.request as usize;
-            let request = &stream.requests()[index];
-            let distance = stream.distance(index);
-            let cache = sms[*sm as usize].as_ref().and_then(|sm| sm.loads_from(request.demand()));
-            let lines = move |cache| {
-                let lines = stream.lines_of(request).iter();
-                lines.map(move |line| (cache, line.moved(distance).line()))
-            };
-            cache.into_iter().flat_map(lines)
-        })
-    };
-    let first = lines().fold(0, |seen, (cache, line): (&L1, u64)| seen ^ cache.peek(line));
-    let then = lines().fold(first, |seen, (cache, line)| seen ^ cache.peek_line(line));
-    std::hint::black_box(then);
-}
-
 /// The destination of requests that the first-level caches do not keep.
 struct Sink<'a> {
     queues: &'a mut [Vec<SliceRequest>],
@@ -296,24 +264,6 @@ impl Sink<'_> {
 }
 
 impl SmCaches {
-    /// Lines of the first-level cache.
-    fn l1_lines(&self) -> u64 {
-        self.l1.as_ref().map_or(0, L1::lines)
-    }
-
-    /// The first-level cache that global loads of a kind are looked for in.
-    fn loads_from(&self, demand: Demand) -> Option<&L1> {
-        self.l1.as_ref().filter(|cache| match demand {
-            Demand::Load => cache.keeps().global,
-            Demand::LoadReadOnly => cache.keeps().read_only && self.read_only.is_none(),
-            Demand::Store
-            | Demand::Update
-            | Demand::LocalLoad
-            | Demand::LocalStore
-            | Demand::LoadPastL1 => false,
-        })
-    }
-
     /// Serves one request of the warp whose local memory is the `region`-th; its lines lie as many
     /// lines further.
     #[inline]

@@ -103,3 +103,70 @@ impl Moved {
         self.steps.iter().map(by).fold(0, i64::wrapping_add)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::hierarchy::Demand;
+    use crate::units::LineTouch;
+
+    /// The warp, the time and the lines of a request, and how its lines move along two dimensions.
+    type Planned = (u32, u64, Vec<u8>, [i64; 2]);
+
+    /// The stream of the CTA that is so many steps along each dimension.
+    fn stream(planned: &[Planned], steps: [i64; 2]) -> CtaStream {
+        let mut stream = CtaStream::new(1 << 10);
+        for (row, (warp, time, lines, by)) in planned.iter().enumerate() {
+            let moved = by[0] * steps[0] + by[1] * steps[1];
+            for &line in lines {
+                let line = (1000 + i64::from(line) + moved) as u64;
+                stream.push(LineTouch { line, sectors: 1 + row as u8 % 15, full: 1 });
+            }
+            stream.close(Request::new(*time, *warp, row as u32, Demand::Load));
+            stream.reach(*time);
+        }
+        stream
+    }
+
+    /// The turn and the row of a request, and its lines with their sectors.
+    type Asked = (u64, u32, Vec<(u64, u8)>);
+
+    /// What the caches are asked for, in order.
+    fn asked(stream: &CtaStream) -> Vec<Asked> {
+        let requests = stream.requests().iter().enumerate();
+        let asked = requests.map(|(index, request)| {
+            let lines = stream.lines_of(request).iter();
+            let lines = lines.map(|line| line.moved(stream.distance(index)));
+            let lines = lines.map(|line| (line.line(), line.sectors())).collect();
+            (request.turn(), request.row(), lines)
+        });
+        asked.collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_moved_stream_asks_as_one_of_its_own_does(
+            planned in prop::collection::vec(
+                (0_u32..4, 0_u64..6, prop::collection::vec(any::<u8>(), 1..4), [-9_i64..9, 0_i64..2]),
+                0..40,
+            ),
+            steps in [0_u32..50, 0_u32..50],
+        ) {
+            let representative = stream(&planned, [0, 0]);
+            let shifts = [[1, 0], [0, 1]].map(|next| {
+                representative.shift_to(&stream(&planned, next)).unwrap()
+            });
+            let mut own = stream(&planned, steps.map(i64::from));
+            own.sort();
+            // A recorder that another CTA has used before.
+            let mut moved = stream(&planned[..planned.len() / 2], [3, 3]);
+            moved.move_from(&representative, &[(&shifts[0], steps[0]), (&shifts[1], steps[1])]);
+            moved.sort();
+            prop_assert_eq!(asked(&moved), asked(&own));
+            prop_assert_eq!(moved.length(), own.length());
+            prop_assert_eq!(moved.sectors(), own.sectors());
+        }
+    }
+}

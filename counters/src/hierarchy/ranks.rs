@@ -99,8 +99,10 @@ impl Ranks {
     pub(crate) fn peek(&self, set: usize) -> u64 {
         match &self.memory {
             Memory::Prediction(predictions) => predictions.first_word(set).low,
-            Memory::LastUse(uses) => uses.times[set * self.ways],
-            Memory::AnyButLast(_) | Memory::Referenced(_) | Memory::Nothing => 0,
+            Memory::LastUse(_)
+            | Memory::AnyButLast(_)
+            | Memory::Referenced(_)
+            | Memory::Nothing => 0,
         }
     }
 
@@ -113,8 +115,10 @@ impl Ranks {
                 let ways = if word.distant() != 0 { word.distant() } else { word.high };
                 ways.trailing_zeros() as usize % 64
             }
-            Memory::LastUse(uses) => uses.first(set),
-            Memory::AnyButLast(_) | Memory::Referenced(_) | Memory::Nothing => 0,
+            Memory::LastUse(_)
+            | Memory::AnyButLast(_)
+            | Memory::Referenced(_)
+            | Memory::Nothing => 0,
         }
     }
 

@@ -191,19 +191,6 @@ impl SectoredCache {
         std::hint::black_box(seen);
     }
 
-    /// Part of the data that finds a line or a victim in a set.
-    #[inline]
-    pub(crate) fn peek(&self, set: usize) -> u64 {
-        self.marks.peek(set) ^ self.ranks.peek(set)
-    }
-
-    /// The data of the line at a place, or else of the likely victim of a set.
-    #[inline]
-    pub(crate) fn peek_line(&self, place: Option<usize>, set: usize) -> u64 {
-        let place = place.unwrap_or_else(|| set * self.ways + self.ranks.likely_victim(set));
-        self.lines.get(place).map_or(0, |line| line.tag ^ u64::from(line.sectors))
-    }
-
     /// As [`SectoredCache::touch`], but a missing line stays away.
     #[inline]
     pub(crate) fn touch_if_there(
