@@ -24,6 +24,7 @@
 //! knows GPUs writes its parameters.
 
 mod balance;
+mod clock;
 pub mod code;
 pub mod constants;
 pub mod launch;

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::balance::imbalance;
+use crate::clock::clock_at;
 use crate::launch::{CtaClass, CtaRun, Launch, WarpTrace};
 use crate::memory::Served;
 use crate::parameters::Parameters;
@@ -192,7 +193,7 @@ impl Run<'_> {
 
     fn start(&mut self, at: f64) {
         if let Some((class, sample)) = self.feed.next.pop_front() {
-            self.sm.start(class, sample, at.ceil() as u64);
+            self.sm.start(class, sample, clock_at(at));
         }
     }
 

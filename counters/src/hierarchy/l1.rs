@@ -24,6 +24,7 @@
 //! global memory on a line that is there. GPGPU-Sim assumes eviction on Fermi and Kepler, and that
 //! they write local memory back; so do we.
 
+use super::known_places::KnownPlaces;
 use super::l2::L2Operation;
 use super::placement::Placement;
 use super::replacement::{Newcomer, Replacement};
@@ -126,6 +127,7 @@ pub(crate) struct L1 {
     shape: LineShape,
     placement: Placement,
     cache: SectoredCache,
+    known: KnownPlaces,
 }
 
 impl L1 {
@@ -140,6 +142,7 @@ impl L1 {
             placement: Placement::new(1, sets),
             // A request that meets its line on the way is a hit: nothing is asked for twice.
             cache: SectoredCache::new(sets, ways, geometry.replacement, 0),
+            known: KnownPlaces::new(sets * ways),
         }
     }
 
@@ -158,18 +161,28 @@ impl L1 {
 
     /// A load; `ask` gets lines and sectors that the L2 must serve. Returns the sectors that were
     /// there.
-    pub(crate) fn load(
-        &mut self,
-        line: u64,
-        sectors: u8,
-        mut ask: impl FnMut(L1Miss, u64, u8),
-    ) -> u64 {
-        let Self { shape, placement, cache, .. } = self;
+    #[inline]
+    pub(crate) fn load(&mut self, line: u64, sectors: u8, ask: impl FnMut(L1Miss, u64, u8)) -> u64 {
+        let Self { shape, cache, known, .. } = self;
+        if shape.is_of_requests()
+            && let Some(place) = known.of(line)
+            && cache.reuse_at(place, line, sectors.into())
+        {
+            return count(sectors.into());
+        }
+        self.look_up(line, sectors, ask)
+    }
+
+    /// A load of a line that is not where it was, or not there as a whole.
+    fn look_up(&mut self, line: u64, sectors: u8, mut ask: impl FnMut(L1Miss, u64, u8)) -> u64 {
+        let Self { shape, placement, cache, known, .. } = self;
         let shape = *shape;
         let mut hit_sectors = 0;
         shape.cut(line, sectors, 0, |tag, sectors, _| {
             let (_, set) = placement.of(tag);
-            let (state, evicted) = cache.touch(set, tag, count(sectors), Newcomer::Other);
+            let (place, evicted) = cache.find_or_admit(set, tag, count(sectors), Newcomer::Other);
+            known.set(tag, place);
+            let state = cache.at(place);
             let absent = sectors & !state.valid();
             hit_sectors += count(sectors & state.valid());
             if absent != 0 {
@@ -192,7 +205,7 @@ impl L1 {
         full: u8,
         mut write_back: impl FnMut(u64, u8),
     ) -> u64 {
-        let Self { geometry, shape, placement, cache } = self;
+        let Self { geometry, shape, placement, cache, .. } = self;
         let shape = *shape;
         let mut hit_sectors = 0;
         shape.cut(line, sectors, full, |tag, sectors, full| {

@@ -37,7 +37,7 @@ struct Resident {
 
 impl Resident {
     fn head(&self, place: usize) -> Option<Reverse<Head>> {
-        let request = self.stream.requests.get(self.next)?;
+        let request = self.stream.requests().get(self.next)?;
         let time = self.start + u64::from(request.time());
         Some(Reverse(Head { time, sm: self.sm, place: place as u32 }))
     }
@@ -103,7 +103,7 @@ impl Merger {
     /// Takes over the next CTA of the grid; an empty stream for another one comes back.
     pub(crate) fn push(&mut self, mut stream: CtaStream) -> CtaStream {
         let (slot, start) = self.dealer.deal(stream.length());
-        if stream.requests.is_empty() {
+        if stream.requests().is_empty() {
             stream.clear();
             return stream;
         }
@@ -142,10 +142,11 @@ impl Merger {
             let mut sink = Sink { queues: &mut *queues, router, hits, sent: &mut sent };
             for access in step.take_some(budget) {
                 let Resident { stream, sm, .. } = &residents[access.place as usize];
-                let request = &stream.requests[access.request as usize];
+                let index = access.request as usize;
+                let request = &stream.requests()[index];
                 // A warp's place on the GPU: of its local memory, too.
                 let region = u64::from(sm * *warps_per_sm + access.warp);
-                let lines = stream.lines_of(request);
+                let lines = (stream.lines_of(request), stream.distance(index));
                 let caches = sms[*sm as usize].get_or_insert_with(|| empty.clone());
                 caches.serve(request, lines, region, &mut sink);
             }
@@ -169,7 +170,7 @@ impl Merger {
         while let Some(mut head) = heads.peek_mut().filter(|head| head.0.time == time) {
             let place = head.0.place as usize;
             let resident = &mut residents[place];
-            let requests = &resident.stream.requests;
+            let requests = resident.stream.requests();
             let now = requests[resident.next].time();
             while let Some(request) = requests.get(resident.next).filter(|one| one.time() == now) {
                 step.push(WarpAccess {
@@ -263,19 +264,22 @@ impl Sink<'_> {
 }
 
 impl SmCaches {
-    /// Serves one request of the warp whose local memory is the `region`-th.
+    /// Serves one request of the warp whose local memory is the `region`-th; its lines lie as many
+    /// lines further.
     #[inline]
     fn serve(
         &mut self,
         request: &Request,
-        lines: &[PackedTouch],
+        (lines, distance): (&[PackedTouch], i64),
         region: u64,
         sink: &mut Sink<'_>,
     ) {
         let (row, demand) = (request.row(), request.demand());
         // A resident warp has its region; the CTAs that follow in its slot take it over.
         let first_line = if demand.is_local() { first_local_line(region) } else { 0 };
-        let lines = lines.iter().map(|one| (first_line + one.line(), one.sectors(), one.full()));
+        let lines = lines
+            .iter()
+            .map(|one| (first_line + one.moved(distance).line(), one.sectors(), one.full()));
         match demand {
             Demand::Load | Demand::LoadReadOnly | Demand::LocalLoad => match self.keeper(demand) {
                 Some(cache) => {

@@ -17,10 +17,12 @@
 //! whatever the size of the grid.
 
 mod contents;
+mod known_places;
 mod l1;
 mod l2;
 mod marks;
 mod merge;
+mod moved;
 mod placement;
 mod ranks;
 mod replacement;
@@ -35,9 +37,10 @@ mod turnover;
 pub use contents::L2Contents;
 pub use l1::{L1Geometry, L1Loads, L1Stores, LocalStores};
 pub use l2::{L2, L2Geometry, L2Operation, L2State, PartialWrites};
+pub use moved::StreamShift;
 pub use replacement::Replacement;
 pub use schedule::Schedule;
-pub use stream::{CtaStream, Demand, StreamShift};
+pub use stream::{CtaStream, Demand};
 pub(crate) use stream::{FIRST_SINGLE_ROW, PackedTouch, ROW_LIMIT, Request};
 pub use traffic::{L2Traffic, LocalTraffic, RowTraffic};
 

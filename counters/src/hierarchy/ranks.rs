@@ -85,6 +85,15 @@ impl Ranks {
         }
     }
 
+    /// As [`Ranks::reuse`], of the way at a place: all ways are numbered together, set by set.
+    #[inline]
+    pub(crate) fn reuse_at(&mut self, place: usize) {
+        match &mut self.memory {
+            Memory::LastUse(uses) | Memory::AnyButLast(uses) => uses.record_at(place),
+            _ => self.reuse(place / self.ways, place % self.ways),
+        }
+    }
+
     /// Part of the data that [`Ranks::admit`] will look at.
     #[inline]
     pub(crate) fn peek(&self, set: usize) -> u64 {
@@ -238,8 +247,13 @@ impl Uses {
 
     #[inline]
     fn record(&mut self, set: usize, way: usize) {
+        self.record_at(set * self.ways + way);
+    }
+
+    #[inline]
+    fn record_at(&mut self, place: usize) {
         self.uses += 1;
-        self.times[set * self.ways + way] = self.uses;
+        self.times[place] = self.uses;
     }
 
     /// As if the way had never been used.

@@ -119,15 +119,27 @@ impl SectoredCache {
         sectors: u64,
         newcomer: Newcomer,
     ) -> (&mut Line, Evicted) {
+        let (place, evicted) = self.find_or_admit(set, tag, sectors, newcomer);
+        (&mut self.lines[place], evicted)
+    }
+
+    /// As [`SectoredCache::touch`], but it returns the place of the line ([`SectoredCache::at`]).
+    #[inline(always)]
+    pub(crate) fn find_or_admit(
+        &mut self,
+        set: usize,
+        tag: u64,
+        sectors: u64,
+        newcomer: Newcomer,
+    ) -> (usize, Evicted) {
         self.clock += sectors;
         let Self { ways, marks, ranks, lines, clock, fill_clocks } = self;
         let first = set * *ways;
         if let Some(way) = marks.find(set, tag, |way| lines[first + way].tag == tag) {
-            let line = &mut lines[first + way];
-            if line.is_filled(*clock, *fill_clocks) {
+            if lines[first + way].is_filled(*clock, *fill_clocks) {
                 ranks.reuse(set, way);
             }
-            return (line, Evicted::default());
+            return (first + way, Evicted::default());
         }
         let empty = marks.empty(set);
         let way = ranks.admit(set, empty, newcomer);
@@ -139,7 +151,28 @@ impl SectoredCache {
         // A way that held nothing is not dirty.
         let evicted = Evicted { tag: line.tag, dirty: line.dirty() };
         *line = Line { tag, allocated: *clock, sectors: 0 };
-        (line, evicted)
+        (first + way, evicted)
+    }
+
+    /// The line at a place.
+    #[inline]
+    pub(crate) fn at(&mut self, place: usize) -> &mut Line {
+        &mut self.lines[place]
+    }
+
+    /// A request for `sectors` of the line `tag`, if it is at this place and has them all. In a
+    /// cache whose data is there at once, nothing but its use changes.
+    #[inline]
+    pub(crate) fn reuse_at(&mut self, place: usize, tag: u64, sectors: u16) -> bool {
+        let Some(line) = self.lines.get(place) else { return false };
+        // A way that holds nothing has no valid sector.
+        let has_all = line.valid() != 0 && sectors & !line.valid() == 0;
+        let is_hit = line.tag == tag && has_all && self.fill_clocks == 0;
+        if is_hit {
+            self.clock += count(sectors);
+            self.ranks.reuse_at(place);
+        }
+        is_hit
     }
 
     /// Reads the data that requests for these sets and tags will need, so that the CPU waits for
@@ -247,6 +280,12 @@ impl LineShape {
             per_line: (line / sector) as u32,
             per_fill: (fill / sector) as u32,
         }
+    }
+
+    /// Returns true if the cache's lines are those of requests.
+    #[inline]
+    pub(crate) fn is_of_requests(self) -> bool {
+        self.per_line == self.per_request
     }
 
     /// Bytes of a line.

@@ -1,5 +1,8 @@
 //! The accesses of one CTA on their way to the caches.
 
+use std::sync::{Arc, OnceLock};
+
+use super::moved::{Moved, Represented, StreamShift};
 use crate::units::{LINE_BYTES, LOCAL_LINES_PER_WARP, LineTouch};
 
 /// The kind of a request.
@@ -91,21 +94,15 @@ impl PackedTouch {
 impl PackedTouch {
     /// The line that lies `lines` further.
     #[inline]
-    fn moved(self, lines: i64) -> Self {
+    pub(crate) fn moved(self, lines: i64) -> Self {
         Self { bits: self.bits.wrapping_add((lines as u64) << (64 - LINE_BITS)) }
     }
 
     /// The distance to a line that is touched alike.
-    fn distance_to(self, other: Self) -> Option<i64> {
+    pub(super) fn distance_to(self, other: Self) -> Option<i64> {
         let is_alike = (self.sectors(), self.full()) == (other.sectors(), other.full());
         is_alike.then_some(other.line() as i64 - self.line() as i64)
     }
-}
-
-/// The distance in lines of each request of a CTA to that of another one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StreamShift {
-    by: Vec<i64>,
 }
 
 /// A warp's request in 16 bytes: all lines of one access.
@@ -187,15 +184,29 @@ impl Request {
     }
 
     /// It as if its line, if it has a single one, were the first of all.
-    fn without_line(mut self) -> Self {
+    pub(super) fn without_line(mut self) -> Self {
         if !self.has_several_lines() {
             self.lines.bits &= u64::MAX >> LINE_BITS;
         }
         self
     }
 
+    /// The same with its lines, if it has several, from another place of the stream on.
+    pub(super) fn with_lines_from(mut self, first: usize) -> Self {
+        if self.has_several_lines() {
+            self.lines.bits = self.lines.bits & u64::from(u32::MAX) | (first as u64) << 32;
+        }
+        self
+    }
+
+    /// The order in which a CTA's requests are served.
+    #[inline]
+    pub(super) fn turn(&self) -> u64 {
+        u64::from(self.time) << WARP_BITS | u64::from(self.warp())
+    }
+
     /// The places of its lines in the stream, if it has several.
-    fn several(&self) -> Option<std::ops::Range<usize>> {
+    pub(super) fn several(&self) -> Option<std::ops::Range<usize>> {
         let first = (self.lines.bits >> 32) as usize;
         self.has_several_lines().then(|| first..first + self.line_count())
     }
@@ -224,7 +235,7 @@ pub(crate) fn first_local_line(region: u64) -> u64 {
 /// The requests of one CTA, up to a limit.
 #[derive(Clone, Debug)]
 pub struct CtaStream {
-    pub(crate) requests: Vec<Request>,
+    requests: Vec<Request>,
     /// The lines of requests that have several, and of the one that is under way.
     lines: Vec<PackedTouch>,
     /// The part of `lines` that belongs to a request.
@@ -236,6 +247,10 @@ pub struct CtaStream {
     left_out_sectors: u64,
     /// Warp-instructions of the CTA's longest warp, as far as its accesses tell.
     length: u64,
+    /// The same requests for CTAs that this one stands for, if there are any.
+    represented: OnceLock<Arc<Represented>>,
+    /// The requests instead of those here, if another CTA stands for this one.
+    moved: Option<Moved>,
 }
 
 impl CtaStream {
@@ -249,7 +264,21 @@ impl CtaStream {
             limit: limit.min((1 << COUNT_BITS) - 1),
             left_out_sectors: 0,
             length: 0,
+            represented: OnceLock::new(),
+            moved: None,
         }
+    }
+
+    /// Its requests. Their lines are `distance` further than they say.
+    #[inline]
+    pub(crate) fn requests(&self) -> &[Request] {
+        self.moved.as_ref().map_or(&self.requests, Moved::requests)
+    }
+
+    /// The distance in lines from what a request says.
+    #[inline]
+    pub(crate) fn distance(&self, request: usize) -> i64 {
+        self.moved.as_ref().map_or(0, |moved| moved.distance(request))
     }
 
     /// Lines that are kept at most.
@@ -330,12 +359,13 @@ impl CtaStream {
         self.left_out_sectors
     }
 
-    /// The lines of one of its requests.
+    /// The lines of one of its requests, without the distance.
     #[inline]
     pub(crate) fn lines_of<'a>(&'a self, request: &'a Request) -> &'a [PackedTouch] {
         if request.has_several_lines() {
             let first = (request.lines.bits >> 32) as usize;
-            &self.lines[first..first + request.line_count()]
+            let lines = self.moved.as_ref().map_or(self.lines.as_slice(), Moved::lines);
+            &lines[first..first + request.line_count()]
         } else {
             std::slice::from_ref(&request.lines)
         }
@@ -360,15 +390,14 @@ impl CtaStream {
     /// Brings the requests into the order of the warps' clocks. Requests of different warps at the
     /// same time are ordered by warp; those of one warp keep their order.
     pub(crate) fn sort(&mut self) {
-        let by_time_and_warp =
-            |request: &Request| u64::from(request.time) << WARP_BITS | u64::from(request.warp());
-        if self.requests.is_sorted_by_key(by_time_and_warp) {
+        // Those of another CTA are in order.
+        if self.moved.is_some() || self.requests.is_sorted_by_key(Request::turn) {
             return;
         }
         self.sort_by_time();
         // Warps that run in turns have come in order; after a barrier they may not.
-        if !self.requests.is_sorted_by_key(by_time_and_warp) {
-            self.requests.sort_by_key(by_time_and_warp);
+        if !self.requests.is_sorted_by_key(Request::turn) {
+            self.requests.sort_by_key(Request::turn);
         }
     }
 
@@ -407,44 +436,18 @@ impl CtaStream {
         if !is_alike {
             return None;
         }
-        let requests = self.requests.iter().zip(&other.requests);
-        let by = requests.map(|(one, next)| {
-            let (lines, next_lines) = (self.lines_of(one), other.lines_of(next));
-            let first = lines.first()?.distance_to(*next_lines.first()?)?;
-            let is_same =
-                |(line, next): (&PackedTouch, &PackedTouch)| line.distance_to(*next) == Some(first);
-            let is_alike = one.without_line() == next.without_line()
-                && lines.len() == next_lines.len()
-                && lines.iter().zip(next_lines).all(is_same);
-            is_alike.then_some(first)
-        });
-        Some(StreamShift { by: by.collect::<Option<_>>()? })
+        StreamShift::between(self, other)
     }
 
     /// Becomes the stream of a CTA that is as many shifts away from that of `representative`.
-    pub(crate) fn copy_shifted(&mut self, representative: &Self, shifts: &[(&StreamShift, u32)]) {
+    pub(crate) fn move_from(&mut self, representative: &Self, shifts: &[(&StreamShift, u32)]) {
         self.clear();
-        self.requests.extend_from_slice(&representative.requests);
-        self.lines.extend_from_slice(&representative.lines);
-        (self.closed, self.kept) = (representative.closed, representative.kept);
+        let represented = || Arc::new(Represented::new(representative));
+        let of = Arc::clone(representative.represented.get_or_init(represented));
+        self.moved = Some(Moved::new(of, shifts));
+        self.kept = representative.kept;
         (self.left_out_sectors, self.length) =
             (representative.left_out_sectors, representative.length);
-        for (index, request) in self.requests.iter_mut().enumerate() {
-            let by = shifts.iter().map(|(shift, steps)| {
-                shift.by.get(index).map_or(0, |by| by.wrapping_mul(i64::from(*steps)))
-            });
-            let by = by.fold(0, i64::wrapping_add);
-            if by == 0 {
-                continue;
-            }
-            match request.several() {
-                Some(lines) => {
-                    let lines = self.lines.get_mut(lines).unwrap_or_default();
-                    lines.iter_mut().for_each(|line| *line = line.moved(by));
-                }
-                None => request.lines = request.lines.moved(by),
-            }
-        }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -452,12 +455,14 @@ impl CtaStream {
         self.lines.clear();
         (self.closed, self.kept) = (0, 0);
         self.length = 0;
+        self.represented = OnceLock::new();
+        self.moved = None;
     }
 
     /// Sectors that are kept.
     #[must_use]
     pub fn sectors(&self) -> u64 {
-        let lines = self.requests.iter().flat_map(|request| self.lines_of(request));
+        let lines = self.requests().iter().flat_map(|request| self.lines_of(request));
         lines.map(|line| u64::from(line.sectors().count_ones())).sum()
     }
 

@@ -40,6 +40,6 @@ impl StandIn for CtaRecorder {
         self.branches.copy_from(&representative.branches);
         self.memory.copy_from(&representative.memory);
         self.products.copy_from(&representative.products);
-        self.stream.copy_shifted(&representative.stream, shifts);
+        self.stream.move_from(&representative.stream, shifts);
     }
 }

@@ -6,6 +6,7 @@ use super::load_store::Way;
 use super::prepared::Op;
 use super::scoreboard::Event;
 use super::warp::Blocked;
+use crate::clock::clock_at;
 use crate::code::{AccessKind, Action, Class, MemoryAccess, Space};
 use crate::parameters::Unit;
 use crate::states::State;
@@ -95,7 +96,7 @@ impl Sm<'_> {
         let mut effect = Effect {
             way: Way {
                 result: Event {
-                    done: clock + op.latency.ceil() as u64,
+                    done: clock + clock_at(op.latency),
                     span: op.latency,
                     waits: [0.0; 3],
                     latency: Some(State::ShortScoreboard),
@@ -159,7 +160,7 @@ impl Sm<'_> {
     fn multiply_beside(&mut self, sub_core: usize, place: u32, clock: u64, effect: &mut Effect) {
         let tensor = &self.parameters.tensor;
         let free = self.sub_cores[sub_core].units[Unit::Tensor as usize];
-        effect.way.result.done = (free + tensor.latency).ceil() as u64;
+        effect.way.result.done = clock_at(free + tensor.latency);
         let warp = &mut self.warps[place as usize];
         warp.products.push_back(effect.way.result.done);
         let most = tensor.queue.max(1) as usize;
@@ -182,9 +183,9 @@ impl Sm<'_> {
         if access.space == Space::Constant
             && let Some(there) =
                 self.constants.load(warp.pc as usize, request.as_ref(), clock as f64)
-            && there.ceil() as u64 > way.result.done
+            && clock_at(there) > way.result.done
         {
-            way.result = Event::of(State::ConstantMiss, clock, there.ceil() as u64);
+            way.result = Event::of(State::ConstantMiss, clock, clock_at(there));
         }
         match access.kind {
             AccessKind::AsyncCopy => {

@@ -15,6 +15,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::held::Held;
 use super::scoreboard::Event;
 use super::under_way::UnderWay;
+use crate::clock::clock_at;
 use crate::code::{AccessKind, MemoryAccess, Space};
 use crate::launch::Request;
 use crate::memory::{MemorySystem, Served};
@@ -150,7 +151,7 @@ impl LoadStorePath {
         let accepted = addressed.max(self.data.backlog - BUFFERED_CLOCKS);
         let taken = self.port.take(now as f64, accepted, self.parameters.port_interval);
         entry.address_free = taken;
-        entry.leaving.push_back(taken.ceil() as u64);
+        entry.leaving.push_back(clock_at(taken));
         if entry.leaving.len() > self.parameters.queue as usize + 1 {
             entry.leaving.pop_front();
         }
@@ -166,8 +167,8 @@ impl LoadStorePath {
     }
 
     fn way(&self, now: u64, span: f64, waits: [f64; 3], latency: State) -> Way {
-        let done = (now as f64 + span).ceil() as u64;
-        let operands = now + (self.parameters.operand_latency + waits[0]).ceil() as u64;
+        let done = clock_at(now as f64 + span);
+        let operands = now + clock_at(self.parameters.operand_latency + waits[0]);
         Way { result: Event { done, span, waits, latency: Some(latency) }, operands }
     }
 
@@ -290,7 +291,7 @@ impl LoadStorePath {
                 let dram = sectors * self.dram_writes_per_store;
                 let waits = self.memory.store(now as f64, begun, sectors, dram, active_sms);
                 // Nobody waits for a store, but its data takes room until the L2 has it.
-                let taken = (begun + busy + waits.by_rate).ceil() as u64;
+                let taken = clock_at(begun + busy + waits.by_rate);
                 self.stored.push(taken, outgoing);
                 self.last_store = self.last_store.max(taken);
                 let kept = Event { waits: [own, waits.l2, waits.dram], ..Event::default() };

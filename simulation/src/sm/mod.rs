@@ -13,6 +13,7 @@ mod scoreboard;
 mod under_way;
 mod warp;
 
+use crate::clock::clock_at;
 use crate::constants::ConstantLines;
 use crate::launch::Launch;
 use crate::memory::Served;
@@ -259,7 +260,7 @@ impl<'a> Sm<'a> {
             if let Some(other) = op.units.other {
                 at = at.min(units[other as usize]);
             }
-            free = at.ceil() as u64;
+            free = clock_at(at);
         }
         if op.is_queued {
             free = free.max(self.load_store.free_at(sub_core));
@@ -324,7 +325,7 @@ impl<'a> Sm<'a> {
                 Some(before) => (before as f64 + costs.code_line_interval).max(resume as f64),
                 None => resume as f64 + costs.code_latency,
             };
-            self.lines[line] = at.ceil() as u64;
+            self.lines[line] = clock_at(at);
             self.lines[line]
         } else {
             there
@@ -336,7 +337,7 @@ impl<'a> Sm<'a> {
         if !op.is_queued
             && let Some(there) = self.constants.operand(warp.pc as usize, warp.fetched as f64)
         {
-            warp.ready = warp.ready.max(there.ceil() as u64);
+            warp.ready = warp.ready.max(clock_at(there));
         }
     }
 

@@ -1,0 +1,172 @@
+//! Streams of CTAs that ask as another one does, at other lines.
+//!
+//! CTAs of a class have the requests of their representative, moved. They share one copy of them:
+//! CTAs in lockstep then read the same requests at the same time, from the CPU's nearest cache. A
+//! stream of its own for each resident CTA would come from memory that all cores share.
+
+use std::sync::Arc;
+
+use super::stream::{CtaStream, PackedTouch, Request};
+
+/// The distance in lines of each request of a CTA to that of another one, in the order in which
+/// they are served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamShift {
+    by: Arc<[i64]>,
+}
+
+impl StreamShift {
+    /// The difference of two streams whose requests differ in their lines alone.
+    pub(super) fn between(one: &CtaStream, other: &CtaStream) -> Option<Self> {
+        let by = order(one.requests()).into_iter().map(|index| {
+            let (request, next) = (one.requests().get(index)?, other.requests().get(index)?);
+            let (lines, next_lines) = (one.lines_of(request), other.lines_of(next));
+            let first = lines.first()?.distance_to(*next_lines.first()?)?;
+            let is_same =
+                |(line, next): (&PackedTouch, &PackedTouch)| line.distance_to(*next) == Some(first);
+            let is_alike = request.without_line() == next.without_line()
+                && lines.len() == next_lines.len()
+                && lines.iter().zip(next_lines).all(is_same);
+            is_alike.then_some(first)
+        });
+        Some(Self { by: by.collect::<Option<_>>()? })
+    }
+
+    fn is_zero(&self) -> bool {
+        self.by.iter().all(|&by| by == 0)
+    }
+}
+
+/// The places of requests in the order in which they are served.
+fn order(requests: &[Request]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..requests.len()).collect();
+    order.sort_by_key(|&index| requests[index].turn());
+    order
+}
+
+/// The requests of a CTA that stands for others, in the order in which they are served.
+#[derive(Debug)]
+pub(super) struct Represented {
+    requests: Vec<Request>,
+    lines: Vec<PackedTouch>,
+}
+
+impl Represented {
+    pub(super) fn new(stream: &CtaStream) -> Self {
+        let mut lines = Vec::new();
+        let served = order(stream.requests()).into_iter().map(|index| {
+            let request = stream.requests()[index];
+            let first = lines.len();
+            if request.several().is_some() {
+                lines.extend_from_slice(stream.lines_of(&request));
+            }
+            request.with_lines_from(first)
+        });
+        let requests = served.collect();
+        Self { requests, lines }
+    }
+}
+
+/// The requests of a CTA in terms of its representative's.
+#[derive(Clone, Debug)]
+pub(super) struct Moved {
+    of: Arc<Represented>,
+    /// Steps along the dimensions of the grid in which requests move.
+    steps: Vec<(StreamShift, i64)>,
+}
+
+impl Moved {
+    pub(super) fn new(of: Arc<Represented>, shifts: &[(&StreamShift, u32)]) -> Self {
+        let moving = shifts.iter().filter(|(shift, steps)| *steps > 0 && !shift.is_zero());
+        let steps = moving.map(|&(shift, steps)| (shift.clone(), i64::from(steps)));
+        Self { of, steps: steps.collect() }
+    }
+
+    /// The requests; their lines lie elsewhere.
+    #[inline]
+    pub(super) fn requests(&self) -> &[Request] {
+        &self.of.requests
+    }
+
+    /// The lines of requests that have several; they lie elsewhere, too.
+    #[inline]
+    pub(super) fn lines(&self) -> &[PackedTouch] {
+        &self.of.lines
+    }
+
+    /// The distance from the representative's lines to those of a request.
+    #[inline]
+    pub(super) fn distance(&self, request: usize) -> i64 {
+        let by = |(shift, steps): &(StreamShift, i64)| {
+            shift.by.get(request).map_or(0, |by| by.wrapping_mul(*steps))
+        };
+        self.steps.iter().map(by).fold(0, i64::wrapping_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::hierarchy::Demand;
+    use crate::units::LineTouch;
+
+    /// The warp, the time and the lines of a request, and how its lines move along two dimensions.
+    type Planned = (u32, u64, Vec<u8>, [i64; 2]);
+
+    /// The stream of the CTA that is so many steps along each dimension.
+    fn stream(planned: &[Planned], steps: [i64; 2]) -> CtaStream {
+        let mut stream = CtaStream::new(1 << 10);
+        for (row, (warp, time, lines, by)) in planned.iter().enumerate() {
+            let moved = by[0] * steps[0] + by[1] * steps[1];
+            for &line in lines {
+                let line = (1000 + i64::from(line) + moved) as u64;
+                stream.push(LineTouch { line, sectors: 1 + row as u8 % 15, full: 1 });
+            }
+            stream.close(Request::new(*time, *warp, row as u32, Demand::Load));
+            stream.reach(*time);
+        }
+        stream
+    }
+
+    /// The turn and the row of a request, and its lines with their sectors.
+    type Asked = (u64, u32, Vec<(u64, u8)>);
+
+    /// What the caches are asked for, in order.
+    fn asked(stream: &CtaStream) -> Vec<Asked> {
+        let requests = stream.requests().iter().enumerate();
+        let asked = requests.map(|(index, request)| {
+            let lines = stream.lines_of(request).iter();
+            let lines = lines.map(|line| line.moved(stream.distance(index)));
+            let lines = lines.map(|line| (line.line(), line.sectors())).collect();
+            (request.turn(), request.row(), lines)
+        });
+        asked.collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_moved_stream_asks_as_one_of_its_own_does(
+            planned in prop::collection::vec(
+                (0_u32..4, 0_u64..6, prop::collection::vec(any::<u8>(), 1..4), [-9_i64..9, 0_i64..2]),
+                0..40,
+            ),
+            steps in [0_u32..50, 0_u32..50],
+        ) {
+            let representative = stream(&planned, [0, 0]);
+            let shifts = [[1, 0], [0, 1]].map(|next| {
+                representative.shift_to(&stream(&planned, next)).unwrap()
+            });
+            let mut own = stream(&planned, steps.map(i64::from));
+            own.sort();
+            // A recorder that another CTA has used before.
+            let mut moved = stream(&planned[..planned.len() / 2], [3, 3]);
+            moved.move_from(&representative, &[(&shifts[0], steps[0]), (&shifts[1], steps[1])]);
+            moved.sort();
+            prop_assert_eq!(asked(&moved), asked(&own));
+            prop_assert_eq!(moved.length(), own.length());
+            prop_assert_eq!(moved.sectors(), own.sectors());
+        }
+    }
+}
