@@ -39,6 +39,7 @@ pub(crate) use counts::Counts;
 pub(crate) use early::Early;
 pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep, SweepGrid};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
+use options::with_formulas;
 pub(crate) use options::{
     CacheChoice, CountingChoice, ExecutionOptions, KernelOptions, LaunchOptions, MachineOptions,
     OutputOptions, Size, extent,
@@ -270,6 +271,7 @@ pub(crate) struct FeatureNames {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("counting", with_formulas))]
 pub(crate) struct Profile {
     /// As --execution-time
     #[arg(long, hide = true)]

@@ -161,6 +161,12 @@ impl LaunchProfile {
         self.extent == Extent::Sample
     }
 
+    /// True if formulas gave the counts, and no execution.
+    #[must_use]
+    pub fn is_of_formulas(&self) -> bool {
+        self.extent == Extent::Formulas
+    }
+
     /// The part that a model needs.
     #[must_use]
     pub fn to_kernel_profile(&self) -> KernelProfile {

@@ -16,7 +16,8 @@
 //! take the place of PTX in the metrics of instructions. [`attribution`] adds up the table by line,
 //! and a [`stages::StageCounter`] also cuts the counts of each CTA at its barriers. A
 //! [`features::FeatureCounter`] recovers strides and footprints of accesses from their addresses. A
-//! [`trace`] keeps the order of events of a few CTAs.
+//! [`trace`] keeps the order of events of a few CTAs. The counts have names as [`cells`], so that
+//! formulas can stand for an execution.
 //!
 //! This crate knows instructions, accesses and caches. It does not know GPUs by name (but for
 //! the one that published counts were taken on), their prices in time, or any performance
@@ -25,6 +26,7 @@
 pub mod attribution;
 pub mod banks;
 pub mod cache_operators;
+pub mod cells;
 pub mod coalescing;
 mod code;
 pub mod counts;

@@ -41,6 +41,8 @@ pub enum Extent {
     Grid,
     /// A sample, from which all are estimated.
     Sample,
+    /// None: formulas gave the counts, which agreed with executions in other sizes.
+    Formulas,
 }
 
 /// The part of a launch's requests that went through the caches.

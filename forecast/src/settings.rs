@@ -25,6 +25,9 @@ pub enum RungChoice {
     Sample,
     /// Everything.
     Full,
+    /// Nothing in most sizes of a problem: formulas that were found in some of them. Where there
+    /// are none, launches are executed as with [`Self::Auto`].
+    Formulas,
 }
 
 /// The part of the requests that goes through the modelled caches.
@@ -78,7 +81,9 @@ impl ExecutionSettings {
         match self.counting {
             RungChoice::Sample => Some(self.ctas.map_or(default, of)),
             RungChoice::Auto => self.ctas.map(of),
-            RungChoice::Classes | RungChoice::Slice | RungChoice::Full => None,
+            RungChoice::Classes | RungChoice::Slice | RungChoice::Full | RungChoice::Formulas => {
+                None
+            }
         }
     }
 }

@@ -91,6 +91,7 @@ pub(crate) fn profile(
             features: by == By::Access,
             transfers: false,
             trace: request.stalls.then(TraceLimits::default),
+            only_executed: false,
         };
         let execution = settings.execution()?;
         let rung = execution.counting;

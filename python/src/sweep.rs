@@ -7,7 +7,7 @@ use gpucast_forecast::run::sources::Counts;
 use gpucast_forecast::settings::Size;
 use gpucast_forecast::sweep::axis::{Axis, Value};
 use gpucast_forecast::sweep::{
-    self as grids, Axes, Case, CaseSource, Cell, Counting, Grid, Rows, Table as Rectangle,
+    self as grids, Answers, Axes, Case, CaseSource, Cell, Counting, Grid, Rows, Table as Rectangle,
 };
 use gpucast_forecast::{Failure, LaunchOptions, Report};
 use gpucast_model::Gpu;
@@ -68,9 +68,9 @@ pub(crate) fn sweep(
         let of_gpus = fields.iter().map(|axis| axis.name.clone()).collect();
         let axes = Axes { of_cases, of_gpus };
         let points = grids::points(&choices.gpus, &fields);
-        let models = &choices.models;
+        let answers = Answers::Times(&choices.models);
         let count_on = &choices.count_on;
-        let combined = Grid { axes: &axes, cases: &cases, points: &points, models, count_on };
+        let combined = Grid { axes: &axes, cases: &cases, points: &points, answers, count_on };
         let counts = Counts {
             machine: settings.machine()?,
             execution: settings.execution()?,
@@ -126,6 +126,7 @@ fn case(
     let mut labels: Vec<Cell> = size.map(|size| Cell::text(size.name())).into_iter().collect();
     labels.extend(param.iter().map(|&(_, number)| Cell::Real(number)));
     let launch = LaunchOptions { size, param, ..LaunchOptions::default() };
-    let source = CaseSource::Execution { input: kernel.to_owned(), launch: Box::new(launch) };
+    let (input, launch) = (kernel.to_owned(), Box::new(launch));
+    let source = CaseSource::Execution { input, launch, place: None };
     Ok(Case { name: Arc::from(kernel), labels, source: Ok(source) })
 }

@@ -136,8 +136,10 @@ fn text(table: &Table) -> String {
     let failures = table.texts("error");
     let failed: usize = failures.values().sum();
     let plural = |count: usize| if count == 1 { "" } else { "s" };
+    // Sweeps give times or metrics.
+    let lack = if table.column("time_ms").is_some() { "a time" } else { "counts" };
     text.push_str(&format!(
-        "\n{} row{}, {} without a time\n",
+        "\n{} row{}, {} without {lack}\n",
         number::count(table.rows.len() as u64),
         plural(table.rows.len()),
         number::count(failed as u64),

@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args};
 use gpucast_forecast::choice::count_on::CountOn;
+use gpucast_forecast::choice::metric_choice::MetricChoice;
 use gpucast_forecast::choice::model_choice::{ModelWords, Models};
 use gpucast_forecast::{Failure, Report};
 use gpucast_model::GpuLibrary;
 use gpucast_render::sweep::TableFormat;
 
 use super::cuda::CudaOptions;
+use super::options::with_formulas;
 use super::prediction::{
     CountingOptions, GpuOptions, MeasurementOptions, ModelOptions, RefineOptions,
 };
@@ -86,7 +88,7 @@ pub(crate) struct Sweep {
 
 /// The grid of a sweep.
 #[derive(Debug, Args)]
-#[command(mut_arg("model", of_sweep))]
+#[command(mut_arg("model", of_sweep), mut_arg("counting", with_formulas))]
 pub(crate) struct SweepGrid {
     /// Corpus names, launch files, or a module; all stands for the whole corpus
     #[arg(value_name = "KERNEL", required_unless_present = "from_metrics")]
@@ -126,6 +128,17 @@ pub(crate) struct SweepGrid {
 
     #[command(flatten)]
     pub(crate) prediction: PredictionOptions,
+
+    /// Give these metrics in place of times: all, nvprof, ncu, or a list of names, also with *
+    /// and ?. Each GPU's own counters are modelled, unless --count-on names others
+    #[arg(
+        long,
+        help_heading = "Prediction",
+        value_name = "NAMES",
+        value_parser = MetricChoice::parse,
+        conflicts_with_all = ["from_metrics", "model", "refine"]
+    )]
+    pub(crate) metrics: Option<MetricChoice>,
 
     #[command(flatten)]
     pub(crate) measurement: MeasurementOptions,

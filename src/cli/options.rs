@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
+use clap::builder::{EnumValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Args, ValueEnum};
 use gpucast_counters::LEAST_SAMPLE;
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::input::kernel_argument;
@@ -253,7 +254,12 @@ pub(crate) struct ExecutionOptions {
     pub(crate) no_cache: bool,
 
     /// How much of each launch is executed to count it
-    #[arg(long, value_name = "RUNG", default_value = "auto")]
+    #[arg(
+        long,
+        value_name = "RUNG",
+        default_value = "auto",
+        value_parser = without_formulas()
+    )]
     pub(crate) counting: CountingChoice,
 
     /// Estimate counts from a sample of so many CTAs where they do not fall into classes, or
@@ -301,6 +307,22 @@ pub(crate) enum CountingChoice {
     Sample,
     /// Everything, so that buffers have their contents
     Full,
+    /// Nothing in most sizes: formulas that are found in some sizes, compared in others, and kept
+    Formulas,
+}
+
+/// The rungs of commands that do not know of other sizes.
+fn without_formulas() -> impl TypedValueParser<Value = CountingChoice> {
+    let choices = CountingChoice::value_variants().iter().copied();
+    let choices = choices.filter(|choice| *choice != CountingChoice::Formulas);
+    let values: Vec<PossibleValue> =
+        choices.filter_map(|choice| choice.to_possible_value()).collect();
+    PossibleValuesParser::new(values).try_map(|name| CountingChoice::from_str(&name, false))
+}
+
+/// `--counting` of commands that may count by formulas.
+pub(crate) fn with_formulas(counting: Arg) -> Arg {
+    counting.value_parser(EnumValueParser::<CountingChoice>::new())
 }
 
 impl From<CountingChoice> for settings::RungChoice {
@@ -311,6 +333,7 @@ impl From<CountingChoice> for settings::RungChoice {
             CountingChoice::Slice => Self::Slice,
             CountingChoice::Sample => Self::Sample,
             CountingChoice::Full => Self::Full,
+            CountingChoice::Formulas => Self::Formulas,
         }
     }
 }
@@ -383,7 +406,13 @@ impl ExecutionOptions {
     pub(crate) fn check_sample(&self) -> Result<(), Failure> {
         match (self.ctas, self.counting) {
             (None, _) | (_, CountingChoice::Auto | CountingChoice::Sample) => Ok(()),
-            (Some(_), CountingChoice::Classes | CountingChoice::Slice | CountingChoice::Full) => {
+            (
+                Some(_),
+                CountingChoice::Classes
+                | CountingChoice::Slice
+                | CountingChoice::Full
+                | CountingChoice::Formulas,
+            ) => {
                 let report = Report::new("--ctas is the size of a sample, and none is taken");
                 Err(Failure::Usage(report.hint("use --counting sample, or leave --counting out")))
             }

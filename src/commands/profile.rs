@@ -8,10 +8,11 @@ use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::input::cuda_source;
 use gpucast_forecast::input::plan::Plan;
+use gpucast_forecast::parametric;
 use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
 use gpucast_forecast::run::machine::Machine;
 use gpucast_forecast::run::{module, sources};
-use gpucast_forecast::settings::ExecutionSettings;
+use gpucast_forecast::settings::{ExecutionSettings, LaunchOptions, RungChoice};
 use gpucast_model::Gpu;
 use gpucast_model::sm_simulation::Analysis;
 use gpucast_render::profile::{self, By, View};
@@ -49,7 +50,7 @@ pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
         if number > 1 {
             terminal.part(index, number);
         }
-        parts.push(Part { document: profiling.document(&plan)?, kernel });
+        parts.push(Part { document: profiling.document(&kernel, &plan)?, kernel });
     }
     output.write(&several::document(parts, arguments.output.format)?)
 }
@@ -65,7 +66,7 @@ struct Profiling<'a> {
 
 impl Profiling<'_> {
     /// The document of one kernel.
-    fn document(&self, plan: &Plan) -> Result<String, Failure> {
+    fn document(&self, kernel: &str, plan: &Plan) -> Result<String, Failure> {
         let Self { arguments, gpu, device, terminal, .. } = *self;
         let loaded = module::load(plan)?;
         plan.note.iter().for_each(|note| terminal.note(note));
@@ -85,13 +86,28 @@ impl Profiling<'_> {
             features: arguments.by == By::Access,
             transfers: false,
             trace: arguments.stalls.then(TraceLimits::default),
+            only_executed: false,
         };
         let rung = settings.counting;
         let caches = settings.caches;
         let (sample, supervisor) = (settings.sample(), terminal);
         let counting =
             Counting { device, machine: &machine, extras, rung, sample, caches, supervisor };
-        let counted = counting::count(plan, &loaded, &settings.options, &counting)?;
+        let by_formulas = match rung {
+            RungChoice::Formulas => Some(self.by_formulas(kernel, settings)?),
+            _ => None,
+        };
+        let counted = match by_formulas {
+            Some(Ok(counted)) => counted,
+            executed => {
+                let mut counted = counting::count(plan, &loaded, &settings.options, &counting)?;
+                let because = executed.and_then(Result::err);
+                for one in &mut counted {
+                    one.counted_by.because = one.counted_by.because.take().or(because.clone());
+                }
+                counted
+            }
+        };
         let simulation = |one: &Counted| {
             let source = sources::of_counted(one, plan, gpu);
             Analysis::of(&source.profile, gpu, &source.conditions)
@@ -116,5 +132,26 @@ impl Profiling<'_> {
             inlined: arguments.inlined,
         };
         Ok(profile::document(&view, arguments.output.format)?)
+    }
+
+    /// The counts by formulas that a sweep has kept, or the reason why there are none.
+    fn by_formulas(
+        &self,
+        kernel: &str,
+        execution: ExecutionSettings,
+    ) -> Result<Result<Vec<Counted>, String>, Failure> {
+        let Self { arguments, gpu, terminal, .. } = *self;
+        let others = match arguments.by {
+            By::Launch | By::Line | By::Branch => arguments.stalls.then_some("the order of events"),
+            By::Stage => Some("stages between barriers"),
+            By::Access => Some("features of accesses"),
+        };
+        if let Some(others) = others {
+            return Ok(Err(format!("{others} have no formulas")));
+        }
+        let launch = LaunchOptions::from(&arguments.kernel.launch);
+        let machine = (&arguments.machine).into();
+        let counts = sources::Counts { machine, execution, ..sources::Counts::default() };
+        Ok(parametric::counted_by_kept(kernel, &launch, gpu, &counts, terminal)?)
     }
 }

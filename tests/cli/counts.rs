@@ -111,6 +111,32 @@ fn formulas_give_what_executing_everything_counts() {
     }
 }
 
+/// Threads of blocks that have no element of their own are told apart by both sizes.
+#[test]
+fn edges_between_two_sizes_have_formulas() {
+    let few = "--machine none --metrics ptx_inst_executed,ptx_thread_inst_executed";
+    let sizes = "--parametric n=1..20000,blocks=1..64";
+    let counts = format!("counts parametric/reduction.toml {sizes} {few}");
+    insta::assert_snapshot!("counts-edges", stdout(&counts));
+    let document = json(&format!("{counts} --format json"));
+    for (n, blocks) in [(1, 1), (100, 64), (2816, 11), (16_383, 64), (16_385, 64), (20_000, 3)] {
+        let executed = json(&format!(
+            "profile parametric/reduction.toml --param n={n} --param blocks={blocks} {few} \
+             --caches none --counting full --format json"
+        ));
+        let sizes: BTreeMap<&str, u64> = [("n", n), ("blocks", blocks)].into();
+        for metric in document["launches"][0]["metrics"].as_array().unwrap() {
+            let name = metric["name"].as_str().unwrap();
+            let count = executed["launches"][0]["metrics"][name]["value"].as_u64().unwrap();
+            assert_eq!(
+                value(metric, &["n", "blocks"], &sizes),
+                Some(BigRational::from_integer(count.into())),
+                "{name} at {sizes:?}"
+            );
+        }
+    }
+}
+
 /// The number of points (i, j) with p ≤ i < n and p ≤ j < i + 1 is (n² + p² − 2np + n − p)/2
 /// (Stevens and Klöckner 2020, section 5).
 #[test]
@@ -178,7 +204,11 @@ fn value(metric: &Value, names: &[&str], sizes: &BTreeMap<&str, u64>) -> Option<
             let sum = size + i128::from(factor["plus"].as_i64().unwrap());
             let by = i128::from(factor["divided_by"].as_i64().unwrap());
             // Rounded up, below zero too.
-            let quotient = sum / by + i128::from(sum % by > 0);
+            let mut quotient = sum / by + i128::from(sum % by > 0);
+            if let Some(most) = factor["at_most"].as_object() {
+                let size = i128::from(sizes[most["parameter"].as_str().unwrap()]);
+                quotient = quotient.min(i128::from(most["factor"].as_i64().unwrap()) * size);
+            }
             BigInt::from(quotient).pow(factor["power"].as_u64().unwrap() as u32)
         });
         coefficient * BigRational::from_integer(factors.product())

@@ -22,6 +22,7 @@ mod counts;
 mod cuda;
 mod diff;
 mod exec;
+mod formulas;
 mod gpucast;
 mod gpus;
 mod help;

@@ -86,6 +86,7 @@ const DOCUMENTS: [Documented; 20] = [
             "counts parametric/transpose.toml --parametric width,height --machine none --metrics ptx_inst_executed,global_load_sectors --format json",
             "counts parametric/transpose-square.toml --parametric n --machine none --metrics global_load_sectors --format json",
             "counts parametric/reduction.toml --parametric n --machine none --metrics ptx_inst_executed --format json",
+            "counts parametric/reduction.toml --parametric n=1..20000,blocks=1..64 --machine none --metrics ptx_inst_executed --format json",
         ],
         fits: &["counts parametric/sgemm.toml --parametric n,m --machine none --format json"],
     },

@@ -60,7 +60,7 @@ impl Basis {
     #[must_use]
     pub fn kind(self, totals: &Totals<'_>) -> Kind {
         let machine = totals.machine.map(|machine| machine.kind);
-        if totals.extent == Extent::Sample && self.is_counted() {
+        if totals.extent != Extent::Grid && self.is_counted() {
             return Kind::Estimated;
         }
         match self {

@@ -62,6 +62,14 @@ impl CountOn {
         }
     }
 
+    /// The GPU whose counters are modelled when counts of `gpu` are asked for, and no times.
+    pub fn of_counts<'a>(&'a self, gpu: &'a Gpu) -> &'a Gpu {
+        match self {
+            Self::One(one) => one,
+            Self::Target | Self::Fitting { .. } => gpu,
+        }
+    }
+
     /// The GPUs in groups of equal counts, in the order of their first members.
     ///
     /// # Errors

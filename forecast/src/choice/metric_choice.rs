@@ -71,6 +71,13 @@ impl MetricChoice {
         }
     }
 
+    /// The names of the chosen metrics that can be computed, nvprof's or ours, in the order of the
+    /// definitions.
+    pub fn computed(&self) -> Vec<&'static str> {
+        let all = definitions().filter(|one| one.compute.is_some()).map(|one| one.name);
+        all.filter(|name| self.names(name)).collect()
+    }
+
     /// The chosen metrics of a profile, in the order of their names.
     pub fn of(&self, profile: &LaunchProfile) -> Vec<Shown> {
         let patterns: Vec<WildMatch> = match self {

@@ -38,3 +38,4 @@ pub mod template;
 mod tensor_map;
 pub(crate) mod texture;
 mod type_name;
+pub mod unfilled;

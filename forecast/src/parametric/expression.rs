@@ -7,10 +7,11 @@ use std::fmt::{self, Write as _};
 
 use num_rational::BigRational;
 use num_traits::{One as _, Signed as _, Zero as _};
-use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
+use serde::ser::{SerializeMap as _, SerializeSeq as _, Serializer};
+use serde::{Deserialize, Serialize};
 
-/// A whole number that follows from one parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A whole number that follows from one parameter or two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Atom {
     /// The parameter at this place of the list of parameters.
     Parameter(usize),
@@ -22,6 +23,17 @@ pub enum Atom {
         plus: i64,
         /// The divisor, at least two.
         by: u64,
+    },
+    /// min(⌈parameter / `by`⌉, `factor` · `other`): where one of two parameters is what matters.
+    Least {
+        /// The place of the parameter.
+        parameter: usize,
+        /// The divisor, at least one.
+        by: u64,
+        /// The factor of the other parameter.
+        factor: u64,
+        /// The place of the other parameter.
+        other: usize,
     },
 }
 
@@ -35,6 +47,10 @@ impl Atom {
                 let by = i128::from(by);
                 let number = i128::from(sizes[parameter]) + i128::from(plus);
                 -(-number).div_euclid(by)
+            }
+            Self::Least { parameter, by, factor, other } => {
+                let quotient = i128::from(sizes[parameter].div_ceil(by.max(1)));
+                quotient.min(i128::from(factor) * i128::from(sizes[other]))
             }
         }
     }
@@ -58,6 +74,12 @@ impl Atom {
                     plus => format!("({name} + {plus})"),
                 };
                 let _ = write!(text, "{open}{sum}/{by}{close}");
+            }
+            Self::Least { parameter, by, factor, other } => {
+                let (name, other) = (&names[parameter], &names[other]);
+                let quotient = if by > 1 { format!("⌈{name}/{by}⌉") } else { name.clone() };
+                let factor = if factor > 1 { format!("{factor}·") } else { String::new() };
+                let _ = write!(text, "min({quotient}, {factor}{other})");
             }
         }
         text.push_str(superscript(power));
@@ -251,18 +273,31 @@ struct Factor<'a> {
 
 impl Serialize for Factor<'_> {
     /// `{"parameter": "n", "plus": 0, "divided_by": 32, "power": 1}`: the quotient is rounded up.
+    /// With `"at_most": {"factor": 8, "parameter": "m"}` it is 8·m if that is less.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (parameter, plus, by) = match self.atom {
             Atom::Parameter(parameter) => (parameter, 0, 1),
             Atom::Ceiling { parameter, plus, by } => (parameter, plus, by),
+            Atom::Least { parameter, by, .. } => (parameter, 0, by),
         };
-        let mut map = serializer.serialize_map(Some(4))?;
+        let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("parameter", &self.names[parameter])?;
         map.serialize_entry("plus", &plus)?;
         map.serialize_entry("divided_by", &by)?;
         map.serialize_entry("power", &self.power)?;
+        if let Atom::Least { factor, other, .. } = self.atom {
+            let at_most = AtMost { factor, parameter: &self.names[other] };
+            map.serialize_entry("at_most", &at_most)?;
+        }
         map.end()
     }
+}
+
+/// The product that a factor is, if that is less than its quotient.
+#[derive(Serialize)]
+struct AtMost<'a> {
+    factor: u64,
+    parameter: &'a str,
 }
 
 #[cfg(test)]
@@ -282,6 +317,26 @@ mod tests {
                 assert_eq!(ceiling(plus, 32).at(&[size]), value, "{size} + {plus}");
             }
         }
+    }
+
+    #[test]
+    fn the_least_of_two_is_that_of_sizes() {
+        let least = |by, factor| Atom::Least { parameter: 0, by, factor, other: 1 };
+        for size in 1..100_u64 {
+            for other in 1..20_u64 {
+                let value = i128::from(size.min(4 * other));
+                assert_eq!(least(1, 4).at(&[size, other]), value, "{size} {other}");
+                let value = i128::from(size.div_ceil(32).min(other));
+                assert_eq!(least(32, 1).at(&[size, other]), value, "{size} {other}");
+            }
+        }
+        let names = ["n".to_owned(), "m".to_owned()];
+        let sum = [least(1, 256), least(32, 8), least(8, 1)]
+            .map(|atom| (BigRational::one(), Monomial(vec![(atom, 1)])));
+        insta::assert_snapshot!(
+            Expression::new(sum).with_names(&names),
+            @"min(n, 256·m) + min(⌈n/8⌉, m) + min(⌈n/32⌉, 8·m)"
+        );
     }
 
     #[test]

@@ -16,10 +16,12 @@
 //! is reported as one.
 
 mod bases;
+mod by_formulas;
 mod executed;
 mod expression;
 mod fitting;
 mod linear;
+mod profiles;
 mod several;
 mod sizes;
 mod slice;
@@ -33,10 +35,11 @@ use crate::choice::metric_choice::MetricChoice;
 use crate::failure::{Failure, Report};
 use crate::run::sources::Counts;
 use crate::run::supervisor::Supervisor;
-use executed::{Executed, Key};
+use executed::{Executed, Key, Name, Wanted as WantedCounts};
 use linear::Sample;
 use slice::{Answer, Slice};
 
+pub use by_formulas::{ByFormulas, Problem, Swept, counted_by_kept, sizes_of};
 pub use executed::PlanAt;
 pub use expression::{Atom, Expression, Monomial, Terms, Written};
 pub use sizes::{Sizes, Wanted};
@@ -129,21 +132,11 @@ const HELD_BACK: usize = 24;
 pub fn formulas(question: &Question<'_>) -> Result<ParametricCounts, Failure> {
     let Question { parameters, plan_at, gpu, counts, metrics, supervisor } = *question;
     let names: Vec<String> = parameters.iter().map(|one| one.name.clone()).collect();
-    let mut executed = Executed::new(names.clone(), plan_at, gpu, counts, metrics, supervisor);
+    let wanted = WantedCounts::Metrics(metrics);
+    let mut executed = Executed::new(names.clone(), plan_at, gpu, counts, wanted, supervisor);
     let sizes = spaced(parameters, &mut executed)?;
-    let slices = slices(&sizes, &mut executed)?;
-    let mut pieces = match &slices[..] {
-        [answers] => of_one(&sizes, &answers[0], &mut executed)?,
-        _ => several::joined(&sizes, &slices, &mut executed)?
-            .into_iter()
-            .map(|(key, function)| (key, vec![of_several(&sizes, function)]))
-            .collect(),
-    };
+    let Solved { mut pieces, to } = solved(&sizes, usize::MAX, &mut executed)?;
     let number = executed.number();
-    let to = match &slices[..] {
-        [answers] => vec![answers[0].largest],
-        _ => several::largest(&slices),
-    };
     let from = vec![0; sizes.len()];
     let points = several::held_back(&sizes, &from, &to, HELD_BACK, &executed);
     let mut held_back = 0;
@@ -151,7 +144,7 @@ pub fn formulas(question: &Question<'_>) -> Result<ParametricCounts, Failure> {
         let Some(at) = executed.at(point)? else { continue };
         held_back += 1;
         pieces.retain(|key, pieces| {
-            let Some(&count) = at.counts.get(key) else { return false };
+            let Some(count) = at.count(key) else { return false };
             let sample = Sample { sizes: point.clone(), count };
             pieces.iter().all(|piece| !piece.covers(point) || piece.gives(&sample))
         });
@@ -161,6 +154,30 @@ pub fn formulas(question: &Question<'_>) -> Result<ParametricCounts, Failure> {
         .collect();
     let launches = launches(pieces, &mut executed, &sizes)?;
     Ok(ParametricCounts { names, sizes, launches, executed: number, held_back, largest })
+}
+
+/// The pieces of all counts that have any.
+struct Solved {
+    pieces: BTreeMap<Key, Vec<Piece>>,
+    /// The place of the largest size of each parameter that was looked at.
+    to: Vec<u64>,
+}
+
+/// Finds the pieces of all counts. No stage of the search asks for more than `most_sizes`.
+fn solved(
+    sizes: &[Sizes],
+    most_sizes: usize,
+    executed: &mut Executed<'_>,
+) -> Result<Solved, Failure> {
+    let slices = slices(sizes, most_sizes, executed)?;
+    if let [answers] = &slices[..] {
+        let pieces = of_one(sizes, &answers[0], executed)?;
+        return Ok(Solved { pieces, to: vec![answers[0].largest] });
+    }
+    let several::Joined { functions, to } = several::joined(sizes, &slices, executed)?;
+    let pieces =
+        functions.into_iter().map(|(key, function)| (key, vec![of_several(sizes, function)]));
+    Ok(Solved { pieces: pieces.collect(), to })
 }
 
 impl Piece {
@@ -251,15 +268,18 @@ fn spacing_of(
 
 /// For each parameter the counts as functions of it. With others beside it, it is varied at two
 /// sizes of these, which are no multiples of anything.
-fn slices(sizes: &[Sizes], executed: &mut Executed<'_>) -> Result<Vec<Vec<Answer>>, Failure> {
-    const PLACES: [u64; 2] = [10, 22];
+fn slices(
+    sizes: &[Sizes],
+    most_sizes: usize,
+    executed: &mut Executed<'_>,
+) -> Result<Vec<Vec<Answer>>, Failure> {
     let mut all = Vec::new();
     for parameter in 0..sizes.len() {
-        let number = if sizes.len() == 1 { 1 } else { PLACES.len() };
+        let number = if sizes.len() == 1 { 1 } else { several::PLACES.len() };
         let mut answers = Vec::new();
-        for place in &PLACES[..number] {
+        for place in &several::PLACES[..number] {
             let others = sizes.iter().map(|sizes| sizes.at(*place)).collect();
-            answers.push(Slice { parameter, sizes, others }.explore(executed)?);
+            answers.push(Slice { parameter, sizes, others }.explore(most_sizes, executed)?);
         }
         all.push(answers);
     }
@@ -273,8 +293,16 @@ fn of_one(
     executed: &mut Executed<'_>,
 ) -> Result<BTreeMap<Key, Vec<Piece>>, Failure> {
     let slice = Slice { parameter: 0, sizes, others: vec![0] };
-    let mut all = BTreeMap::new();
+    let mut all: BTreeMap<Key, Vec<Piece>> = BTreeMap::new();
+    // Equal counts have equal pieces.
+    let mut known: Vec<(Key, &slice::Function)> = Vec::new();
     for (&key, function) in &answer.functions {
+        let mut equal = known.iter().filter(|(_, other)| *other == function);
+        if let Some((other, _)) = equal.find(|(other, _)| executed.agree(&key, other)) {
+            let pieces = all.get(other).cloned().unwrap_or_default();
+            all.insert(key, pieces);
+            continue;
+        }
         let mut pieces = Vec::new();
         slice.below(key, function.from, MOST_PIECES, &mut pieces, executed)?;
         pieces.push((function.from, function.until, function.found.clone()));
@@ -287,6 +315,7 @@ fn of_one(
             })
         };
         all.insert(key, pieces.into_iter().flat_map(piece).collect());
+        known.push((key, function));
     }
     Ok(all)
 }
@@ -313,8 +342,8 @@ fn launches(
             without: Vec::new(),
             ratios: Vec::new(),
         };
-        for (&key, &(kind, level)) in at.origins.iter().filter(|(key, _)| key.0 == index) {
-            let name = key.1;
+        for (&key, &(kind, level)) in at.origins.iter().filter(|(key, _)| key.launch == index) {
+            let Name::Metric(name) = key.count else { continue };
             match pieces.remove(&key) {
                 Some(pieces) => launch.metrics.push(MetricFormula { name, kind, level, pieces }),
                 None if at.ratios.contains(&key) => launch.ratios.push(name),

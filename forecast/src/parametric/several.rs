@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::executed::{At, Executed, Key};
-use super::expression::{Expression, Monomial};
+use super::expression::{Atom, Expression, Monomial};
 use super::linear::{Sample, solve};
 use super::sizes::Sizes;
 use super::slice::{Answer, FIRST_ANGLE, OTHER_ANGLE, spread};
@@ -19,6 +19,12 @@ const MOST_PRODUCTS: usize = 160;
 
 /// Sizes beyond as many as there are products.
 const MORE_SIZES: usize = 24;
+
+/// Sizes are looked at up to so many times the place from which a function holds.
+const WIDTH: u64 = 8;
+
+/// The places of the other parameters while one varies. Their sizes are no multiples of anything.
+pub(super) const PLACES: [u64; 2] = [10, 22];
 
 /// A count as a function of all parameters.
 #[derive(Clone, Debug)]
@@ -39,6 +45,23 @@ struct Basis {
     products: Vec<Monomial>,
     from: Vec<u64>,
     until: Vec<Option<u64>>,
+    /// The place that the sizes of each parameter have to reach, so that all that the products tell
+    /// apart is seen.
+    reach: Vec<u64>,
+}
+
+/// Counts with the same range, and the products that each may be made of.
+#[derive(Default)]
+struct Alike {
+    reach: Vec<u64>,
+    counts: Vec<(Key, Vec<Monomial>)>,
+}
+
+/// The functions of all counts that have one.
+pub(super) struct Joined {
+    pub(super) functions: BTreeMap<Key, Function>,
+    /// The place of the largest size of each parameter that held-back sizes should have.
+    pub(super) to: Vec<u64>,
 }
 
 /// The answer for all parameters from those for each one, of which there are several with
@@ -47,31 +70,57 @@ pub(super) fn joined(
     sizes: &[Sizes],
     slices: &[Vec<Answer>],
     executed: &mut Executed<'_>,
-) -> Result<BTreeMap<Key, Function>, Failure> {
+) -> Result<Joined, Failure> {
     let mut bases: BTreeMap<Key, Basis> = BTreeMap::new();
+    let mut coupled: BTreeMap<Key, Basis> = BTreeMap::new();
     let Some(first) = slices.first().and_then(|answers| answers.first()) else {
-        return Ok(BTreeMap::new());
+        return Ok(Joined { functions: BTreeMap::new(), to: vec![0; sizes.len()] });
     };
-    for &key in first.functions.keys() {
+    let others = slices.iter().flatten().flat_map(|answer| answer.functions.keys());
+    let keys: BTreeSet<Key> = first.functions.keys().chain(others).copied().collect();
+    for key in keys {
+        if let Some(basis) = coupled_basis(key, sizes, slices) {
+            coupled.insert(key, basis);
+        }
         if let Some(basis) = basis(key, slices) {
             bases.insert(key, basis);
         }
     }
-    // Counts that hold at the same sizes share points.
-    let mut groups: BTreeMap<Range, Vec<(Key, Vec<Monomial>)>> = BTreeMap::new();
-    for (key, Basis { products, from, until }) in bases {
-        groups.entry((from, until)).or_default().push((key, products));
-    }
+    // A formula for all sizes is better than one that begins where two parameters say.
     let largest = largest(slices);
+    let reached = coupled.values().fold(largest.clone(), |reached, basis| {
+        reached.iter().zip(&basis.reach).map(|(&one, &other)| one.max(other)).collect()
+    });
+    let mut functions = solved(sizes, &largest, coupled, executed)?;
+    let to = if functions.is_empty() { largest.clone() } else { reached };
+    bases.retain(|key, _| !functions.contains_key(key));
+    functions.extend(solved(sizes, &largest, bases, executed)?);
+    Ok(Joined { functions, to })
+}
+
+/// The functions of all counts whose products suffice.
+fn solved(
+    sizes: &[Sizes],
+    largest: &[u64],
+    bases: BTreeMap<Key, Basis>,
+    executed: &mut Executed<'_>,
+) -> Result<BTreeMap<Key, Function>, Failure> {
+    // Counts that hold at the same sizes share points.
+    let mut groups: BTreeMap<Range, Alike> = BTreeMap::new();
+    for (key, Basis { products, from, until, reach }) in bases {
+        let alike = groups.entry((from, until)).or_default();
+        alike.reach.resize(reach.len(), 0);
+        alike.reach.iter_mut().zip(reach).for_each(|(all, own)| *all = own.max(*all));
+        alike.counts.push((key, products));
+    }
     let mut functions = BTreeMap::new();
-    for ((from, until), keys) in groups {
+    for ((from, until), Alike { reach, counts: keys }) in groups {
         let to: Vec<u64> = largest
             .iter()
             .zip(&until)
-            .zip(&from)
-            .map(|((&largest, until), &from)| {
-                // A range that begins late is as wide as others.
-                let to = largest.max(8 * from);
+            .zip(&reach)
+            .map(|((&largest, until), &reach)| {
+                let to = largest.max(reach);
                 until.map_or(to, |until| until.min(to))
             })
             .collect();
@@ -82,12 +131,24 @@ pub(super) fn joined(
                 counts.push((point, at));
             }
         }
+        // Equal counts are common: they have one formula.
+        let mut solved: Vec<(Vec<Monomial>, Vec<Sample>, Option<Expression>)> = Vec::new();
         for (key, products) in keys {
             let sample = |(sizes, at): &(Vec<u64>, Rc<At>)| {
-                Some(Sample { sizes: sizes.clone(), count: *at.counts.get(&key)? })
+                Some(Sample { sizes: sizes.clone(), count: at.count(&key)? })
             };
             let samples: Option<Vec<Sample>> = counts.iter().map(sample).collect();
-            if let Some(formula) = samples.and_then(|samples| solve(&products, &samples)) {
+            let Some(samples) = samples else { continue };
+            let known = solved.iter().find(|(basis, of, _)| *basis == products && *of == samples);
+            let formula = match known {
+                Some((_, _, formula)) => formula.clone(),
+                None => {
+                    let formula = solve(&products, &samples);
+                    solved.push((products, samples, formula.clone()));
+                    formula
+                }
+            };
+            if let Some(formula) = formula {
                 let (from, until) = (from.clone(), until.clone());
                 functions.insert(key, Function { formula, from, until });
             }
@@ -96,22 +157,68 @@ pub(super) fn joined(
     Ok(functions)
 }
 
+/// The edges that two slices along a parameter show: their functions begin where a quotient of this
+/// parameter is the same multiple of another parameter.
+fn edges(parameter: usize, sizes: &[Sizes], answers: &[Answer], key: Key) -> Vec<Atom> {
+    /// Warps, sectors, lines, tiles and blocks.
+    const DIVISORS: [u64; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+    let begin = |answer: &Answer| answer.function(&key).map_or(0, |function| function.from);
+    let places: Vec<u64> = answers.iter().map(begin).collect();
+    let [first, second] = places[..] else { return Vec::new() };
+    if first == 0 || second <= first {
+        return Vec::new();
+    }
+    let begins = [sizes[parameter].at(first), sizes[parameter].at(second)];
+    let mut atoms = Vec::new();
+    for other in (0..sizes.len()).filter(|&other| other != parameter) {
+        let of_other = PLACES.map(|place| sizes[other].at(place));
+        for by in DIVISORS {
+            let quotients = begins.map(|begin| begin.div_ceil(by));
+            let factor = quotients[0] / of_other[0];
+            let mut both = quotients.iter().zip(of_other);
+            if factor > 0 && both.all(|(&quotient, other)| quotient == factor * other) {
+                atoms.push(Atom::Least { parameter, by, factor, other });
+            }
+        }
+    }
+    atoms
+}
+
+/// The products of a count whose functions begin where another parameter says, on both sides of
+/// these edges; `None` if it has none.
+fn coupled_basis(key: Key, sizes: &[Sizes], slices: &[Vec<Answer>]) -> Option<Basis> {
+    let mut basis = basis(key, slices)?;
+    let products = basis.products.len();
+    for (parameter, answers) in slices.iter().enumerate() {
+        let atoms = edges(parameter, sizes, answers, key);
+        if !atoms.is_empty() {
+            basis.from[parameter] = 0;
+        }
+        basis.products.extend(atoms.into_iter().map(|atom| Monomial(vec![(atom, 1)])));
+    }
+    basis.products.sort_by_key(Monomial::degree);
+    let is_coupled = basis.products.len() > products;
+    (is_coupled && basis.products.len() <= MOST_PRODUCTS).then_some(basis)
+}
+
 /// The products of the functions of each parameter, and where they hold; `None` if a parameter has
 /// none, or if they are too many.
 fn basis(key: Key, slices: &[Vec<Answer>]) -> Option<Basis> {
-    let mut basis =
-        Basis { products: vec![Monomial::default()], from: Vec::new(), until: Vec::new() };
+    let (from, until, reach) = (Vec::new(), Vec::new(), Vec::new());
+    let mut basis = Basis { products: vec![Monomial::default()], from, until, reach };
     for answers in slices {
         let mut own = BTreeSet::from([Monomial::default()]);
         let (mut from, mut until) = (0, None);
         for answer in answers {
-            let function = answer.functions.get(&key)?;
+            let function = answer.function(&key)?;
             from = from.max(function.from);
             until = [until, function.until].into_iter().flatten().min();
             let [(None, formula)] = &function.found.formulas[..] else { return None };
             own.extend(formula.terms.iter().map(|(_, monomial)| monomial.clone()));
         }
         basis.from.push(from);
+        // A range that begins late is as wide as others.
+        basis.reach.push(WIDTH * from);
         basis.until.push(until);
         let all = basis.products.iter();
         basis.products = all.flat_map(|one| own.iter().map(|other| one.times(other))).collect();

@@ -1,5 +1,7 @@
 //! The sizes of a parameter: where they begin, and their step.
 
+use serde::{Deserialize, Serialize};
+
 use crate::failure::{Report, SourceText};
 
 /// A parameter as it is asked for: `n`, `n=64..`, `n=64..4096` or `n=64..4096:64`.
@@ -72,7 +74,7 @@ impl Wanted {
 pub(super) const LARGEST: u64 = 1 << 40;
 
 /// Evenly spaced sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
     /// The smallest one.
     pub first: u64,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bases::{self, Bases};
 use super::executed::{Executed, Key};
+use super::expression::Expression;
 use super::fitting::{self, Found};
 use super::linear::Sample;
 use super::sizes::Sizes;
@@ -28,6 +29,13 @@ struct Stage {
     residues: bool,
 }
 
+impl Stage {
+    /// Sizes that it asks for.
+    fn sizes(&self) -> usize {
+        self.dense as usize + self.sparse as usize
+    }
+}
+
 /// Thread instructions that one size may cost: some hundredths of a second.
 const MOST_WORK: u64 = 1 << 24;
 
@@ -41,7 +49,7 @@ pub(super) struct Slice<'a> {
 }
 
 /// A count as a function of one parameter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Function {
     pub(super) found: Found,
     /// The place of the smallest size at which it holds, and all those after it do.
@@ -59,6 +67,23 @@ pub(super) struct Answer {
     pub(super) open: BTreeSet<Key>,
     /// The place of the largest size that is cheap enough.
     pub(super) largest: u64,
+    /// True if counts that are in neither were zero in every size.
+    others_are_zero: bool,
+}
+
+impl Answer {
+    /// The function that a count is, if one was found.
+    pub(super) fn function(&self, key: &Key) -> Option<Function> {
+        let is_zero = self.others_are_zero && !self.open.contains(key);
+        self.functions.get(key).cloned().or_else(|| is_zero.then(Function::zero))
+    }
+}
+
+impl Function {
+    fn zero() -> Self {
+        let found = Found { formulas: vec![(None, Expression::default())] };
+        Self { found, from: 0, until: None }
+    }
 }
 
 impl Slice<'_> {
@@ -78,14 +103,21 @@ impl Slice<'_> {
         sizes
     }
 
-    /// Finds the functions.
-    pub(super) fn explore(&self, executed: &mut Executed<'_>) -> Result<Answer, Failure> {
+    /// Finds the functions. Counts that the first sizes leave open get more of them, up to
+    /// `most_sizes`.
+    pub(super) fn explore(
+        &self,
+        most_sizes: usize,
+        executed: &mut Executed<'_>,
+    ) -> Result<Answer, Failure> {
         let mut answer = Answer { largest: self.largest(executed)?, ..Answer::default() };
         let Some(first) = executed.at(&self.at(0))? else { return Ok(answer) };
-        answer.open = first.counts.keys().copied().collect();
+        answer.others_are_zero = first.others_are_zero();
         let bases = self.bases(&first.of_blocks);
         // Only a function of one parameter has formulas by residues, which need many sizes.
         let stages = if self.sizes.len() == 1 { &STAGES[..] } else { &STAGES[..2] };
+        let affordable = stages.iter().take_while(|stage| stage.sizes() <= most_sizes).count();
+        let stages = &stages[..affordable.max(1)];
         for (index, stage) in stages.iter().enumerate() {
             let dense = stage.dense.min(answer.largest + 1);
             let is_last = index + 1 == stages.len() || dense < stage.dense;
@@ -96,6 +128,13 @@ impl Slice<'_> {
                 places.retain(|place| place % 8 != 5);
             }
             places.extend(spread(dense, answer.largest, stage.sparse, FIRST_ANGLE));
+            if index == 0 {
+                // Small sizes may lack counts that others have.
+                for &place in &places {
+                    executed.at(&self.at(place))?;
+                }
+                answer.open = executed.keys();
+            }
             let samples = self.samples(&places, executed, &answer.open)?;
             let with_residues = stage.residues && self.sizes.len() == 1;
             // Equal counts are common: they have one formula.
@@ -240,7 +279,7 @@ impl Slice<'_> {
         while holds.abs_diff(fails) > 1 {
             let middle = holds.midpoint(fails);
             let sizes = self.at(middle);
-            let count = executed.at(&sizes)?.and_then(|at| at.counts.get(&key).copied());
+            let count = executed.at(&sizes)?.and_then(|at| at.count(&key));
             let sample = count.map(|count| Sample { sizes, count });
             match sample.is_some_and(|sample| found.gives(self.parameter, &sample)) {
                 true => holds = middle,
@@ -263,10 +302,13 @@ impl Slice<'_> {
         for &place in places {
             let sizes = self.at(place);
             let Some(at) = executed.at(&sizes)? else { continue };
-            samples.retain(|key, _| at.counts.contains_key(key));
-            for (key, list) in &mut samples {
-                list.push(Sample { sizes: sizes.clone(), count: at.counts[key] });
-            }
+            samples.retain(|key, list| match at.count(key) {
+                Some(count) => {
+                    list.push(Sample { sizes: sizes.clone(), count });
+                    true
+                }
+                None => false,
+            });
         }
         Ok(samples)
     }

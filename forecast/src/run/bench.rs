@@ -254,7 +254,7 @@ impl Executor<'_> {
             match counted.counted_by.rung {
                 Rung::Full => highest.no_slice_because.get_or_insert(because),
                 Rung::Slice => highest.no_classes_because.get_or_insert(because),
-                Rung::Classes | Rung::Sample => continue,
+                Rung::Classes | Rung::Sample | Rung::Formulas => continue,
             };
         }
         Ok(highest)

@@ -223,7 +223,7 @@ pub fn execute<W: Watch>(
 ///
 /// All of them are made before the first launch, so that a misspelt name in the last one does not
 /// show after minutes.
-pub(super) fn programs(plan: &Plan, loaded: &Loaded) -> Result<Vec<Program>, Vec<Report>> {
+pub(crate) fn programs(plan: &Plan, loaded: &Loaded) -> Result<Vec<Program>, Vec<Report>> {
     let program =
         |planned: &PlannedLaunch| program(loaded, &planned.kernel, &planned.kernel_anchor);
     plan.launches.iter().map(program).collect()

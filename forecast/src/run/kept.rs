@@ -34,6 +34,9 @@ use crate::store::{Folder, Store as _, sealed};
 /// The folder of entries.
 const ENTRIES: &str = "counts";
 
+/// The folder of formulas.
+const FORMULAS: &str = "formulas";
+
 /// Counting that is faster than this is not kept: reading an entry takes some of it, too.
 const WORTH_KEEPING: Duration = Duration::from_millis(20);
 
@@ -97,10 +100,31 @@ impl KeptCounts {
         Ok(counted)
     }
 
+    /// Formulas that were kept of a problem. `identity` names everything that decides them.
+    pub(crate) fn formulas(&self, identity: &str) -> Option<Vec<u8>> {
+        let name = self.name_of_formulas(identity);
+        let bytes = sealed::open(&self.folder.get(&name).ok().flatten()?)?;
+        self.folder.touch(&name);
+        Some(bytes)
+    }
+
+    /// Keeps formulas of a problem in place of those before.
+    pub(crate) fn keep_formulas(&self, identity: &str, formulas: &[u8]) {
+        // There is nothing to do about a full or read-only disk.
+        if self.folder.put(&self.name_of_formulas(identity), &sealed::seal(formulas)).is_ok() {
+            self.folder.keep_most_recent(FORMULAS, self.most_bytes);
+        }
+    }
+
+    fn name_of_formulas(&self, identity: &str) -> String {
+        let text = format!("{}\n{identity}", self.build);
+        format!("{FORMULAS}/{}", sealed::hash(text.as_bytes()))
+    }
+
     /// The name of a plan's entry; `None` if its counts are not kept.
     fn name(&self, plan: &Plan, options: &Options, counting: &Counting<'_>) -> Option<String> {
         let Counting { device, machine, extras, rung, sample, caches, supervisor: _ } = counting;
-        let Extras { hashes, stages, transfers, features, trace } = extras;
+        let Extras { hashes, stages, transfers, features, trace, only_executed } = extras;
         // A sample is soon counted again.
         if *transfers || *features || sample.is_some() {
             return None;
@@ -120,8 +144,9 @@ impl KeptCounts {
         // A buffer's file that cannot be read is told of by the execution.
         let plan = sealed::hash(&packed::pack(plan).ok()?);
         let text = format!(
-            "{}\n{plan}\n{device:?}\n{}\n{hashes} {stages} {trace:?} {rung:?} {caches:?}\n\
-             {instruction_budget} {heap_bytes} {stack_bytes} {schedule:?} {skip_bad_accesses}\n",
+            "{}\n{plan}\n{device:?}\n{}\n{hashes} {stages} {trace:?} {only_executed} {rung:?} \
+             {caches:?}\n{instruction_budget} {heap_bytes} {stack_bytes} {schedule:?} \
+             {skip_bad_accesses}\n",
             self.build,
             machine.identity(),
         );

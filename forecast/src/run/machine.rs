@@ -63,7 +63,7 @@ impl Machine {
     }
 
     /// Names everything that machine instructions depend on but the kernel's text.
-    pub(super) fn identity(&self) -> String {
+    pub(crate) fn identity(&self) -> String {
         let Self { back_end, rules_for, is_of_the_gpu, insists, note: _, given_up: _ } = self;
         let back_end = match back_end {
             Chosen::Nothing => "none".to_owned(),

@@ -15,6 +15,9 @@ pub enum Rung {
     Classes,
     /// The slice was executed for a sample of CTAs, from which the counts are estimated.
     Sample,
+    /// Nothing was executed in this size. Formulas gave the counts, which were found and compared
+    /// in other sizes.
+    Formulas,
 }
 
 impl Rung {
@@ -26,6 +29,7 @@ impl Rung {
             Self::Slice => "slice",
             Self::Classes => "classes",
             Self::Sample => "sample",
+            Self::Formulas => "formulas",
         }
     }
 }
@@ -41,32 +45,45 @@ pub struct CountedBy {
     pub classes: Option<usize>,
     /// CTAs that were executed, if it was counted by a sample.
     pub sampled: Option<u64>,
+    /// Sizes in which the launch was executed to find and to compare the formulas, if it was
+    /// counted by them.
+    pub sizes: Option<u64>,
 }
 
 impl CountedBy {
+    fn of(rung: Rung, because: Option<String>) -> Self {
+        Self { rung, because, classes: None, sampled: None, sizes: None }
+    }
+
     /// A launch of which everything was executed, for a reason.
     #[must_use]
     pub fn full(because: impl Into<String>) -> Self {
-        Self { rung: Rung::Full, because: Some(because.into()), classes: None, sampled: None }
+        Self::of(Rung::Full, Some(because.into()))
     }
 
     /// A launch of which the slice was executed for every CTA. There is a reason unless it was
     /// asked for.
     #[must_use]
     pub fn slice(because: Option<String>) -> Self {
-        Self { rung: Rung::Slice, because, classes: None, sampled: None }
+        Self::of(Rung::Slice, because)
     }
 
     /// A launch of which the slice was executed for one CTA of each class.
     #[must_use]
     pub fn classes(classes: usize) -> Self {
-        Self { rung: Rung::Classes, because: None, classes: Some(classes), sampled: None }
+        Self { classes: Some(classes), ..Self::of(Rung::Classes, None) }
     }
 
     /// A launch of which the slice was executed for a sample of CTAs, for a reason.
     #[must_use]
     pub fn sample(executed: u64, because: impl Into<String>) -> Self {
         let because = Some(because.into());
-        Self { rung: Rung::Sample, because, classes: None, sampled: Some(executed) }
+        Self { sampled: Some(executed), ..Self::of(Rung::Sample, because) }
+    }
+
+    /// A launch that was executed in so many other sizes.
+    #[must_use]
+    pub fn formulas(sizes: u64) -> Self {
+        Self { sizes: Some(sizes), ..Self::of(Rung::Formulas, None) }
     }
 }

@@ -18,6 +18,7 @@ use crate::run::counting::{self, Counted, Counting, Extras};
 use crate::run::execute::{Loaded, Timing};
 use crate::run::machine::Machine;
 use crate::run::module;
+use crate::run::rung::Rung;
 use crate::run::supervisor::Supervisor;
 use crate::settings::{ExecutionSettings, MachineSettings};
 use crate::{number, published};
@@ -38,6 +39,8 @@ pub struct Source {
     pub timing: Option<Timing>,
     /// True if the file has counts of other kernels, too.
     pub one_of_several: bool,
+    /// The part of the launch that was executed, if any was.
+    pub rung: Option<Rung>,
     /// The reason why no blocks are recorded, if counts of a part of the grid stand for the rest.
     pub without_blocks: Option<&'static str>,
 }
@@ -88,6 +91,7 @@ pub fn from_metrics(path: &Path, kernel: Option<&str>) -> Result<Vec<Source>, Re
         machine_code: None,
         timing: None,
         one_of_several: several,
+        rung: None,
         without_blocks: None,
     };
     Ok(imported.profiles.into_iter().map(source).collect())
@@ -108,6 +112,7 @@ pub fn from_publication(entry: &str) -> Result<Vec<Source>, Report> {
         machine_code: None,
         timing: None,
         one_of_several: false,
+        rung: None,
         without_blocks: None,
     }])
 }
@@ -208,9 +213,12 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         true => format!("caches are modelled as on the {}", counting_gpu.name),
         false => "caches are left out".to_owned(),
     };
-    let executing = match counted.counted_by.sampled {
-        Some(sampled) => format!("executing {} of", number::count(sampled)),
-        None => "executing".to_owned(),
+    let executing = match (counted.counted_by.sampled, counted.counted_by.sizes) {
+        (Some(sampled), _) => format!("executing {} of", number::count(sampled)),
+        (None, Some(sizes)) => {
+            format!("formulas, which {} other sizes gave, of", number::count(sizes))
+        }
+        (None, None) => "executing".to_owned(),
     };
     Source {
         origin: format!(
@@ -244,6 +252,7 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         timing: None,
         machine_code: counted.machine_code.clone(),
         one_of_several: false,
+        rung: Some(counted.counted_by.rung),
         without_blocks: match (profile.is_of_sample(), profile.machine.is_some()) {
             (true, _) => Some("a sample of the grid records no blocks"),
             (false, true) if profile.is_of_windows() => {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use gpucast_counters::device::DeviceModel;
 use gpucast_model::{Gpu, Needs, Timing};
 
-use super::{Cell, Point};
+use super::{Answers, Cell, Point};
 use crate::choice::count_on::CountOn;
-use crate::choice::model_choice::{self, Models};
+use crate::choice::model_choice;
 use crate::failure::Failure;
 use crate::run::kernel::Kernel;
 use crate::run::sources::{self, Counts, Source};
@@ -23,6 +23,8 @@ pub enum CaseSource {
         input: String,
         /// Its launch, or the choice among its files.
         launch: Box<LaunchOptions>,
+        /// Its place among other sizes, if it may be counted by formulas.
+        place: Option<InFamily>,
     },
     /// From a file.
     Metrics {
@@ -31,6 +33,15 @@ pub enum CaseSource {
         /// The kernel of it that is meant; none means all.
         kernel: Option<String>,
     },
+}
+
+/// The place of a case in its family.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InFamily {
+    /// The place of the family in their list.
+    pub family: usize,
+    /// The sizes of its parameters, in the order of their names.
+    pub sizes: Vec<u64>,
 }
 
 /// A kernel in one size. `S` describes the source of its counts.
@@ -92,7 +103,7 @@ pub struct Group {
 
 /// The points in groups of equal counts. GPUs that cannot be are told off beside the first ones
 /// that can.
-pub(super) fn groups(points: &[Point], count_on: &CountOn, models: &Models) -> Vec<Group> {
+pub(super) fn groups(points: &[Point], count_on: &CountOn, answers: &Answers<'_>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut impossible = Vec::new();
     for (at, point) in points.iter().enumerate() {
@@ -103,10 +114,14 @@ pub(super) fn groups(points: &[Point], count_on: &CountOn, models: &Models) -> V
                 continue;
             }
         };
-        let chosen = models.of(gpu);
-        let counting_gpu = count_on.of(gpu, &chosen);
+        let (counting_gpu, needs) = match answers {
+            Answers::Times(models) => {
+                let chosen = models.of(gpu);
+                (count_on.of(gpu, &chosen), model_choice::needs(&chosen))
+            }
+            Answers::Metrics(_) => (count_on.of_counts(gpu), Needs::METRICS),
+        };
         let device = counting_gpu.device_model().ok();
-        let needs = model_choice::needs(&chosen);
         match groups.iter_mut().find(|group| device.is_some() && group.device == device) {
             Some(group) => {
                 group.points.push(at);
@@ -179,7 +194,7 @@ impl Origin<CaseSource> for Counting<'_> {
             Ok(CaseSource::Metrics { path, kernel }) => {
                 sources::from_metrics(path, kernel.as_deref()).map_err(Failure::from)
             }
-            Ok(CaseSource::Execution { input, launch }) => {
+            Ok(CaseSource::Execution { input, launch, place: _ }) => {
                 let counts = Counts { needs: group.needs, ..self.counts.clone() };
                 Kernel::open(input, launch)
                     .and_then(|kernel| kernel.count_with(gpu, &counts, self.supervisor))

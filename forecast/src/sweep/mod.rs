@@ -1,4 +1,5 @@
-//! Predictions over grids: kernels × sizes × GPUs × fields of GPUs × models.
+//! Predictions over grids: kernels × sizes × GPUs × fields of GPUs × models. Instead of times, a
+//! grid may ask for metrics.
 //!
 //! ```text
 //! cases (kernel, size, parameters) ──► counts, once for points that count alike ─┐
@@ -11,6 +12,7 @@
 
 pub mod axis;
 mod cases;
+mod families;
 mod points;
 pub mod shared;
 mod table;
@@ -26,7 +28,8 @@ use crate::failure::{Failure, Report};
 use crate::prediction;
 use crate::run::sources::Source;
 use cases::Counted;
-pub use cases::{Case, CaseSource, Counting, Group, Origin};
+pub use cases::{Case, CaseSource, Counting, Group, InFamily, Origin};
+pub use families::{CountingByFormulas, Family, PlanOfSizes, no_sizes};
 pub use points::{Point, combinations, number_of_points, points};
 pub use table::{Cell, Table};
 
@@ -35,6 +38,8 @@ const MOST_ROWS: usize = 2_000_000;
 
 /// The columns that begin each row.
 const KERNEL_COLUMNS: [&str; 3] = ["kernel", "function", "launch"];
+/// The columns that end it, behind metrics.
+const METRIC_COLUMNS: [&str; 2] = ["counted_by", "error"];
 /// The columns that end it.
 const RESULT_COLUMNS: [&str; 6] =
     ["model", "time_ms", "bound", "warnings", "warning_codes", "error"];
@@ -48,14 +53,39 @@ pub struct Axes {
 }
 
 impl Axes {
-    fn columns(&self) -> Vec<String> {
+    fn columns(&self, answers: &Answers<'_>) -> Vec<String> {
         let fixed = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
         let mut columns = fixed(&KERNEL_COLUMNS);
         columns.extend(self.of_cases.iter().cloned());
         columns.push("gpu".to_owned());
         columns.extend(self.of_gpus.iter().cloned());
-        columns.extend(fixed(&RESULT_COLUMNS));
+        match answers {
+            Answers::Times(_) => columns.extend(fixed(&RESULT_COLUMNS)),
+            Answers::Metrics(names) => {
+                columns.extend(fixed(names));
+                columns.extend(fixed(&METRIC_COLUMNS));
+            }
+        }
         columns
+    }
+}
+
+/// The answers that a sweep gives for each combination.
+#[derive(Clone, Copy)]
+pub enum Answers<'a> {
+    /// The times that models predict.
+    Times(&'a Models),
+    /// The metrics of these names.
+    Metrics(&'a [&'static str]),
+}
+
+impl Answers<'_> {
+    /// Rows for each kernel, size and GPU.
+    pub fn number(&self) -> usize {
+        match self {
+            Self::Times(models) => models.number(),
+            Self::Metrics(_) => 1,
+        }
     }
 }
 
@@ -82,8 +112,8 @@ pub struct Grid<'a, S = CaseSource> {
     pub cases: &'a [Case<S>],
     /// GPUs with changed fields.
     pub points: &'a [Point],
-    /// The models.
-    pub models: &'a Models,
+    /// The models, or the metrics.
+    pub answers: Answers<'a>,
     /// The GPUs whose counters are modelled.
     pub count_on: &'a CountOn,
 }
@@ -101,7 +131,7 @@ pub trait Rows {
 impl<S: Sync> Grid<'_, S> {
     /// The names of the columns of each row.
     pub fn columns(&self) -> Vec<String> {
-        self.axes.columns()
+        self.axes.columns(&self.answers)
     }
 
     /// Counts and predicts one case after the other, from case `first` on.
@@ -116,7 +146,7 @@ impl<S: Sync> Grid<'_, S> {
         origin: &dyn Origin<S>,
         rows: &mut dyn Rows,
     ) -> Result<(), Failure> {
-        let groups = cases::groups(self.points, self.count_on, self.models);
+        let groups = cases::groups(self.points, self.count_on, &self.answers);
         for (index, case) in self.cases.iter().enumerate().skip(first) {
             origin.supervisor().part(index, self.cases.len());
             let mut of_case = Vec::new();
@@ -141,27 +171,77 @@ impl<S: Sync> Grid<'_, S> {
         counted: &Counted<'_, S>,
         points: &[usize],
     ) -> Vec<((usize, usize), Vec<Cell>)> {
-        let combinations: Vec<_> = counted
+        let place = |launch: Option<(usize, &Source)>, at| (launch.map_or(1, |(it, _)| it), at);
+        let combinations = counted
             .launches()
-            .flat_map(|launch| points.iter().map(move |&at| (launch, at, &self.points[at])))
-            .flat_map(|(launch, at, point)| {
-                let chosen = self.chosen(point);
-                chosen.into_iter().map(move |chosen| (launch, at, point, chosen))
-            })
-            .collect();
-        combinations
-            .into_par_iter()
-            .map(|(launch, at, point, chosen)| {
-                let place = (launch.map_or(1, |(number, _)| number), at);
-                (place, row(counted, launch, point, &chosen))
-            })
-            .collect()
+            .flat_map(|launch| points.iter().map(move |&at| (launch, at, &self.points[at])));
+        match &self.answers {
+            Answers::Metrics(names) => combinations
+                .map(|(launch, at, point)| {
+                    (place(launch, at), metrics_row(counted, launch, point, names))
+                })
+                .collect(),
+            Answers::Times(models) => {
+                let combinations: Vec<_> = combinations
+                    .flat_map(|(launch, at, point)| {
+                        let chosen = chosen(models, point);
+                        chosen.into_iter().map(move |chosen| (launch, at, point, chosen))
+                    })
+                    .collect();
+                combinations
+                    .into_par_iter()
+                    .map(|(launch, at, point, chosen)| {
+                        (place(launch, at), row(counted, launch, point, &chosen))
+                    })
+                    .collect()
+            }
+        }
     }
+}
 
-    /// The models of a point. A GPU that cannot be has those of the GPU that was to be changed.
-    fn chosen(&self, point: &Point) -> Vec<Chosen> {
-        self.models.of(point.gpu.as_ref().unwrap_or(&point.base))
+/// The models of a point. A GPU that cannot be has those of the GPU that was to be changed.
+fn chosen(models: &Models, point: &Point) -> Vec<Chosen> {
+    models.of(point.gpu.as_ref().unwrap_or(&point.base))
+}
+
+/// The cells that say what a combination is.
+fn beginning<S>(
+    counted: &Counted<'_, S>,
+    launch: Option<(usize, &Source)>,
+    point: &Point,
+) -> Vec<Cell> {
+    let mut cells = vec![Cell::Text(Arc::clone(&counted.case.name))];
+    cells.push(launch.map_or(Cell::Empty, |(_, source)| Cell::text(&source.profile.kernel)));
+    cells.push(launch.map_or(Cell::Empty, |(at, _)| Cell::Real(at as f64)));
+    cells.extend(counted.case.labels.iter().cloned());
+    cells.push(Cell::Text(Arc::clone(&point.name)));
+    cells.extend(point.labels.iter().cloned());
+    cells
+}
+
+/// The cells of one combination with these metrics. Those that a launch does not have are empty.
+fn metrics_row<S>(
+    counted: &Counted<'_, S>,
+    launch: Option<(usize, &Source)>,
+    point: &Point,
+    names: &[&str],
+) -> Vec<Cell> {
+    let mut cells = beginning(counted, launch, point);
+    let gpu = point.gpu.as_ref().map_err(String::clone);
+    let source = gpu.and_then(|_| launch.ok_or_else(|| counted.failure().to_owned()));
+    match source {
+        Ok((_, source)) => {
+            let metric = |name: &&str| source.profile.metrics.get(*name);
+            cells.extend(names.iter().map(|name| metric(name).into()));
+            let rung = source.rung.map(|rung| Cell::text(rung.name()));
+            cells.extend([rung.unwrap_or(Cell::Empty), Cell::Empty]);
+        }
+        Err(reason) => {
+            cells.extend(names.iter().map(|_| Cell::Empty));
+            cells.extend([Cell::Empty, Cell::text(&reason)]);
+        }
     }
+    cells
 }
 
 /// The cells of one combination.
@@ -171,12 +251,7 @@ fn row<S>(
     point: &Point,
     chosen: &Chosen,
 ) -> Vec<Cell> {
-    let mut cells = vec![Cell::Text(Arc::clone(&counted.case.name))];
-    cells.push(launch.map_or(Cell::Empty, |(_, source)| Cell::text(&source.profile.kernel)));
-    cells.push(launch.map_or(Cell::Empty, |(at, _)| Cell::Real(at as f64)));
-    cells.extend(counted.case.labels.iter().cloned());
-    cells.push(Cell::Text(Arc::clone(&point.name)));
-    cells.extend(point.labels.iter().cloned());
+    let mut cells = beginning(counted, launch, point);
     let outcome = outcome(counted, launch, point, chosen);
     let answered = outcome.as_ref().map_or(chosen.model.name(), |prediction| prediction.model);
     cells.push(Cell::text(answered));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use gpucast_counters::{MetricValue, Number};
 use serde::{Serialize, Serializer};
 
 /// A value of a row.
@@ -28,6 +29,19 @@ impl Cell {
             Self::Empty => String::new(),
             Self::Text(text) => text.to_string(),
             Self::Real(real) => real.to_string(),
+        }
+    }
+}
+
+impl From<Option<&MetricValue>> for Cell {
+    /// The figure with all its digits, which a double may not have.
+    fn from(metric: Option<&MetricValue>) -> Self {
+        /// Larger doubles are not all of the whole numbers.
+        const LARGEST: u128 = 1 << 53;
+        match metric.map(|metric| metric.value) {
+            None => Self::Empty,
+            Some(Number::Count(count)) if count > LARGEST => Self::text(&count.to_string()),
+            Some(number) => Self::Real(number.as_f64()),
         }
     }
 }

@@ -117,6 +117,9 @@ struct LaunchView<'a> {
     /// The number of CTAs that were executed, if the counts are estimated from a sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     sampled_ctas: Option<u64>,
+    /// The number of other sizes that were executed, if formulas gave the counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    formula_sizes: Option<u64>,
     /// `none` if no request went through caches, so that what depends on them is absent;
     /// `windows` if those of some windows of the grid did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -202,6 +205,7 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
         counted_by_because: counted.counted_by.because.as_deref(),
         cta_classes: counted.counted_by.classes,
         sampled_ctas: counted.counted_by.sampled,
+        formula_sizes: counted.counted_by.sizes,
         caches: caches(profile).map(CacheChoice::name),
         warning: too_large(view.gpu, counted),
         machine_code: counted.machine_code.as_ref(),
@@ -289,6 +293,12 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
         if let Some(because) = &counted.counted_by.because {
             text += &format!("why by a sample: {because}\n");
         }
+    }
+    if let Some(sizes) = counted.counted_by.sizes {
+        text += &format!(
+            "counted by formulas, which {} other sizes gave: figures are estimated\n",
+            number::count(sizes)
+        );
     }
     match caches(profile) {
         Some(CacheChoice::None) => {

@@ -1,16 +1,20 @@
 //! The grid of a sweep, as its options describe it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::choice::metric_choice::MetricChoice;
 use gpucast_forecast::choice::model_choice::{ModelWords, Models};
 use gpucast_forecast::input::expression::Parameters;
 use gpucast_forecast::input::kernel_argument;
+use gpucast_forecast::input::unfilled::UnfilledLaunch;
+use gpucast_forecast::parametric::{self, Swept};
 use gpucast_forecast::run::sources::Counts;
 use gpucast_forecast::settings::Size as CorpusSize;
 use gpucast_forecast::sweep::axis::{Axis, Value};
-use gpucast_forecast::sweep::{self, Axes, Case, CaseSource, Cell};
+use gpucast_forecast::sweep::{self, Answers, Axes, Case, CaseSource, Cell, Family, InFamily};
 use gpucast_model::{Gpu, Timing};
 
 use crate::cli::SweepGrid;
@@ -19,10 +23,12 @@ use crate::failure::{Failure, Report, suggest};
 use crate::project;
 
 /// Everything that a sweep combines, checked as far as nothing has to be executed for it.
-pub(super) struct Parts {
+pub(super) struct Parts<'a> {
     /// The parameters that vary.
     pub(super) axes: Axes,
     pub(super) cases: Vec<Case>,
+    /// Cases that differ in sizes alone.
+    pub(super) families: Vec<Family<'a>>,
     pub(super) gpus: Vec<Gpu>,
     /// The fields of GPUs that vary.
     pub(super) fields: Vec<Axis>,
@@ -32,11 +38,13 @@ pub(super) struct Parts {
     pub(super) count_on: CountOn,
     pub(super) counts: Counts,
     pub(super) timing: Option<Timing>,
+    /// The metrics to give in place of times.
+    pub(super) metrics: Option<Vec<&'static str>>,
 }
 
-impl Parts {
+impl<'a> Parts<'a> {
     /// Reads the options.
-    pub(super) fn of(arguments: &SweepGrid) -> Result<Self, Failure> {
+    pub(super) fn of(arguments: &'a SweepGrid) -> Result<Self, Failure> {
         // Counts of a file have no order of events, which the simulation needs. And with its
         // default model every GPU of the library would have each kernel executed for itself.
         let is_library = arguments.gpus.gpu.iter().any(|gpu| gpu == crate::cli::names::ALL);
@@ -50,13 +58,19 @@ impl Parts {
         let fields = Axis::read_all("--set", &arguments.set).map_err(Failure::Usage)?;
         fields.iter().try_for_each(check_field)?;
         let parameters = Axis::read_all("--vary", &arguments.vary).map_err(Failure::Usage)?;
-        let (labels, cases) = cases(arguments, &parameters)?;
+        let Cases { labels, cases, families } = Cases::of(arguments, &parameters)?;
         let number_of_points = sweep::number_of_points(gpus.len(), &fields).unwrap_or(usize::MAX);
-        sweep::check_size(cases.len(), number_of_points, models.number())?;
+        let metrics = arguments.metrics.as_ref().map(MetricChoice::computed);
+        let answers = match &metrics {
+            Some(names) => Answers::Metrics(names),
+            None => Answers::Times(&models),
+        };
+        sweep::check_size(cases.len(), number_of_points, answers.number())?;
         let of_gpus = fields.iter().map(|axis| axis.name.clone()).collect();
         Ok(Self {
             axes: Axes { of_cases: labels, of_gpus },
             cases,
+            families,
             gpus,
             fields,
             models,
@@ -68,7 +82,16 @@ impl Parts {
                 ..Counts::default()
             },
             timing: measurement.timing(),
+            metrics,
         })
+    }
+
+    /// What each combination is asked for.
+    pub(super) fn answers(&self) -> Answers<'_> {
+        match &self.metrics {
+            Some(names) => Answers::Metrics(names),
+            None => Answers::Times(&self.models),
+        }
     }
 }
 
@@ -83,48 +106,143 @@ fn check_field(axis: &Axis) -> Result<(), Failure> {
     ))
 }
 
-/// Every kernel in every size with every combination of parameters, and the parameters' names.
-fn cases(arguments: &SweepGrid, axes: &[Axis]) -> Result<(Vec<String>, Vec<Case>), Failure> {
-    if !arguments.from_metrics.is_empty() {
-        let given = !axes.is_empty() || !arguments.size.is_empty();
-        if given || arguments.launch.first_given().is_some() {
-            let message = "--from-metrics has counts of one size, and executes nothing";
-            return Err(Failure::Usage(Report::new(message)));
+/// Every kernel in every size with every combination of parameters.
+struct Cases<'a> {
+    /// The parameters' names.
+    labels: Vec<String>,
+    cases: Vec<Case>,
+    families: Vec<Family<'a>>,
+}
+
+impl<'a> Cases<'a> {
+    fn of(arguments: &'a SweepGrid, axes: &[Axis]) -> Result<Self, Failure> {
+        if !arguments.from_metrics.is_empty() {
+            let given = !axes.is_empty() || !arguments.size.is_empty();
+            if given || arguments.launch.first_given().is_some() {
+                let message = "--from-metrics has counts of one size, and executes nothing";
+                return Err(Failure::Usage(Report::new(message)));
+            }
+            let case = |path: &std::path::PathBuf| Case {
+                name: path.display().to_string().into(),
+                labels: Vec::new(),
+                source: Ok(CaseSource::Metrics {
+                    path: path.clone(),
+                    kernel: arguments.launch.kernel.clone(),
+                }),
+            };
+            let cases = arguments.from_metrics.iter().map(case).collect();
+            return Ok(Self { labels: Vec::new(), cases, families: Vec::new() });
         }
-        let case = |path: &std::path::PathBuf| Case {
-            name: path.display().to_string().into(),
-            labels: Vec::new(),
-            source: Ok(CaseSource::Metrics {
-                path: path.clone(),
-                kernel: arguments.launch.kernel.clone(),
-            }),
+        let inputs = kernel_argument::expanded(&arguments.input, project::current().as_deref())?;
+        let combined = inputs.iter().flat_map(|input| axes.iter().map(move |axis| (input, axis)));
+        for (input, axis) in combined {
+            check_parameter(input, &axis.name, &arguments.launch)?;
+        }
+        let sizes: Vec<Option<CorpusSize>> = match arguments.size.as_slice() {
+            [] => vec![None],
+            sizes => sizes.iter().map(|&size| Some(size.into())).collect(),
         };
-        return Ok((Vec::new(), arguments.from_metrics.iter().map(case).collect()));
-    }
-    let inputs = kernel_argument::expanded(&arguments.input, project::current().as_deref())?;
-    for (input, axis) in inputs.iter().flat_map(|input| axes.iter().map(move |axis| (input, axis)))
-    {
-        check_parameter(input, &axis.name, &arguments.launch)?;
-    }
-    let sizes: Vec<Option<CorpusSize>> = match arguments.size.as_slice() {
-        [] => vec![None],
-        sizes => sizes.iter().map(|&size| Some(size.into())).collect(),
-    };
-    let mut labels: Vec<String> = Vec::new();
-    if !arguments.size.is_empty() {
-        labels.push("size".to_owned());
-    }
-    labels.extend(axes.iter().map(|axis| axis.name.clone()));
-    let combinations = sweep::combinations(axes);
-    let mut cases = Vec::new();
-    for input in &inputs {
-        for &size in &sizes {
-            for values in &combinations {
-                cases.push(case(arguments, input, size, axes, values)?);
+        let mut labels: Vec<String> = Vec::new();
+        if !arguments.size.is_empty() {
+            labels.push("size".to_owned());
+        }
+        labels.extend(axes.iter().map(|axis| axis.name.clone()));
+        let combinations = sweep::combinations(axes);
+        let (mut cases, mut families) = (Vec::new(), Vec::new());
+        for input in &inputs {
+            for &size in &sizes {
+                let first = families.len();
+                let few: Vec<Axis> = fixed(axes);
+                for values in sweep::combinations(&few) {
+                    let fixed = parameters(&few, &values)?;
+                    families.push(family_of(arguments, input, size, axes, fixed)?);
+                }
+                for values in &combinations {
+                    let family = first + place_among(&few, axes, values);
+                    cases.push(case(arguments, input, size, axes, values, family)?);
+                }
             }
         }
+        Ok(Self { labels, cases, families })
     }
-    Ok((labels, cases))
+}
+
+/// The numbers of a combination by name.
+fn parameters(axes: &[Axis], values: &[&Value]) -> Result<Parameters, Failure> {
+    let number = |(axis, value): (&Axis, &&Value)| {
+        let number = axis.parameter(value).map_err(Failure::Usage)?;
+        Ok((axis.name.clone(), number))
+    };
+    axes.iter().zip(values).map(number).collect()
+}
+
+/// The names of the parameters that formulas are in, in order of the alphabet. Few values show no
+/// formula: each of them has a family of its own.
+fn varied(axes: &[Axis]) -> Vec<String> {
+    const ENOUGH: usize = 16;
+    let varied = axes.iter().filter(|axis| axis.values.len() >= ENOUGH);
+    varied.map(|axis| axis.name.clone()).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The axes of all other parameters.
+fn fixed(axes: &[Axis]) -> Vec<Axis> {
+    let varied = varied(axes);
+    axes.iter().filter(|axis| !varied.contains(&axis.name)).cloned().collect()
+}
+
+/// The place of a combination of `axes` among those of `few` of them.
+fn place_among(few: &[Axis], axes: &[Axis], values: &[&Value]) -> usize {
+    few.iter().fold(0, |place, axis| {
+        let mut all = axes.iter().zip(values);
+        let value = all.find(|(other, _)| other.name == axis.name).map(|(_, &value)| value);
+        let own = value.and_then(|value| axis.values.iter().position(|one| one == value));
+        place * axis.values.len() + own.unwrap_or_default()
+    })
+}
+
+/// A KERNEL with some fixed parameters in all combinations of the others.
+fn family_of<'a>(
+    arguments: &'a SweepGrid,
+    input: &str,
+    size: Option<CorpusSize>,
+    axes: &[Axis],
+    fixed: Parameters,
+) -> Result<Family<'a>, Failure> {
+    let names = varied(axes);
+    let mut of_names: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
+    for axis in axes {
+        let values = axis.values.iter().map(|value| axis.parameter(value).map_err(Failure::Usage));
+        let values = values.collect::<Result<Vec<f64>, Failure>>()?;
+        if let Some(at) = names.iter().position(|name| *name == axis.name) {
+            of_names[at] = values;
+        }
+    }
+    let swept = match names.is_empty() {
+        true => Err("no parameter has sixteen values or more".to_owned()),
+        false => Swept::of(&of_names).ok_or_else(|| sweep::no_sizes(&names)),
+    };
+    let of_first = names.iter().zip(&of_names);
+    let of_first = of_first.filter_map(|(name, values)| Some((name.clone(), *values.first()?)));
+    let all = fixed.iter().map(|(name, &value)| (name.clone(), value)).chain(of_first).collect();
+    // A combination that cannot be is told of in its row.
+    let options = arguments.launch.at(input, size, all).ok();
+    let unfilled = options.as_ref().and_then(|it| UnfilledLaunch::read(input, it).ok().flatten());
+    let identity = match (unfilled, options) {
+        (Some(unfilled), Some(options)) => unfilled.identity(&names, &options),
+        _ => format!("{input} {size:?} {:?} {fixed:?}", arguments.launch),
+    };
+    let mut name = input.to_owned();
+    for (parameter, value) in fixed.iter().filter(|_| !names.is_empty()) {
+        name += &format!(", {parameter} = {value}");
+    }
+    let of = input.to_owned();
+    let plan_at = move |sizes: &Parameters| {
+        let mut all = fixed.clone();
+        all.extend(sizes.iter().map(|(name, &size)| (name.clone(), size)));
+        let launch = arguments.launch.at(&of, size, all)?;
+        kernel_argument::read(&of, &launch)
+    };
+    Ok(Family { name, names, swept, plan_at: Box::new(plan_at), identity })
 }
 
 fn case(
@@ -133,17 +251,18 @@ fn case(
     size: Option<CorpusSize>,
     axes: &[Axis],
     values: &[&Value],
+    family: usize,
 ) -> Result<Case, Failure> {
-    let mut parameters = Parameters::new();
-    for (axis, value) in axes.iter().zip(values) {
-        let number = axis.parameter(value).map_err(Failure::Usage)?;
-        parameters.insert(axis.name.clone(), number);
-    }
+    let parameters = parameters(axes, values)?;
+    let sizes = parametric::sizes_of(&varied(axes), &parameters);
+    let place = sizes.map(|sizes| InFamily { family, sizes });
     let mut labels: Vec<Cell> = Vec::new();
     labels.extend(size.map(|size| Cell::text(size.name())));
     labels.extend(values.iter().map(|value| Cell::from(value.text.parse::<f64>().ok())));
     let launch = arguments.launch.at(input, size, parameters);
-    let launch = launch
-        .map(|launch| CaseSource::Execution { input: input.to_owned(), launch: Box::new(launch) });
+    let launch = launch.map(|launch| {
+        let (input, launch) = (input.to_owned(), Box::new(launch));
+        CaseSource::Execution { input, launch, place }
+    });
     Ok(Case { name: Arc::from(input), labels, source: launch.map_err(|report| report.message) })
 }

@@ -7,11 +7,11 @@ mod submit;
 use std::path::PathBuf;
 
 use gpucast_forecast::number;
-use gpucast_forecast::sweep::{self, Grid};
+use gpucast_forecast::sweep::{self, CountingByFormulas, Grid};
 use gpucast_render::sweep::{TableFormat, without_parquet};
 
-use crate::cli::Sweep;
 use crate::cli::shared_sweep::SharedSweep;
+use crate::cli::{CountingChoice, Sweep};
 use crate::failure::{Failure, Report};
 use crate::output::rows::{Earlier, RowFile};
 use crate::output::{Terminal, diagnostic};
@@ -31,15 +31,15 @@ pub(crate) fn run(arguments: Sweep) -> Result<(), Failure> {
 /// The whole sweep in this process.
 fn alone(arguments: &Sweep) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
-    let Parts { axes, cases, gpus, fields, models, count_on, counts, timing, .. } =
-        Parts::of(&arguments.grid)?;
+    let parts = Parts::of(&arguments.grid)?;
+    let answers = parts.answers();
+    let Parts { axes, cases, families, gpus, fields, count_on, counts, timing, .. } = &parts;
     let format = format(arguments.format, arguments.output.as_ref())?;
-    let points = sweep::points(&gpus, &fields);
-    let grid =
-        Grid { axes: &axes, cases: &cases, points: &points, models: &models, count_on: &count_on };
+    let points = sweep::points(gpus, fields);
+    let grid = Grid { axes, cases, points: &points, answers, count_on };
     let earlier = match (&arguments.output, arguments.resume) {
         (Some(path), true) if format == TableFormat::Csv => {
-            Some(Earlier::read(path, &grid.columns(), &cases)?)
+            Some(Earlier::read(path, &grid.columns(), cases)?)
         }
         (_, true) => {
             let report = Report::new("only a sweep that writes CSV can be continued");
@@ -50,8 +50,18 @@ fn alone(arguments: &Sweep) -> Result<(), Failure> {
     let mut rows = RowFile::open(arguments.output.clone(), format, grid.columns())?;
     let first = earlier.map_or(Ok(0), |earlier| rows.resume(earlier))?;
     let terminal = Terminal::without_notes(&arguments.grid.execution)?;
-    let counting = sweep::Counting { counts: &counts, timing, supervisor: &terminal };
-    let outcome = grid.run(first, &counting, &mut rows);
+    let counting = sweep::Counting { counts, timing: *timing, supervisor: &terminal };
+    let outcome = match arguments.grid.execution.counting {
+        CountingChoice::Formulas => {
+            let by_formulas = CountingByFormulas::new(counting, families, &diagnostic::note);
+            let outcome = grid.run(first, &by_formulas, &mut rows);
+            if let Some(report) = by_formulas.report() {
+                diagnostic::note(&report);
+            }
+            outcome
+        }
+        _ => grid.run(first, &counting, &mut rows),
+    };
     let (has_times, taken) = (rows.has_times(), rows.len());
     match outcome {
         Ok(()) => rows.finish()?,

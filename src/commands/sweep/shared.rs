@@ -12,7 +12,7 @@ use gpucast_render::sweep::state;
 use super::format;
 use super::grid::Parts;
 use crate::cli::shared_sweep::{MergeSweep, PlanSweep, StoredPlan, SweepStatus, WorkSweep};
-use crate::failure::Failure;
+use crate::failure::{Failure, Report};
 use crate::output::rows::RowFile;
 use crate::output::{Output, Terminal, diagnostic};
 use crate::{interrupt, store};
@@ -21,6 +21,10 @@ use crate::{interrupt, store};
 const TIME_IS_OVER: u8 = 75;
 
 pub(super) fn plan(arguments: &PlanSweep) -> Result<(), Failure> {
+    if arguments.grid.metrics.is_some() {
+        let report = Report::new("a shared sweep gives times, and --metrics asks for counts");
+        return Err(Failure::Usage(report.hint("`gpucast sweep` alone gives metrics")));
+    }
     let parts = Parts::of(&arguments.grid)?;
     let terminal = Terminal::without_notes(&arguments.grid.execution)?;
     let store = store::open(&arguments.plan.store)?;

@@ -5,6 +5,7 @@
 //! launch ([`Plan::l2`]). A launch's metrics are the means over its repetitions, as nvprof's are.
 
 mod observer;
+pub(crate) mod rebuilt;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
@@ -90,6 +91,8 @@ pub struct Extras {
     /// Of several repetitions the first two are traced: the second one finds caches as all later
     /// ones do.
     pub trace: Option<TraceLimits>,
+    /// Only what was executed, without machine instructions, which follow from it.
+    pub only_executed: bool,
 }
 
 impl Extras {
@@ -237,7 +240,8 @@ fn slice(
 /// The effort to find classes of CTAs on a rung.
 fn effort(rung: RungChoice) -> Option<ClassEffort> {
     match rung {
-        RungChoice::Auto => Some(ClassEffort::WhilePaying),
+        // Sizes that have no formulas are counted like this.
+        RungChoice::Auto | RungChoice::Formulas => Some(ClassEffort::WhilePaying),
         RungChoice::Classes => Some(ClassEffort::ToTheEnd),
         RungChoice::Slice | RungChoice::Sample | RungChoice::Full => None,
     }
@@ -472,7 +476,10 @@ fn repetition<C: Counts>(
     let (Repetition { profile, stages, features, .. }, l2) = counter.end(memory);
     let code = counting.machine.code(program, &profile.table, counting.supervisor);
     let simulation = profile.trace.as_ref().and_then(|trace| code.schedule(trace));
-    let machine = code.profile()?;
+    let machine = match counting.extras.only_executed {
+        true => None,
+        false => code.profile()?,
+    };
     drop(code);
     let profile = match machine {
         Some(machine) => profile.with_machine(machine),

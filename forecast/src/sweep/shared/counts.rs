@@ -101,6 +101,7 @@ impl Counts {
             machine_code: None,
             timing: None,
             one_of_several: false,
+            rung: None,
             without_blocks: None,
         })
     }

@@ -13,7 +13,7 @@ use crate::run::sources::Source;
 use crate::run::supervisor::Supervisor;
 use crate::store::Store;
 use crate::sweep::cases::{Group, Origin};
-use crate::sweep::{Case, Grid, Rows};
+use crate::sweep::{Answers, Case, Grid, Rows};
 
 /// The rows of items that nobody has executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,8 @@ pub fn merge(
     }
     let origin = Stored { plan, store, stored, missing, supervisor };
     let Opened { axes, cases, points, models, count_on, .. } = plan;
-    Grid { axes, cases, points, models, count_on }.run(0, &origin, rows)
+    let answers = Answers::Times(models);
+    Grid { axes, cases, points, answers, count_on }.run(0, &origin, rows)
 }
 
 struct Stored<'a> {

@@ -20,7 +20,7 @@ use crate::store::sealed;
 use crate::store::{Put, Store};
 use crate::sweep::axis::{Axis, Value};
 use crate::sweep::cases::{self, CaseSource, Group};
-use crate::sweep::{Axes, Case, Cell, Point, points};
+use crate::sweep::{Answers, Axes, Case, Cell, Point, points};
 
 /// The name of the document's schema.
 pub const PLAN_SCHEMA: &str = "gpucast.sweep-plan/1";
@@ -164,6 +164,12 @@ impl SweepPlan {
                 "limit the instructions with --budget, or the workers with `work --max-seconds`",
             );
         }
+        if request.counts.execution.counting == RungChoice::Formulas {
+            return usage(
+                "a shared sweep executes each size, and formulas execute some",
+                "`gpucast sweep` alone counts by formulas",
+            );
+        }
         let mut cases = Vec::new();
         for case in request.cases {
             let kernel = match &case.source {
@@ -174,7 +180,7 @@ impl SweepPlan {
                         "`gpucast sweep --from-metrics` predicts from them",
                     );
                 }
-                Ok(CaseSource::Execution { input, launch }) => {
+                Ok(CaseSource::Execution { input, launch, place: _ }) => {
                     let plan = Kernel::open(input, launch);
                     let bytes =
                         plan.and_then(|kernel| packed::pack(kernel.plan()).map_err(Failure::from));
@@ -320,7 +326,7 @@ impl SweepPlan {
             of_gpus: fields.iter().map(|axis| axis.name.clone()).collect(),
         };
         let points = points(&gpus, &fields);
-        let groups = cases::groups(&points, &count_on, &models);
+        let groups = cases::groups(&points, &count_on, &Answers::Times(&models));
         let target = self.machine.target.as_deref().map(|name| name.parse());
         let machine_target =
             target.transpose().map_err(|error| Report::new(format!("the plan: {error}")))?;
@@ -400,7 +406,7 @@ pub(super) struct Item<'a> {
 impl Opened {
     /// The names of the table's columns.
     pub fn columns(&self) -> Vec<String> {
-        self.axes.columns()
+        self.axes.columns(&Answers::Times(&self.models))
     }
 
     /// The executions, each once, in the order of the table.
