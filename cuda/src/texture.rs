@@ -39,8 +39,8 @@ impl Texels {
     }
 }
 
-/// How a texture is read. Numbers are those of `cudaTextureAddressMode` and `cudaTextureFilterMode`,
-/// which the driver shares.
+/// How a texture is read. Numbers are those of `cudaTextureAddressMode` and
+/// `cudaTextureFilterMode`, which the driver shares.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading {
     pub(crate) address: [i32; 3],
@@ -72,7 +72,7 @@ impl Reading {
             1 => Filter::Linear,
             _ => return Err(Error::InvalidValue),
         };
-        Ok(Sampler { filter, address, normalized, border: self.border })
+        Ok(Sampler { filter, address, normalized, border: self.border, compare: None })
     }
 }
 

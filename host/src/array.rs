@@ -1,7 +1,7 @@
 //! Arrays: texels that programs copy to and kernels reach through textures and surfaces.
 //!
-//! NVIDIA does not publish the layout of an array, so elements lie row by row (docs/ptx-choices.md).
-//! Programs get a handle and no address.
+//! NVIDIA does not publish the layout of an array, so elements lie row by row
+//! (docs/ptx-choices.md). Programs get a handle and no address.
 
 use gpucast_interpreter::texture::{Format, LARGEST_EXTENT, Resource};
 
@@ -17,7 +17,7 @@ pub struct ArrayId(pub usize);
 pub struct ArrayShape {
     /// The format of an element.
     pub format: Format,
-    /// Elements of a row, rows, and slices or layers; 0 for a dimension that the array does not have.
+    /// Elements of a row, rows, and slices or layers; 0 for a dimension that is not there.
     pub extent: [u32; 3],
     /// Bits of [`Self::LAYERED`], [`Self::SURFACE`], [`Self::CUBE`] and [`Self::GATHER`].
     pub flags: u32,

@@ -1,7 +1,8 @@
 //! Texture and surface variables of modules, and the objects that they stand for.
 //!
-//! Programs for CUDA 11 and older bind textures to variables instead of passing objects. A program may
-//! say what a variable stands for in several calls, so all is made when the next kernel is launched.
+//! Programs for CUDA 11 and older bind textures to variables instead of passing objects. A program
+//! may say what a variable stands for in several calls. So all is made when the next kernel is
+//! launched.
 
 use std::collections::BTreeMap;
 

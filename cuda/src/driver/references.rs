@@ -1,7 +1,7 @@
 //! Textures and surfaces that are bound to variables of modules, as programs before CUDA 12 do.
 //!
-//! A reference is known by the address of its variable. Each call changes one of its properties. What
-//! it stands for is made at the next launch.
+//! A reference is known by the address of its variable. Each call changes one of its properties.
+//! What it stands for is made at the next launch.
 
 use gpucast_host::Error;
 use gpucast_interpreter::texture::Object;

@@ -31,6 +31,7 @@ pub const FACADES: &[Facade] = &[
         names: include_str!("names/libcudart.so.11.0.txt"),
         renamed: &[
             ("cudaCreateTextureObject_v2", "cudaCreateTextureObject"),
+            ("cudaFuncGetAttributes", "cudaFuncGetAttributes_11"),
             ("cudaGetDeviceProperties", "cudaGetDeviceProperties_11"),
             ("cudaRuntimeGetVersion", "cudaRuntimeGetVersion_11"),
             ("cudaDriverGetVersion", "cudaRuntimeGetVersion_11"),

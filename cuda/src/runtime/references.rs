@@ -1,7 +1,7 @@
 //! Textures and surfaces that programs for CUDA 11 and older bind to variables.
 //!
-//! nvcc registers such a variable with the structure on the host that says how it is read. The program
-//! fills the structure, then binds memory or an array.
+//! nvcc registers such a variable with the structure on the host that says how it is read. The
+//! program fills the structure, then binds memory or an array.
 
 use gpucast_host::Error;
 use gpucast_interpreter::texture::{Format, LARGEST_EXTENT, Object};
@@ -27,8 +27,8 @@ struct Reference {
 /// Lets a variable stand for texels, read as the host's structure says. The border's colour of a
 /// reference is zero.
 fn bind(host: u64, texels: Texels) -> Result<(), Error> {
-    let reference: Reference = In::at_number(host).get()?;
     let (variable, fractions) = state::with(|state| state.texture(host))?;
+    let reference: Reference = In::at_number(host).get()?;
     let reading = Reading {
         address: reference.address,
         filter: reference.filter,

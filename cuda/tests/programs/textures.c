@@ -330,6 +330,17 @@ static void register_references(void)
     __cudaRegisterSurface(fatbin, &canvas, 0, "canvas", 2, 0);
 }
 
+/* What a structure of CUDA 11 does not have is not written. */
+static void attributes(void)
+{
+    struct { size_t bytes[3]; int facts[7], guard[5]; } place;
+    memset(&place, 0x5a, sizeof place);
+    DO(cudaFuncGetAttributes((struct cudaFuncAttributes *)&place, KERNEL(gather)));
+    MUST(place.bytes[0] == 0 && place.facts[0] == 1024 && place.facts[6] == -1);
+    for (int i = 1; i < 5; i++)
+        MUST(place.guard[i] == 0x5a5a5a5a);
+}
+
 static void references(void)
 {
     enum { n = 100, all = 200 };
@@ -412,6 +423,7 @@ int main(void)
     surfaces();
     MUST(cudaGetLastError() == cudaSuccess);
 #ifdef REFERENCES
+    attributes();
     /* Ends with a fault, which lasts. */
     references();
 #endif
