@@ -1,5 +1,5 @@
-//! Triton's products for sm_100, which use tensor memory: their slices and their classes of CTAs give
-//! the counts of executing everything, byte for byte.
+//! Triton's products for sm_100, which use tensor memory: their slices and their classes of CTAs
+//! give the counts of executing everything, byte for byte.
 
 use gpucast_forecast::run::counting::Counted;
 use gpucast_forecast::run::rung::Rung;
