@@ -178,7 +178,7 @@ impl Warp {
         }
         for (lane, texture, sampler, footprint) in &footprints {
             // SAFETY: as above.
-            let test = unsafe { depth_test(frame, fetch, sampler, *lane)? };
+            let test = unsafe { depth_test(frame, fetch, texture, sampler, *lane)? };
             let texel = |address: Option<u64>| {
                 let value = match address {
                     Some(address) => read(memories, *lane, address, texture.format)?,
@@ -342,20 +342,22 @@ impl DepthTest {
 unsafe fn depth_test(
     frame: &Frame,
     fetch: &Fetch,
+    texture: &Texture,
     sampler: &Sampler,
     lane: u32,
 ) -> Result<Option<DepthTest>, AccessFault> {
     let Some(row) = fetch.depth else { return Ok(None) };
     // SAFETY: operands are rows of the width that the operation says.
     let depth = f32::from_bits(unsafe { frame.row::<u32>(row)[lane as usize] });
-    match sampler.compare {
+    // A sampler of its own knows nothing of the texels.
+    match sampler.compare.filter(|_| texture.format.is_real()) {
         Some(comparison) => Ok(Some(DepthTest { comparison, depth })),
         None => Err(AccessFault {
             lane,
             kind: FaultKind::BadOperand {
                 what: "the depth of a texture without a comparison",
                 value: u64::from(depth.to_bits()),
-                allowed: "compared with texels of a texture that has a comparison",
+                allowed: "compared with real texels of a texture that has a comparison",
             },
         }),
     }

@@ -88,6 +88,17 @@ fn a_texture_without_a_comparison_has_no_depths() {
     let fault = scene.fault(COMPARED);
     assert!(fault.contains("the depth of a texture without a comparison"), "{fault}");
     let sampler = Sampler { compare: Some(Comparison::Less), ..Sampler::default() };
+    // A sampler of its own compares real texels, and no others.
+    let independent = COMPARED.replace("%o", "%o, %s");
+    let mut real =
+        Scene::of(sampled([2, 1, 1], Sampler::default()), bytes(&[9.0; 2]), vec![[0; 3]]);
+    real.sampler = sampler;
+    assert_eq!(first(&real.results("", &independent)), [1.0]);
+    let format = Format::new(Channel::U32, 1);
+    let resource = Resource::dense(0, [2, 1, 1], 1, format);
+    let texture = Texture { resource, format, sampler: Sampler::default() };
+    let whole = Scene { sampler, ..Scene::of(texture, words(&[9; 2]), vec![[0; 3]]) };
+    assert!(whole.fault(&independent).contains("the depth of a texture without a comparison"));
     for format in [Format::new(Channel::F32, 2), Format::new(Channel::U16, 1)] {
         let resource = Resource::dense(0, [1; 3], 1, format);
         let texture = Texture { resource, format, sampler };
