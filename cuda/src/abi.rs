@@ -9,7 +9,7 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use gpucast_host::clock::StreamId;
-use gpucast_host::{Device, Error, Extent, LaunchRequest};
+use gpucast_host::{Device, Error, Extent, LaunchRequest, Place};
 
 /// The place of a result.
 #[repr(transparent)]
@@ -187,28 +187,28 @@ pub(crate) fn header<T: Copy>(address: *const u8) -> Option<T> {
     (!address.is_null()).then(|| unsafe { address.cast::<T>().read_unaligned() })
 }
 
-/// Copies rows between addresses and pitches of a caller.
-pub(crate) fn copy_rows(
+/// Copies rows between places of a caller.
+pub(crate) fn copy(
     device: &mut Device,
-    [to, to_pitch]: [u64; 2],
-    [from, from_pitch]: [u64; 2],
+    to: Place,
+    from: Place,
     extent: Extent,
     stream: StreamId,
 ) -> Result<(), Error> {
     // SAFETY: addresses that are not the device's are valid memory of the program, by the contract.
-    unsafe { device.copy_rows(to, to_pitch, from, from_pitch, extent, stream) }
+    unsafe { device.copy(to, from, extent, stream) }
 }
 
-/// Fills rows at an address and pitch of a caller.
+/// Fills rows at a place of a caller.
 pub(crate) fn fill(
     device: &mut Device,
-    [to, pitch]: [u64; 2],
+    to: Place,
     pattern: &[u8],
     extent: Extent,
     stream: StreamId,
 ) -> Result<(), Error> {
-    // SAFETY: as in `copy_rows`.
-    unsafe { device.fill(to, pitch, pattern, extent, stream) }
+    // SAFETY: as in `copy`.
+    unsafe { device.fill(to, pattern, extent, stream) }
 }
 
 /// Lets kernels reach memory of the program.

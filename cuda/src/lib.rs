@@ -1,9 +1,10 @@
 //! CUDA's C interfaces, for programs that `gpucast exec` runs.
 //!
 //! ```text
-//! program ── libcudart.so.12 ┐
-//!            libcudart.so.13 ├── facades: names, versions, jumps ──► libgpucast_cuda.so ──► host
-//!            libcuda.so.1    ┘                                       runtime, driver
+//! program ── libcudart.so.11.0 ┐
+//!            libcudart.so.12   │
+//!            libcudart.so.13   ├── facades: names, versions, jumps ──► libgpucast_cuda.so ──► host
+//!            libcuda.so.1      ┘                                       runtime, driver
 //! ```
 //!
 //! One library has all functions and one device, whichever interfaces a program uses. The names
@@ -31,3 +32,5 @@ mod notices;
 mod runtime;
 #[cfg(target_os = "linux")]
 mod state;
+#[cfg(target_os = "linux")]
+mod texture;

@@ -1,12 +1,13 @@
 //! The one device of the process, and what programs have registered for it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gpucast_host::{BlockRange, Device, Error, FunctionId, Image, ModuleId, Settings};
 
 use crate::notices::{self, ThisProcess};
+use crate::texture::TextureReference;
 
 static STATE: Mutex<State> = Mutex::new(State::new());
 
@@ -35,6 +36,11 @@ pub(crate) struct State {
     functions: Option<HashMap<u64, (Named, Option<FunctionId>)>>,
     /// By the address of the host's variable.
     variables: Option<HashMap<u64, Named>>,
+    /// Texture and surface variables, by the address of their structures on the host. True where
+    /// whole numbers are read as fractions.
+    textures: Option<HashMap<u64, (Named, bool)>>,
+    /// How the driver's texture references are read, by the addresses of their variables.
+    pub(crate) references: BTreeMap<u64, TextureReference>,
     /// Managed variables whose pointers have no value yet: the pointer's address, and the name.
     managed: Vec<(u64, Named)>,
     /// The kernel of each PTX text that was run by itself.
@@ -66,6 +72,8 @@ impl State {
             images: Vec::new(),
             functions: None,
             variables: None,
+            textures: None,
+            references: BTreeMap::new(),
             managed: Vec::new(),
             texts: None,
         }
@@ -114,6 +122,17 @@ impl State {
         self.variables.get_or_insert_default().insert(host, named);
     }
 
+    pub(crate) fn register_texture(
+        &mut self,
+        image: usize,
+        host: u64,
+        name: &str,
+        fractions: bool,
+    ) {
+        let named = Named { image, name: name.to_owned() };
+        self.textures.get_or_insert_default().insert(host, (named, fractions));
+    }
+
     pub(crate) fn register_managed(&mut self, image: usize, pointer: u64, name: &str) {
         self.managed.push((pointer, Named { image, name: name.to_owned() }));
     }
@@ -125,6 +144,9 @@ impl State {
         }
         if let Some(variables) = &mut self.variables {
             variables.retain(|_, named| named.image != image);
+        }
+        if let Some(textures) = &mut self.textures {
+            textures.retain(|_, (named, _)| named.image != image);
         }
         self.managed.retain(|(_, named)| named.image != image);
         let module = self.images.get_mut(image).and_then(|one| one.module.take());
@@ -179,6 +201,15 @@ impl State {
         let module = self.module(named.image)?;
         let found = self.device()?.variable(module, &named.name);
         found.map_err(|error| if error == Error::NotFound { Error::InvalidSymbol } else { error })
+    }
+
+    /// The place of the texture or surface variable behind a structure of the host, and whether
+    /// whole numbers are read as fractions.
+    pub(crate) fn texture(&mut self, host: u64) -> Result<(BlockRange, bool), Error> {
+        let textures = self.textures.get_or_insert_default();
+        let (named, fractions) = textures.get(&host).cloned().ok_or(Error::InvalidTexture)?;
+        let module = self.module(named.image)?;
+        Ok((self.device()?.variable(module, &named.name)?, fractions))
     }
 
     /// Gives the pointers of managed variables their values.

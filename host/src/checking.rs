@@ -39,7 +39,7 @@ impl Checking {
     /// The program allocates a block. What the device alone can reach is not initialised.
     pub(crate) fn add(&mut self, block: &BlockRange) {
         if let (true, Some(shadow)) = (self.is_on(), Arc::get_mut(&mut self.shadow)) {
-            let initialised = block.kind != BlockKind::Device;
+            let initialised = !matches!(block.kind, BlockKind::Device | BlockKind::Array);
             let name = format!("{:?} block at {:#x}", block.kind, block.address);
             shadow.add(Buffer { name, address: block.address, bytes: block.bytes, initialised });
         }

@@ -15,6 +15,8 @@ use gpucast_model::Gpu;
 
 use crate::Error;
 use crate::arena::Arena;
+use crate::array::Array;
+use crate::binding::Bindings;
 use crate::checking::Checking;
 use crate::clock::Clock;
 use crate::memory::BlockRange;
@@ -59,6 +61,10 @@ pub struct Device {
     pub(crate) allocations: u64,
     /// The most memory of this machine that a launch may take; none after buffers have changed.
     pub(crate) memory_limit: Option<u64>,
+    /// Arrays by their numbers; none where one was freed.
+    pub(crate) arrays: Vec<Option<Array>>,
+    /// What texture and surface variables stand for.
+    pub(crate) bindings: Bindings,
     pub(crate) modules: Vec<Module>,
     pub(crate) functions: Vec<Function>,
     pub(crate) clock: Clock,
@@ -122,6 +128,8 @@ impl Device {
             device_bytes: 0,
             allocations: 0,
             memory_limit: None,
+            arrays: Vec::new(),
+            bindings: Bindings::default(),
             modules: Vec::new(),
             functions: Vec::new(),
             clock: Clock::default(),

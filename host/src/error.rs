@@ -56,6 +56,8 @@ errors! {
     InvalidPitch = 12, "cudaErrorInvalidPitchValue", "CUDA_ERROR_INVALID_VALUE", "invalid pitch argument";
     /// No variable is registered under an address.
     InvalidSymbol = 13, "cudaErrorInvalidSymbol", "CUDA_ERROR_NOT_FOUND", "invalid device symbol";
+    /// No texture or surface is registered under an address.
+    InvalidTexture = 18, "cudaErrorInvalidTexture", "CUDA_ERROR_INVALID_VALUE", "invalid texture reference";
     /// A direction of copies that does not exist.
     InvalidDirection = 21, "cudaErrorInvalidMemcpyDirection", "CUDA_ERROR_INVALID_VALUE", "invalid copy direction for memcpy";
     /// No launch configuration stands ready.

@@ -87,7 +87,9 @@ impl Device {
     ) -> Result<(), Error> {
         self.usable()?;
         let (kernel, instance) = self.kernel(request.function)?;
-        let key = self.may_repeat(&kernel).then(|| Key::new(&request, self.stack_bytes));
+        self.bind_variables()?;
+        let bindings = self.bindings.changes;
+        let key = self.may_repeat(&kernel).then(|| Key::new(&request, self.stack_bytes, bindings));
         let LaunchRequest { function, grid, block, cluster, shared_bytes, stream, arguments } =
             request;
         self.clock.stream(stream)?;

@@ -5,6 +5,7 @@
 //!        │
 //!     Device ──┬── memory, arena, copy    buffers at host addresses
 //!              ├── module                 images → PTX → variables and kernels
+//!              ├── array, texture         arrays, and the objects that kernels read them through
 //!              ├── launch                 executes, counts and predicts one launch
 //!              ├── clock                  streams and events in predicted time
 //!              ├── properties             what the program is told of the GPU
@@ -22,6 +23,8 @@
 //! should know.
 
 mod arena;
+mod array;
+mod binding;
 mod checking;
 pub mod clock;
 mod copy;
@@ -32,6 +35,7 @@ mod launch;
 mod lending;
 mod memory;
 mod module;
+mod place;
 pub mod properties;
 mod record;
 mod repeats;
@@ -39,10 +43,11 @@ pub mod report;
 pub mod settings;
 mod texture;
 
-pub use copy::Extent;
+pub use array::{Array, ArrayId, ArrayShape, Corner};
 pub use device::{Device, Program};
 pub use error::Error;
 pub use launch::LaunchRequest;
 pub use memory::{BlockKind, BlockRange};
 pub use module::{FunctionFacts, FunctionId, Image, ModuleId};
+pub use place::{Extent, Place};
 pub use settings::Settings;

@@ -17,6 +17,8 @@ pub enum BlockKind {
     Registered,
     /// A variable of a module.
     Variable,
+    /// The elements of an array, whose address programs do not get.
+    Array,
 }
 
 impl BlockKind {
@@ -28,12 +30,13 @@ impl BlockKind {
             Self::Pinned => "pinned memory",
             Self::Registered => "registered memory",
             Self::Variable => "module variable",
+            Self::Array => "array",
         }
     }
 
     /// Returns true if it takes memory of the GPU.
     pub(crate) const fn is_on_device(self) -> bool {
-        matches!(self, Self::Device | Self::Managed | Self::Variable)
+        matches!(self, Self::Device | Self::Managed | Self::Variable | Self::Array)
     }
 }
 

@@ -129,6 +129,7 @@ impl Device {
                     let kind = BlockKind::Variable;
                     let (address, bytes) = (range.address, range.bytes);
                     self.remove_block(BlockRange { address, bytes, kind });
+                    self.bindings.forget(address, &mut self.memory.textures);
                     self.arena.release(address, bytes);
                 }
                 Ok(())

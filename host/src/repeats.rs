@@ -33,15 +33,17 @@ pub(crate) struct Key {
     cluster: Option<[u32; 3]>,
     shared_bytes: u32,
     stack_bytes: u32,
+    /// How often a texture or surface variable had come to stand for something else.
+    bindings: u64,
     /// One after the other. The function says how long each is.
     arguments: Vec<u8>,
 }
 
 impl Key {
-    pub(crate) fn new(request: &LaunchRequest, stack_bytes: u32) -> Self {
+    pub(crate) fn new(request: &LaunchRequest, stack_bytes: u32, bindings: u64) -> Self {
         let LaunchRequest { function, grid, block, cluster, shared_bytes, .. } = *request;
         let arguments = request.arguments.concat();
-        Self { function, grid, block, cluster, shared_bytes, stack_bytes, arguments }
+        Self { function, grid, block, cluster, shared_bytes, stack_bytes, bindings, arguments }
     }
 }
 
@@ -155,7 +157,7 @@ mod tests {
                 stream: 0,
                 arguments: vec![lines.start.to_le_bytes().to_vec()],
             };
-            let key = Key::new(&request, 0);
+            let key = Key::new(&request, 0, 0);
             let unknown = match self.repeats.recall(&key, &mut self.l2) {
                 Recalled::Known(predicted) => return predicted.unwrap().time_ms,
                 Recalled::Unknown(unknown) => unknown,

@@ -99,6 +99,6 @@ pub(crate) struct Libraries {
 
     /// The major version of the CUDA that compiles the program
     #[arg(long, value_name = "VERSION", default_value_t = 13,
-          value_parser = clap::value_parser!(u32).range(12..=13))]
+          value_parser = clap::value_parser!(u32).range(11..=13))]
     pub(crate) cuda: u32,
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use gpucast_interpreter::{Access, AccessKind, Arrival, CtaStart, Recorder, Release, StandIn};
+use gpucast_interpreter::{
+    Access, AccessKind, Arrival, CtaStart, Recorder, Release, StandIn, TensorUse,
+};
 
 use super::code::StageCode;
 use gpucast_ptx_frontend::types::StateSpace;
@@ -209,6 +211,10 @@ impl Recorder for StageRecorder {
 
     fn branch(&mut self, instruction: u32, active: u32, taken: u32) {
         self.cta.branch(instruction, active, taken);
+    }
+
+    fn tensor(&mut self, product: &TensorUse) {
+        self.cta.tensor(product);
     }
 
     fn access(&mut self, access: &Access<'_>) {

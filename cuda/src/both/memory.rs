@@ -1,16 +1,54 @@
 //! Memory: blocks, their places, and what registers the program's own.
 
-use gpucast_host::{BlockKind, Error};
+use gpucast_host::{BlockKind, Error, Extent, Place};
 
+use super::streams::{Stream, stream};
 use crate::abi::{self, Out};
 use crate::state::on_device;
 
 /// Rows begin at multiples of this, as the pitch of an allocation says.
 const PITCH: usize = 512;
 
+/// Copies rows, and has the host wait if the call does.
+pub(crate) fn copy(
+    to: Place,
+    from: Place,
+    extent: Extent,
+    on: Stream,
+    waits: bool,
+) -> Result<(), Error> {
+    on_device(|device| {
+        abi::copy(device, to, from, extent, stream(on))?;
+        if waits { device.clock().synchronise_stream(stream(on)) } else { Ok(()) }
+    })
+}
+
+/// Fills rows with a pattern of bytes.
+pub(crate) fn fill(to: Place, pattern: &[u8], extent: Extent, on: Stream) -> Result<(), Error> {
+    on_device(|device| abi::fill(device, to, pattern, extent, stream(on)))
+}
+
+/// Allocates a block and returns its address.
+pub(crate) fn allocated(bytes: usize, kind: BlockKind) -> Result<u64, Error> {
+    on_device(|device| device.allocate(bytes as u64, kind))
+}
+
 /// Allocates a block, and writes its address.
 pub(crate) fn allocate(address: Out<u64>, bytes: usize, kind: BlockKind) -> Result<(), Error> {
-    address.put(on_device(|device| device.allocate(bytes as u64, kind))?)
+    address.put(allocated(bytes, kind)?)
+}
+
+/// The size in bytes of rows whose beginnings are aligned.
+pub(crate) struct AlignedRows {
+    pub(crate) pitch: usize,
+    pub(crate) bytes: usize,
+}
+
+/// The size of `height` rows of `width` bytes.
+pub(crate) fn aligned_rows(width: usize, height: usize) -> Result<AlignedRows, Error> {
+    let pitch = width.checked_next_multiple_of(PITCH).ok_or(Error::InvalidValue)?;
+    let bytes = pitch.checked_mul(height).ok_or(Error::InvalidValue)?;
+    Ok(AlignedRows { pitch, bytes })
 }
 
 /// Allocates rows whose beginnings are aligned, and writes how far apart they are.
@@ -20,10 +58,9 @@ pub(crate) fn allocate_rows(
     width: usize,
     height: usize,
 ) -> Result<(), Error> {
-    let row = width.checked_next_multiple_of(PITCH).ok_or(Error::InvalidValue)?;
-    let bytes = row.checked_mul(height).ok_or(Error::InvalidValue)?;
-    allocate(address, bytes, BlockKind::Device)?;
-    pitch.put(row)
+    let rows = aligned_rows(width, height)?;
+    allocate(address, rows.bytes, BlockKind::Device)?;
+    pitch.put(rows.pitch)
 }
 
 /// Frees memory of the device.

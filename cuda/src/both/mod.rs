@@ -1,6 +1,8 @@
 //! The parts that are equal in both interfaces: functions of the runtime and of the driver call
 //! them under CUDA's names.
 
+pub(crate) mod arrays;
 pub(crate) mod events;
 pub(crate) mod memory;
 pub(crate) mod streams;
+pub(crate) mod textures;

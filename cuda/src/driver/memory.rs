@@ -1,11 +1,11 @@
 //! Memory and copies.
 
-use gpucast_host::{BlockKind, Error, Extent};
+use gpucast_host::{BlockKind, Error, Extent, Place};
 
 use super::driver_functions;
-use crate::abi::{self, Out};
+use crate::abi::Out;
 use crate::both::memory;
-use crate::both::streams::{Stream, stream};
+use crate::both::streams::Stream;
 use crate::state::on_device;
 
 fn allocate(address: Out<u64>, bytes: usize, kind: BlockKind) -> Result<(), Error> {
@@ -17,15 +17,13 @@ fn allocate(address: Out<u64>, bytes: usize, kind: BlockKind) -> Result<(), Erro
 
 fn copy(to: u64, from: u64, bytes: usize, on: Stream, waits: bool) -> Result<(), Error> {
     let bytes = bytes as u64;
-    on_device(|device| {
-        abi::copy_rows(device, [to, bytes], [from, bytes], Extent::row(bytes), stream(on))?;
-        if waits { device.clock().synchronise_stream(stream(on)) } else { Ok(()) }
-    })
+    let [to, from] = [to, from].map(|address| Place::rows(address, bytes));
+    memory::copy(to, from, Extent::row(bytes), on, waits)
 }
 
 fn fill(to: u64, pattern: &[u8], count: usize, on: Stream) -> Result<(), Error> {
     let bytes = count.checked_mul(pattern.len()).ok_or(Error::InvalidValue)? as u64;
-    on_device(|device| abi::fill(device, [to, bytes], pattern, Extent::row(bytes), stream(on)))
+    memory::fill(Place::rows(to, bytes), pattern, Extent::row(bytes), on)
 }
 
 // Attributes of pointers (`CUpointer_attribute`).

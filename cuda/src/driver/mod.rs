@@ -1,13 +1,16 @@
 //! The driver interface: `cu*` functions. And `ptx_run`, which stands on the same device.
 
+mod arrays;
 mod context;
 mod execution;
 mod lookup;
 mod memory;
 mod modules;
 mod ocelot;
+mod references;
 mod streams;
 mod tensor_maps;
+mod textures;
 
 use std::ffi::c_void;
 
@@ -53,15 +56,18 @@ pub(crate) fn code(result: Result<(), Error>) -> i32 {
 type File = (&'static [&'static str], fn() -> Vec<Address>);
 
 /// The files with functions.
-const FILES: [File; 8] = [
+const FILES: [File; 11] = [
+    (arrays::NAMES, arrays::addresses),
     (context::NAMES, context::addresses),
     (execution::NAMES, execution::addresses),
     (lookup::NAMES, lookup::addresses),
     (memory::NAMES, memory::addresses),
     (modules::NAMES, modules::addresses),
     (ocelot::NAMES, ocelot::addresses),
+    (references::NAMES, references::addresses),
     (streams::NAMES, streams::addresses),
     (tensor_maps::NAMES, tensor_maps::addresses),
+    (textures::NAMES, textures::addresses),
 ];
 
 /// The names of all functions of the driver interface.

@@ -8,7 +8,7 @@ use super::driver_functions;
 use crate::abi::{self, In, Out, Text};
 use crate::notices;
 use crate::runtime::{Wrapper, fatbin, fatbin_at};
-use crate::state::on_device;
+use crate::state::{on_device, with};
 
 /// `CUmodule` and `CUlibrary`: the module's number, from 1 on.
 pub(super) type ModuleHandle = u64;
@@ -16,7 +16,8 @@ pub(super) type ModuleHandle = u64;
 /// `CUfunction` and `CUkernel`: the function's number, from 1 on.
 pub(super) type FunctionHandle = u64;
 
-fn module(handle: ModuleHandle) -> Result<ModuleId, Error> {
+/// The module of a handle.
+pub(super) fn module(handle: ModuleHandle) -> Result<ModuleId, Error> {
     let number = handle.checked_sub(1).ok_or(Error::InvalidHandle)?;
     usize::try_from(number).map(ModuleId).map_err(|_| Error::InvalidHandle)
 }
@@ -61,6 +62,19 @@ fn load(handle: Out<ModuleHandle>, bytes: &[u8]) -> Result<(), Error> {
 fn load_file(handle: Out<ModuleHandle>, path: Text) -> Result<(), Error> {
     let bytes = std::fs::read(path.get()?).map_err(|_| Error::FileNotFound)?;
     load(handle, &bytes)
+}
+
+/// Forgets a module with its variables, and what was said of its texture references.
+fn unload(handle: ModuleHandle) -> Result<(), Error> {
+    let module = module(handle)?;
+    with(|state| {
+        state.device()?.unload(module)?;
+        let mut references = std::mem::take(&mut state.references);
+        let device = state.device()?;
+        references.retain(|&variable, _| device.block(variable).is_some());
+        state.references = references;
+        Ok(())
+    })
 }
 
 fn find(handle: Out<FunctionHandle>, of: ModuleHandle, name: Text) -> Result<(), Error> {
@@ -160,9 +174,7 @@ driver_functions! {
     fn cuModuleLoad(handle: Out<ModuleHandle>, path: Text) { load_file(handle, path) }
 
     /// Forgets a module.
-    fn cuModuleUnload(handle: ModuleHandle) {
-        on_device(|device| device.unload(module(handle)?))
-    }
+    fn cuModuleUnload(handle: ModuleHandle) { unload(handle) }
 
     /// A kernel of a module.
     fn cuModuleGetFunction(found: Out<FunctionHandle>, of: ModuleHandle, name: Text) {
@@ -206,9 +218,7 @@ driver_functions! {
     }
 
     /// Forgets a library.
-    fn cuLibraryUnload(handle: ModuleHandle) {
-        on_device(|device| device.unload(module(handle)?))
-    }
+    fn cuLibraryUnload(handle: ModuleHandle) { unload(handle) }
 
     /// A kernel of a library.
     fn cuLibraryGetKernel(found: Out<FunctionHandle>, of: ModuleHandle, name: Text) {

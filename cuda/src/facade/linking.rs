@@ -29,12 +29,16 @@ pub fn write_for_linker(folder: &Path, library: &Path, cuda: u32) -> Result<(), 
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err(FacadeError::Machine);
     }
-    let runtime = format!("libcudart.so.{cuda}");
-    if !FACADES.iter().any(|facade| facade.file == runtime) {
+    let own_name = format!("libcudart.so.{cuda}");
+    // CUDA 11 has the whole version in the name.
+    let runtime = |facade: &&Facade| {
+        let rest = facade.file.strip_prefix(&own_name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    if !FACADES.iter().any(|facade| runtime(&facade)) {
         return Err(FacadeError::Version(cuda));
     }
-    let is_wanted =
-        |facade: &&Facade| facade.file == runtime || !facade.file.starts_with("libcudart.");
+    let is_wanted = |facade: &&Facade| runtime(facade) || !facade.file.starts_with("libcudart.");
     for facade in FACADES.iter().filter(is_wanted) {
         let bytes = facade.bytes(&library.to_string_lossy());
         put(&folder.join(facade.file), &bytes)?;

@@ -26,6 +26,18 @@ pub struct Facade {
 /// The libraries.
 pub const FACADES: &[Facade] = &[
     Facade {
+        file: "libcudart.so.11.0",
+        version: Some("libcudart.so.11.0"),
+        names: include_str!("names/libcudart.so.11.0.txt"),
+        renamed: &[
+            ("cudaCreateTextureObject_v2", "cudaCreateTextureObject"),
+            ("cudaFuncGetAttributes", "cudaFuncGetAttributes_11"),
+            ("cudaGetDeviceProperties", "cudaGetDeviceProperties_11"),
+            ("cudaRuntimeGetVersion", "cudaRuntimeGetVersion_11"),
+            ("cudaDriverGetVersion", "cudaRuntimeGetVersion_11"),
+        ],
+    },
+    Facade {
         file: "libcudart.so.12",
         version: Some("libcudart.so.12"),
         names: include_str!("names/libcudart.so.12.txt"),
@@ -68,7 +80,7 @@ pub enum FacadeError {
     #[error("CUDA programs run here on x86-64 Linux only")]
     Machine,
     /// There is no runtime of this version.
-    #[error("there is no runtime of CUDA {0} here, only of 12 and 13")]
+    #[error("there is no runtime of CUDA {0} here, only of 11, 12 and 13")]
     Version(u32),
     /// The file system refuses.
     #[error("cannot write {}: {error}", path.display())]
@@ -174,10 +186,11 @@ mod tests {
 
     #[test]
     fn versions_of_a_function_lead_to_their_own() {
-        let [twelve, thirteen, ..] = FACADES else { panic!("there are more") };
+        let [eleven, twelve, thirteen, ..] = FACADES else { panic!("there are more") };
         let properties = "cudaGetDeviceProperties";
         assert_eq!(thirteen.function(properties), Some("cudaGetDeviceProperties_13"));
-        // Programs of CUDA 11 and older use another layout.
+        assert_eq!(eleven.function(properties), Some("cudaGetDeviceProperties_11"));
+        // Programs of CUDA 12 ask for the function by its second name.
         assert_eq!(twelve.function(properties), None);
         assert_eq!(twelve.function("cudaMemcpyAsync_ptsz"), Some("cudaMemcpyAsync"));
         assert_eq!(twelve.function("cudaGraphCreate"), None);

@@ -26,6 +26,63 @@ struct FuncAttributes {
     reserved: [i32; 16],
 }
 
+/// `cudaFuncAttributes` of CUDA 11, which ends earlier.
+#[repr(C)]
+struct FuncAttributes11 {
+    shared_bytes: usize,
+    constant_bytes: usize,
+    local_bytes: usize,
+    max_threads: i32,
+    registers: i32,
+    ptx_version: i32,
+    binary_version: i32,
+    cache_mode_ca: i32,
+    max_dynamic_shared_bytes: i32,
+    preferred_carveout: i32,
+}
+
+impl From<FuncAttributes> for FuncAttributes11 {
+    fn from(all: FuncAttributes) -> Self {
+        Self {
+            shared_bytes: all.shared_bytes,
+            constant_bytes: all.constant_bytes,
+            local_bytes: all.local_bytes,
+            max_threads: all.max_threads,
+            registers: all.registers,
+            ptx_version: all.ptx_version,
+            binary_version: all.binary_version,
+            cache_mode_ca: all.cache_mode_ca,
+            max_dynamic_shared_bytes: all.max_dynamic_shared_bytes,
+            preferred_carveout: all.preferred_carveout,
+        }
+    }
+}
+
+/// The facts of a kernel.
+fn attributes(host: u64) -> Result<FuncAttributes, Error> {
+    let facts = state::with(|state| {
+        let function = state.function(host)?;
+        state.device()?.facts(function)
+    })?;
+    Ok(FuncAttributes {
+        shared_bytes: facts.shared_bytes as usize,
+        constant_bytes: facts.constant_bytes as usize,
+        local_bytes: facts.local_bytes as usize,
+        max_threads: facts.max_threads as i32,
+        registers: facts.registers as i32,
+        ptx_version: facts.target as i32,
+        binary_version: facts.target as i32,
+        cache_mode_ca: 0,
+        max_dynamic_shared_bytes: facts.max_dynamic_shared_bytes as i32,
+        preferred_carveout: -1,
+        cluster_must_be_set: 0,
+        required_cluster: [0; 3],
+        cluster_policy: 0,
+        non_portable_cluster: 0,
+        reserved: [0; 16],
+    })
+}
+
 const MAX_DYNAMIC_SHARED: i32 = 8;
 
 fn ctas_per_sm(ctas: Out<i32>, host: u64, threads: i32, shared_bytes: usize) -> Result<(), Error> {
@@ -40,28 +97,13 @@ fn ctas_per_sm(ctas: Out<i32>, host: u64, threads: i32, shared_bytes: usize) -> 
 
 runtime_functions! {
     /// The facts of a kernel.
-    fn cudaFuncGetAttributes(attributes: Out<FuncAttributes>, host: u64) {
-        let facts = state::with(|state| {
-            let function = state.function(host)?;
-            state.device()?.facts(function)
-        })?;
-        attributes.put(FuncAttributes {
-            shared_bytes: facts.shared_bytes as usize,
-            constant_bytes: facts.constant_bytes as usize,
-            local_bytes: facts.local_bytes as usize,
-            max_threads: facts.max_threads as i32,
-            registers: facts.registers as i32,
-            ptx_version: facts.target as i32,
-            binary_version: facts.target as i32,
-            cache_mode_ca: 0,
-            max_dynamic_shared_bytes: facts.max_dynamic_shared_bytes as i32,
-            preferred_carveout: -1,
-            cluster_must_be_set: 0,
-            required_cluster: [0; 3],
-            cluster_policy: 0,
-            non_portable_cluster: 0,
-            reserved: [0; 16],
-        })
+    fn cudaFuncGetAttributes(place: Out<FuncAttributes>, host: u64) {
+        place.put(attributes(host)?)
+    }
+
+    /// The facts of a kernel, in CUDA 11's layout.
+    fn cudaFuncGetAttributes_11(place: Out<FuncAttributes11>, host: u64) {
+        place.put(attributes(host)?.into())
     }
 
     /// Changes a kernel's attribute: the most dynamic shared memory counts, the others are hints.

@@ -2,18 +2,19 @@
 
 use std::ffi::c_void;
 
-use gpucast_host::{BlockKind, Error, Extent};
+use gpucast_host::{BlockKind, Error, Extent, Place};
 
 use super::runtime_functions;
-use crate::abi::{self, Out};
+use crate::abi::Out;
 use crate::both::memory::{self, allocate};
-use crate::both::streams::{Stream, stream};
+use crate::both::streams::Stream;
 use crate::state::{self, on_device};
 
 /// `cudaMemcpyKind`: host to host, host to device, device to host, device to device, by address.
 const KINDS: std::ops::RangeInclusive<i32> = 0..=4;
 
-fn check(kind: i32) -> Result<(), Error> {
+/// Checks a direction. Addresses say it, so nothing else is done with it.
+pub(super) fn check(kind: i32) -> Result<(), Error> {
     if KINDS.contains(&kind) { Ok(()) } else { Err(Error::InvalidDirection) }
 }
 
@@ -37,22 +38,14 @@ struct Rows {
 fn copy_rows(rows: Rows, kind: i32, on: Stream, waits: bool) -> Result<(), Error> {
     check(kind)?;
     let Rows { to, to_pitch, from, from_pitch, width, height } = rows;
-    let extent = Extent { width: width as u64, height: height as u64 };
-    on_device(|device| {
-        abi::copy_rows(
-            device,
-            [to, to_pitch as u64],
-            [from, from_pitch as u64],
-            extent,
-            stream(on),
-        )?;
-        if waits { device.clock().synchronise_stream(stream(on)) } else { Ok(()) }
-    })
+    let extent = Extent::rows(width as u64, height as u64);
+    let to = Place::rows(to, to_pitch as u64);
+    memory::copy(to, Place::rows(from, from_pitch as u64), extent, on, waits)
 }
 
 fn fill(to: u64, pitch: usize, value: i32, extent: [usize; 2], on: Stream) -> Result<(), Error> {
-    let extent = Extent { width: extent[0] as u64, height: extent[1] as u64 };
-    on_device(|device| abi::fill(device, [to, pitch as u64], &[value as u8], extent, stream(on)))
+    let extent = Extent::rows(extent[0] as u64, extent[1] as u64);
+    memory::fill(Place::rows(to, pitch as u64), &[value as u8], extent, on)
 }
 
 /// The bytes of a variable from an offset on.
@@ -263,7 +256,7 @@ runtime_functions! {
         let (kind, on_device, on_host) = match block.map(|block| block.kind) {
             None => (0, 0, address),
             Some(BlockKind::Pinned | BlockKind::Registered) => (1, address, address),
-            Some(BlockKind::Device | BlockKind::Variable) => (2, address, 0),
+            Some(BlockKind::Device | BlockKind::Variable | BlockKind::Array) => (2, address, 0),
             Some(BlockKind::Managed) => (3, address, address),
         };
         attributes.put(PointerAttributes {

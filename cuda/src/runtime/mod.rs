@@ -1,11 +1,13 @@
 //! The runtime interface: `cuda*` functions and those that nvcc's code calls.
 
+mod arrays;
 mod attributes;
 mod errors;
 mod events;
 pub(crate) mod launch;
 mod memory;
 mod properties;
+mod references;
 mod registration;
 mod streams;
 mod textures;
@@ -57,6 +59,8 @@ use {plain_functions, runtime_functions};
 /// The names of all functions of the runtime interface.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     [
+        arrays::NAMES,
+        arrays::PLAIN_NAMES,
         attributes::NAMES,
         errors::NAMES,
         errors::PLAIN_NAMES,
@@ -65,6 +69,8 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         launch::PLAIN_NAMES,
         memory::NAMES,
         properties::NAMES,
+        references::NAMES,
+        references::PLAIN_NAMES,
         registration::PLAIN_NAMES,
         streams::NAMES,
         textures::NAMES,

@@ -8,6 +8,7 @@ use crate::abi::{Out, Text};
 use crate::state::on_device;
 
 /// The versions of the headers that the libraries are made from.
+const VERSION_11: i32 = 11_080;
 const VERSION_12: i32 = 12_090;
 const VERSION_13: i32 = 13_050;
 
@@ -18,9 +19,13 @@ struct Member {
     count: usize,
 }
 
-/// Reads `name type count` from a layout in the order of the structure.
-fn members(layout: &'static str) -> impl Iterator<Item = Member> {
-    layout.split_whitespace().map(|word| {
+/// The members of a structure in order, as `name:bytes:count`; numbers of 4 bytes have their name
+/// alone.
+type Layout = &'static [&'static str];
+
+/// Reads the members of a layout.
+fn members(layout: Layout) -> impl Iterator<Item = Member> {
+    layout.iter().flat_map(|part| part.split_whitespace()).map(|word| {
         let mut parts = word.split(':');
         let name = parts.next().unwrap_or_default();
         let bytes = parts.next().and_then(|part| part.parse().ok()).unwrap_or(4);
@@ -29,9 +34,8 @@ fn members(layout: &'static str) -> impl Iterator<Item = Member> {
     })
 }
 
-/// The members of CUDA 12's structure in order, as `name:bytes:count`; numbers of 4 bytes have
-/// their name alone. `driver_types.h` of 12.9.
-const LAYOUT_12: &str = "
+/// The members of CUDA 11's structure (`driver_types.h` of 11.8), with which CUDA 12's begins.
+const UP_TO_11: &str = "
     name:1:256 uuid:1:16 luid:1:8 luidDeviceNodeMask totalGlobalMem:8 sharedMemPerBlock:8
     regsPerBlock warpSize memPitch:8 maxThreadsPerBlock maxThreadsDim:4:3 maxGridSize:4:3 clockRate
     totalConstMem:8 major minor textureAlignment:8 texturePitchAlignment:8 deviceOverlap
@@ -49,15 +53,21 @@ const LAYOUT_12: &str = "
     pageableMemoryAccess concurrentManagedAccess computePreemptionSupported
     canUseHostPointerForRegisteredMem cooperativeLaunch cooperativeMultiDeviceLaunch
     sharedMemPerBlockOptin:8 pageableMemoryAccessUsesHostPageTables directManagedMemAccessFromHost
-    maxBlocksPerMultiProcessor accessPolicyMaxWindowSize reservedSharedMemPerBlock:8
+    maxBlocksPerMultiProcessor accessPolicyMaxWindowSize reservedSharedMemPerBlock:8";
+
+/// The members that follow in CUDA 12's structure (`driver_types.h` of 12.9).
+const BEHIND_11: &str = "
     hostRegisterSupported sparseCudaArraySupported hostRegisterReadOnlySupported
     timelineSemaphoreInteropSupported memoryPoolsSupported gpuDirectRDMASupported
     gpuDirectRDMAFlushWritesOptions gpuDirectRDMAWritesOrdering memoryPoolSupportedHandleTypes
     deferredMappingCudaArraySupported ipcEventSupported clusterLaunch unifiedFunctionPointers
     reserved:4:63";
 
+const LAYOUT_11: Layout = &[UP_TO_11];
+const LAYOUT_12: Layout = &[UP_TO_11, BEHIND_11];
+
 /// The members of CUDA 13's structure. `driver_types.h` of 13.5.
-const LAYOUT_13: &str = "
+const LAYOUT_13: Layout = &["
     name:1:256 uuid:1:16 luid:1:8 luidDeviceNodeMask totalGlobalMem:8 sharedMemPerBlock:8
     regsPerBlock warpSize memPitch:8 maxThreadsPerBlock maxThreadsDim:4:3 maxGridSize:4:3
     totalConstMem:8 major minor textureAlignment:8 texturePitchAlignment:8 multiProcessorCount
@@ -79,10 +89,10 @@ const LAYOUT_13: &str = "
     gpuDirectRDMASupported gpuDirectRDMAFlushWritesOptions gpuDirectRDMAWritesOrdering
     memoryPoolSupportedHandleTypes deferredMappingCudaArraySupported ipcEventSupported clusterLaunch
     unifiedFunctionPointers deviceNumaConfig deviceNumaId mpsEnabled hostNumaId gpuPciDeviceID
-    gpuPciSubsystemID hostNumaMultinodeIpcSupported reserved:4:56";
+    gpuPciSubsystemID hostNumaMultinodeIpcSupported reserved:4:56"];
 
 /// The structure's bytes.
-fn structure(layout: &'static str, properties: &Properties) -> Vec<u8> {
+fn structure(layout: Layout, properties: &Properties) -> Vec<u8> {
     let mut bytes: Vec<u8> = Vec::new();
     for member in members(layout) {
         bytes.resize(bytes.len().next_multiple_of(member.bytes), 0);
@@ -111,7 +121,7 @@ fn structure(layout: &'static str, properties: &Properties) -> Vec<u8> {
     bytes
 }
 
-fn properties(place: Out<u8>, device: i32, layout: &'static str) -> Result<(), Error> {
+fn properties(place: Out<u8>, device: i32, layout: Layout) -> Result<(), Error> {
     exists(device)?;
     place.put_all(on_device(|device| Ok(structure(layout, device.properties())))?)
 }
@@ -154,6 +164,11 @@ runtime_functions! {
 
     /// The device that fits wishes best: the only one.
     fn cudaChooseDevice(device: Out<i32>, _wishes: *const u8) { device.put(0) }
+
+    /// The properties of a device, in CUDA 11's layout.
+    fn cudaGetDeviceProperties_11(place: Out<u8>, device: i32) {
+        properties(place, device, LAYOUT_11)
+    }
 
     /// The properties of a device, in CUDA 12's layout.
     fn cudaGetDeviceProperties_12(place: Out<u8>, device: i32) {
@@ -250,6 +265,9 @@ runtime_functions! {
     /// Flags of the way in which the host waits.
     fn cudaGetDeviceFlags(flags: Out<u32>) { flags.put(0) }
 
+    /// The version of CUDA 11's library, for its driver, too.
+    fn cudaRuntimeGetVersion_11(version: Out<i32>) { version.put(VERSION_11) }
+
     /// The version of CUDA 12's library, for its driver, too.
     fn cudaRuntimeGetVersion_12(version: Out<i32>) { version.put(VERSION_12) }
 
@@ -262,7 +280,7 @@ mod tests {
     use super::*;
     use gpucast_host::properties::ATTRIBUTES;
 
-    fn offset(layout: &'static str, name: &str) -> usize {
+    fn offset(layout: Layout, name: &str) -> usize {
         let mut at: usize = 0;
         for member in members(layout) {
             at = at.next_multiple_of(member.bytes);
@@ -277,10 +295,11 @@ mod tests {
     #[test]
     fn structures_have_the_sizes_and_places_of_the_headers() {
         // sizeof and offsetof of a C compiler on the headers.
-        let end = |layout: &'static str, reserved: usize| {
+        let end = |layout: Layout, reserved: usize| {
             (offset(layout, "reserved") + 4 * reserved).next_multiple_of(8)
         };
         assert_eq!((end(LAYOUT_12, 63), end(LAYOUT_13, 56)), (1032, 1008));
+        assert_eq!(offset(LAYOUT_11, "reservedSharedMemPerBlock") + 8, 728);
         assert_eq!(offset(LAYOUT_12, "multiProcessorCount"), 388);
         assert_eq!(offset(LAYOUT_13, "multiProcessorCount"), 384);
     }

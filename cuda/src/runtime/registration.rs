@@ -47,7 +47,7 @@ pub(crate) fn fatbin_at(data: *const u8) -> Option<&'static [u8]> {
 /// A handle of a fatbin: the number behind its address.
 type Handle = In<u64>;
 
-fn registered(handle: Handle, register: impl FnOnce(&mut State, usize)) {
+pub(super) fn registered(handle: Handle, register: impl FnOnce(&mut State, usize)) {
     let Ok(image) = handle.get() else { return };
     // These functions return nothing; nothing here fails.
     let _ = state::with(|state| {

@@ -1,21 +1,28 @@
-//! Texture objects over linear memory and rows of it. Arrays are not there yet.
+//! Texture and surface objects.
 
 use gpucast_host::Error;
-use gpucast_interpreter::texture::{
-    AddressMode, Channel, Filter, Format, Resource, Sampler, Texture,
-};
+use gpucast_interpreter::texture::{Channel, Format, Object, Texture};
 
 use super::runtime_functions;
 use crate::abi::{In, Out};
-use crate::notices;
-use crate::state::on_device;
+use crate::both::arrays::{ArrayHandle, array};
+use crate::both::textures;
+use crate::texture::{self, Reading, Texels, not_executed};
 
 /// `cudaChannelFormatDesc`: bits of each channel, and their kind.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct ChannelFormat {
-    bits: [i32; 4],
+pub(super) struct ChannelFormat {
+    pub(super) bits: [i32; 4],
+    pub(super) kind: i32,
+}
+
+/// `cudaResourceDesc` of an array.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct ArrayTexels {
     kind: i32,
+    array: ArrayHandle,
 }
 
 /// `cudaResourceDesc` of linear memory.
@@ -52,98 +59,85 @@ struct TextureDescription {
     normalized: i32,
 }
 
-fn not_executed<T>(what: &str) -> Result<T, Error> {
-    notices::once(&format!("a texture object has {what}, which gpucast does not execute"));
-    Err(Error::NotSupported)
-}
+// `cudaChannelFormatKind`.
+const SIGNED: i32 = 0;
+const UNSIGNED: i32 = 1;
+const FLOAT: i32 = 2;
 
 impl ChannelFormat {
-    /// The format, with numbers up to 1 if `normalized`.
-    fn format(self, normalized: bool) -> Result<Format, Error> {
+    /// The format, with whole numbers as they are.
+    pub(super) fn format(self) -> Result<Format, Error> {
         let channels = self.bits.iter().take_while(|&&bits| bits > 0).count();
         let alike = self.bits[..channels].iter().all(|bits| *bits == self.bits[0]);
         if !alike || self.bits[channels..].iter().any(|&bits| bits != 0) {
             return Err(Error::InvalidValue);
         }
-        // `cudaChannelFormatKind`: signed, unsigned, float.
         let channel = match (self.kind, self.bits[0]) {
-            (0, 8) => Channel::S8,
-            (0, 16) => Channel::S16,
-            (0, 32) => Channel::S32,
-            (1, 8) => Channel::U8,
-            (1, 16) => Channel::U16,
-            (1, 32) => Channel::U32,
-            (2, 16) => Channel::F16,
-            (2, 32) => Channel::F32,
-            (0..=2, _) => return Err(Error::InvalidValue),
+            (SIGNED, 8) => Channel::S8,
+            (SIGNED, 16) => Channel::S16,
+            (SIGNED, 32) => Channel::S32,
+            (UNSIGNED, 8) => Channel::U8,
+            (UNSIGNED, 16) => Channel::U16,
+            (UNSIGNED, 32) => Channel::U32,
+            (FLOAT, 16) => Channel::F16,
+            (FLOAT, 32) => Channel::F32,
+            (SIGNED..=FLOAT, _) => return Err(Error::InvalidValue),
             _ => return not_executed("a packed or compressed format"),
         };
-        let normalized = normalized && !channel.is_float();
-        Ok(Format { channel, channels: channels as u8, normalized })
+        Ok(Format::new(channel, channels as u8))
+    }
+
+    /// The description of a format.
+    pub(super) fn of(format: Format) -> Self {
+        let kind = match format.channel {
+            channel if channel.is_float() => FLOAT,
+            channel if channel.is_signed() => SIGNED,
+            _ => UNSIGNED,
+        };
+        let width = format.channel.bytes() as i32 * 8;
+        let bits = [0, 1, 2, 3].map(|index| if index < format.channels { width } else { 0 });
+        Self { bits, kind }
     }
 }
 
-/// A width or height in texels.
-fn texels(count: usize) -> Result<u32, Error> {
-    u32::try_from(count).map_err(|_| Error::InvalidValue)
+impl From<TextureDescription> for Reading {
+    fn from(description: TextureDescription) -> Self {
+        Self {
+            address: description.address,
+            filter: description.filter,
+            normalized: description.normalized != 0,
+            fractions: description.read_mode == 1,
+            srgb: description.srgb != 0,
+            border: description.border,
+        }
+    }
 }
 
-impl TextureDescription {
-    /// The sampler. Coordinates that are not normalised do not wrap: they are clamped.
-    fn sampler(&self) -> Result<Sampler, Error> {
-        let normalized = self.normalized != 0;
-        let mut address = [AddressMode::Clamp; 3];
-        for (mode, number) in address.iter_mut().zip(self.address) {
-            *mode = match number {
-                0 if normalized => AddressMode::Wrap,
-                2 if normalized => AddressMode::Mirror,
-                0..=2 => AddressMode::Clamp,
-                3 => AddressMode::Border,
-                _ => return Err(Error::InvalidValue),
-            };
+/// The texels of a `cudaResourceDesc` at an address.
+fn texels(resource: u64) -> Result<Texels, Error> {
+    // `cudaResourceType`: array, mipmapped array, linear memory, rows.
+    match In::<i32>::at_number(resource).get()? {
+        0 => {
+            let ArrayTexels { array: handle, .. } = In::at_number(resource).get()?;
+            Ok(Texels::Array(array(handle)?))
         }
-        let filter = match self.filter {
-            0 => Filter::Nearest,
-            1 => Filter::Linear,
-            _ => return Err(Error::InvalidValue),
-        };
-        Ok(Sampler { filter, address, normalized, border: self.border })
+        1 => not_executed("an array of several levels"),
+        2 => {
+            let LinearMemory { address, format, bytes, .. } = In::at_number(resource).get()?;
+            Ok(Texels::Linear { address, bytes, format: format.format()? })
+        }
+        3 => {
+            let memory: PitchedMemory = In::at_number(resource).get()?;
+            let PitchedMemory { address, format, width, height, pitch, .. } = memory;
+            Ok(Texels::Rows { address, width, height, pitch, format: format.format()? })
+        }
+        _ => Err(Error::InvalidValue),
     }
 }
 
 /// The texture that the structures at `resource` and `description` describe.
 fn texture(resource: u64, description: In<TextureDescription>) -> Result<Texture, Error> {
-    let description = description.get()?;
-    if description.srgb != 0 {
-        return not_executed("colours of sRGB");
-    }
-    let normalized = description.read_mode == 1;
-    let sampler = description.sampler()?;
-    // `cudaResourceType`: array, mipmapped array, linear memory, rows.
-    match In::<i32>::at_number(resource).get()? {
-        2 => {
-            let memory = In::<LinearMemory>::at_number(resource).get()?;
-            let format = memory.format.format(normalized)?;
-            let texel = (format.bytes() as usize).max(1);
-            let resource = Resource::linear(memory.address, texels(memory.bytes / texel)?, format);
-            // The manual: filters and modes have no meaning here.
-            let sampler = Sampler { filter: Filter::Nearest, ..sampler };
-            Ok(Texture { resource, format, sampler })
-        }
-        3 => {
-            let memory = In::<PitchedMemory>::at_number(resource).get()?;
-            let format = memory.format.format(normalized)?;
-            let extent = [texels(memory.width)?, texels(memory.height)?, 1];
-            let dense = Resource::dense(memory.address, extent, 1, format);
-            let row_pitch = memory.pitch as u64;
-            let slice_pitch = row_pitch.saturating_mul(u64::from(extent[1]));
-            let resource = Resource { row_pitch, slice_pitch, ..dense };
-            Ok(Texture { resource, format, sampler })
-        }
-        0 => not_executed("an array"),
-        1 => not_executed("an array of several levels"),
-        _ => Err(Error::InvalidValue),
-    }
+    texture::texture(texels(resource)?, &description.get()?.into())
 }
 
 runtime_functions! {
@@ -157,18 +151,26 @@ runtime_functions! {
         if !view.is_null() {
             return not_executed("a view of its own");
         }
-        let texture = texture(resource, description)?;
-        object.put(on_device(|device| device.create_texture(texture))?)
+        textures::create(object, Object::Texture(texture(resource, description)?))
     }
 
     /// The texture is not used any more.
-    fn cudaDestroyTextureObject(object: u64) {
-        on_device(|device| device.destroy_texture(object))
+    fn cudaDestroyTextureObject(object: u64) { textures::destroy(object) }
+
+    /// Describes a surface to kernels.
+    fn cudaCreateSurfaceObject(object: Out<u64>, resource: u64) {
+        let Texels::Array(array) = texels(resource)? else { return Err(Error::InvalidValue) };
+        textures::create(object, Object::Surface(texture::surface(&array)?))
     }
+
+    /// The surface is not used any more.
+    fn cudaDestroySurfaceObject(object: u64) { textures::destroy(object) }
 }
 
 #[cfg(test)]
 mod tests {
+    use gpucast_interpreter::texture::{AddressMode, Filter, Resource};
+
     use super::*;
 
     fn description() -> TextureDescription {
@@ -214,7 +216,9 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_refused() {
-        assert_eq!(read(&[0; 9], &description()), Err(Error::NotSupported));
+        assert_eq!(read(&[1; 9], &description()), Err(Error::NotSupported));
+        let colours = TextureDescription { srgb: 1, ..description() };
+        assert_eq!(read(&[2, 0, 32, 0, 2, 64, 0, 0, 0], &colours), Err(Error::NotSupported));
         assert_eq!(read(&[9; 9], &description()), Err(Error::InvalidValue));
         let uneven = [2, 0, 8 | 16 << 32, 0, 1, 256, 0, 0, 0];
         assert_eq!(read(&uneven, &description()), Err(Error::InvalidValue));

@@ -31,6 +31,26 @@ CUresult cuModuleGetGlobal_v2(uint64_t *, size_t *, Handle, const char *);
 CUresult cuModuleUnload(Handle);
 CUresult cuFuncGetAttribute(int *, int, Handle);
 CUresult cuLaunchKernel(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void **, void **);
+CUresult cuArrayCreate_v2(Handle *, const void *);
+CUresult cuArray3DCreate_v2(Handle *, const void *);
+CUresult cuArray3DGetDescriptor_v2(void *, Handle);
+CUresult cuArrayDestroy(Handle);
+CUresult cuMemcpy2D_v2(const void *);
+CUresult cuMemcpy3D_v2(const void *);
+CUresult cuMemcpyHtoA_v2(Handle, size_t, const void *, size_t);
+CUresult cuMemcpyAtoH_v2(void *, Handle, size_t, size_t);
+CUresult cuTexObjectCreate(uint64_t *, const void *, const void *, const void *);
+CUresult cuTexObjectDestroy(uint64_t);
+CUresult cuSurfObjectCreate(uint64_t *, const void *);
+CUresult cuModuleGetTexRef(Handle *, Handle, const char *);
+CUresult cuModuleGetSurfRef(Handle *, Handle, const char *);
+CUresult cuTexRefSetAddress_v2(size_t *, Handle, uint64_t, size_t);
+CUresult cuTexRefSetFormat(Handle, int, int);
+CUresult cuTexRefSetFlags(Handle, unsigned);
+CUresult cuTexRefSetFilterMode(Handle, int);
+CUresult cuTexRefSetAddressMode(Handle, int, int);
+CUresult cuTexRefSetArray(Handle, Handle, unsigned);
+CUresult cuSurfRefSetArray(Handle, Handle, unsigned);
 CUresult cuGetErrorName(CUresult, const char **);
 CUresult cuGetExportTable(const void **, const void *);
 CUresult cuTensorMapEncodeTiled(void *, int, unsigned, uint64_t, const uint64_t *, const uint64_t *, const unsigned *, const unsigned *, int, int, int, int);
@@ -100,6 +120,142 @@ static void tensor_maps(CUresult (*allocate)(uint64_t *, size_t))
     MUST(cuTensorMapEncodeIm2col(&of_box, 6, 2, from, image, strides, lower, upper, 16, 64, one_step, 0, 1, 0, 0) == INVALID_VALUE);
 }
 
+/* CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY2D, CUDA_MEMCPY3D and so on. */
+typedef struct { size_t width, height; int format; unsigned channels; } Shape;
+typedef struct { size_t width, height, depth; int format; unsigned channels, flags; } Shape3d;
+typedef struct { size_t x, y; int kind; const void *host; uint64_t device; Handle array; size_t pitch; } End;
+typedef struct { End from, to; size_t width, height; } Copy;
+typedef struct {
+    size_t x, y, z, level;
+    int kind;
+    const void *host;
+    uint64_t device;
+    Handle array;
+    void *reserved;
+    size_t pitch, height;
+} End3d;
+typedef struct { End3d from, to; size_t width, height, depth; } Copy3d;
+typedef struct { int kind; union { Handle array; int reserved[32]; } of; unsigned flags; } Resource;
+typedef struct {
+    int address[3], filter;
+    unsigned flags, anisotropy;
+    int level_filter;
+    float level[3], border[4];
+    int reserved[12];
+} Reading;
+
+/* Arrays, objects on them, and references by the names of `textures.cu`. */
+static void textures(CUresult (*allocate)(uint64_t *, size_t))
+{
+    enum { W = 6, H = 4, D = 2, FLOAT = 0x20, UNSIGNED_INT8 = 1, ON_HOST = 1, ON_DEVICE, IN_ARRAY };
+    enum { AS_INTEGER = 1, LINEAR = 1, BORDER = 3, LAYERED_SURFACE = 3 };
+    float in[H][W], out[H][W], none = 0, half = 0.5f;
+    int width = W, height = H, numbers[D][H][W];
+    Handle module, function, array, stack, reference, canvas;
+    uint64_t rows, texture, surface, d;
+    Shape shape = {W, H, FLOAT, 1};
+    Shape3d layers = {W, H, D, 0x0a, 1, LAYERED_SURFACE}, found;
+
+    for (int i = 0; i < W * H; i++)
+        ((float *)in)[i] = i * 0.75f;
+    read_text("TEST_TEXTURE_PTX");
+    DO(cuModuleLoadData(&module, text));
+    DO(allocate(&rows, 256 * H));
+    DO(allocate(&d, sizeof out));
+    DO(cuArrayCreate_v2(&array, &shape));
+    /* From the host to rows, and from the second column of these to the array. */
+    Copy up = {{0, 0, ON_HOST, in, 0, NULL, W * 4}, {4, 0, ON_DEVICE, NULL, rows, NULL, 256}, W * 4, H};
+    DO(cuMemcpy2D_v2(&up));
+    Copy into = {{4, 0, ON_DEVICE, NULL, rows, NULL, 256}, {0, 0, IN_ARRAY, NULL, 0, array, 0}, W * 4, H};
+    DO(cuMemcpy2D_v2(&into));
+    Resource resource = {0, {array}, 0};
+    Reading reading = {{BORDER, BORDER, BORDER}, LINEAR, 0, 0, 0, {0}, {8, 0, 0, 0}, {0}};
+    DO(cuTexObjectCreate(&texture, &resource, &reading, NULL));
+    DO(cuModuleGetFunction(&function, module, "sample_plane"));
+    void *plane[] = {&texture, &d, &width, &half, &none};
+    DO(cuLaunchKernel(function, H, 1, 1, W, 1, 1, 0, NULL, plane, NULL));
+    DO(cuMemcpyDtoH_v2(out, d, sizeof out));
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W; x++)
+            MUST(out[y][x] == (in[y][x] + (x < W - 1 ? in[y][x + 1] : 8)) / 2);
+    DO(cuTexObjectDestroy(texture));
+    MUST(cuTexObjectDestroy(texture) == INVALID_VALUE);
+
+    DO(cuArray3DCreate_v2(&stack, &layers));
+    DO(cuArray3DGetDescriptor_v2(&found, stack));
+    MUST(!memcmp(&found, &layers, sizeof layers - 4));
+    resource.of.array = stack;
+    DO(cuSurfObjectCreate(&surface, &resource));
+    DO(cuModuleGetFunction(&function, module, "number_layers"));
+    void *filled[] = {&surface, &width, &height};
+    DO(cuLaunchKernel(function, H, D, 1, W, 1, 1, 0, NULL, filled, NULL));
+    Copy3d down = {{4, 1, 1, 0, IN_ARRAY, NULL, 0, stack, NULL, 0, 0},
+                   {0, 0, 0, 0, ON_HOST, numbers, 0, NULL, NULL, W * 4, H}, (W - 1) * 4, H - 1, 1};
+    DO(cuMemcpy3D_v2(&down));
+    for (int y = 0; y < H - 1; y++)
+        for (int x = 0; x < W - 1; x++)
+            MUST(numbers[0][y][x] == (H + y + 1) * W + x + 1);
+    down.depth = 2;
+    MUST(cuMemcpy3D_v2(&down) == INVALID_VALUE);
+
+    /* References: what was said last holds at the launch. */
+    int index[3] = {2, 0, 5}, count = 3;
+    uint64_t indices;
+    size_t offset = 1;
+    DO(allocate(&indices, sizeof index));
+    DO(cuMemcpyHtoD_v2(indices, index, sizeof index));
+    DO(cuModuleGetTexRef(&reference, module, "values"));
+    MUST(cuModuleGetTexRef(&canvas, module, "no_such_texture") == NOT_FOUND);
+    DO(cuTexRefSetAddress_v2(&offset, reference, rows + 4, W * 4));
+    MUST(offset == 0);
+    DO(cuTexRefSetFormat(reference, FLOAT, 1));
+    DO(cuModuleGetFunction(&function, module, "gather"));
+    void *gather[] = {&indices, &d, &count};
+    DO(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, gather, NULL));
+    DO(cuMemcpyDtoH_v2(out, d, 12));
+    for (int i = 0; i < 3; i++)
+        MUST(out[0][i] == in[0][index[i]]);
+    MUST(cuTexRefSetAddressMode(reference, 3, 0) == INVALID_VALUE);
+    MUST(cuTexRefSetFilterMode(reference, 7) == INVALID_VALUE);
+
+    unsigned char shades[H][W];
+    Handle picture;
+    Shape bytes = {W, H, UNSIGNED_INT8, 1};
+    Shape3d writable = {W, H, 0, FLOAT, 1, 2};
+    for (int i = 0; i < W * H; i++)
+        ((unsigned char *)shades)[i] = i * 10;
+    DO(cuArrayDestroy(array));
+    DO(cuArrayCreate_v2(&array, &bytes));
+    DO(cuArray3DCreate_v2(&stack, &writable));
+    DO(cuMemcpyHtoA_v2(array, 0, shades, W));
+    bytes.height = 0;
+    DO(cuArrayCreate_v2(&picture, &bytes));
+    MUST(cuMemcpyHtoA_v2(picture, 1, shades, W) == INVALID_VALUE);
+    DO(cuModuleGetTexRef(&picture, module, "picture"));
+    DO(cuModuleGetSurfRef(&canvas, module, "canvas"));
+    DO(cuTexRefSetArray(picture, array, 1));
+    DO(cuTexRefSetFilterMode(picture, LINEAR));
+    DO(cuTexRefSetAddressMode(picture, 0, 1));
+    DO(cuSurfRefSetArray(canvas, stack, 0));
+    DO(cuModuleGetFunction(&function, module, "paint"));
+    void *paint[] = {&width, &height, &half, &none};
+    DO(cuLaunchKernel(function, 1, H, 1, 32, 1, 1, 0, NULL, paint, NULL));
+    DO(cuMemcpyAtoH_v2(out, stack, 0, W * 4));
+    for (int x = 0; x < W; x++) {
+        float expected = (shades[0][x] + shades[0][x < W - 1 ? x + 1 : x]) / 510.0f;
+        MUST(out[0][x] > expected - 1e-6f && out[0][x] < expected + 1e-6f);
+    }
+    /* Whole numbers have no mean: the launch is refused. */
+    DO(cuTexRefSetFlags(picture, AS_INTEGER));
+    MUST(cuLaunchKernel(function, 1, H, 1, 32, 1, 1, 0, NULL, paint, NULL) == INVALID_VALUE);
+    DO(cuTexRefSetFilterMode(picture, 0));
+    DO(cuLaunchKernel(function, 1, H, 1, 32, 1, 1, 0, NULL, paint, NULL));
+    DO(cuMemcpyAtoH_v2(numbers, stack, 0, W * 4));
+    for (int x = 0; x < W; x++)
+        MUST(numbers[0][0][x] == shades[0][x < W - 1 ? x + 1 : x]);
+    DO(cuModuleUnload(module));
+}
+
 int main(void)
 {
     size_t bytes = read_text("TEST_PTX");
@@ -161,6 +317,7 @@ int main(void)
     DO(cuFuncGetAttribute(&shared, 1, function));
     MUST(shared == 0);
     tensor_maps(allocate);
+    textures(allocate);
     DO(cuMemFree_v2(da));
     MUST(cuMemFree_v2(da) == INVALID_VALUE);
     DO(cuModuleUnload(module));

@@ -45,8 +45,7 @@ const RIGHT: [&str; 13] = [
     "streams",
 ];
 
-/// The folder of the libraries, and of the programs linked with the runtime of CUDA 12 and of CUDA
-/// 13.
+/// The folder of the libraries, and of the programs linked with the runtimes of CUDA 11, 12 and 13.
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -54,13 +53,18 @@ fn built() -> &'static Path {
         fs::create_dir_all(&folder).unwrap();
         gpucast_cuda::facade::write(&folder, &library()).unwrap();
         for (program, source, library) in [
+            ("programs11", "programs.cu", "libcudart.so.11.0"),
+            ("textures11", "textures.c", "libcudart.so.11.0"),
             ("programs12", "programs.cu", "libcudart.so.12"),
             ("programs13", "programs.cu", "libcudart.so.13"),
+            ("textures12", "textures.c", "libcudart.so.12"),
+            ("textures13", "textures.c", "libcudart.so.13"),
             ("driver", "driver.c", "libcuda.so.1"),
             ("ocelot", "ocelot.c", "libgpuocelot.so"),
         ] {
+            let references = if program == "textures11" { "-DREFERENCES" } else { "-DOBJECTS" };
             let compiled = Command::new("cc")
-                .args(["-x", "c", "-O1", "-o"])
+                .args(["-x", "c", "-O1", references, "-o"])
                 .arg(folder.join(program))
                 .arg(format!("{SOURCES}/{source}"))
                 .arg("-L")
@@ -78,7 +82,7 @@ fn built() -> &'static Path {
 /// A linker that is asked for the static runtime, as nvcc asks, takes the shared one.
 #[test]
 fn programs_for_the_static_runtime_are_right() {
-    for cuda in [12, 13] {
+    for cuda in [11, 12, 13] {
         let folder = built().join(format!("linked{cuda}"));
         fs::create_dir_all(&folder).unwrap();
         gpucast_cuda::facade::write_for_linker(&folder, &library(), cuda).unwrap();
@@ -97,8 +101,8 @@ fn programs_for_the_static_runtime_are_right() {
         let ran = run_file(&program, &["vector_addition"], running()).right();
         assert!(ran.stdout().ends_with(&format!("right with {cuda}\n")), "{}", ran.stdout());
     }
-    let error = gpucast_cuda::facade::write_for_linker(built(), &library(), 11).unwrap_err();
-    assert_eq!(error.to_string(), "there is no runtime of CUDA 11 here, only of 12 and 13");
+    let error = gpucast_cuda::facade::write_for_linker(built(), &library(), 10).unwrap_err();
+    assert_eq!(error.to_string(), "there is no runtime of CUDA 10 here, only of 11, 12 and 13");
 }
 
 /// The library with the functions, which Cargo puts beside the tests or above them.
@@ -136,12 +140,14 @@ fn run(version: &str, program: &str, settings: Settings) -> Ran {
 
 fn run_file(file: &str, arguments: &[&str], settings: Settings) -> Ran {
     let folder = built();
+    let kernels = if file.starts_with("textures") { "textures.ptx" } else { "kernels.ptx" };
     let reports = tempfile::tempdir().unwrap();
     let settings = Settings { report_folder: Some(reports.path().to_owned()), ..settings };
     let output = Command::new(folder.join(file))
         .args(arguments)
         .env("LD_LIBRARY_PATH", folder)
-        .env("TEST_PTX", format!("{SOURCES}/kernels.ptx"))
+        .env("TEST_PTX", format!("{SOURCES}/{kernels}"))
+        .env("TEST_TEXTURE_PTX", format!("{SOURCES}/textures.ptx"))
         .env("TEST_TENSOR_PTX", format!("{INPUTS}/tensor-map.ptx"))
         .env("TEST_SAXPY_PTX", format!("{INPUTS}/saxpy.ptx"))
         .env(VARIABLE, settings.to_variable())
@@ -157,14 +163,31 @@ fn running() -> Settings {
 }
 
 #[test]
-fn programs_are_right_with_both_runtimes() {
-    for version in ["12", "13"] {
+fn programs_are_right_with_all_runtimes() {
+    for version in ["11", "12", "13"] {
         for program in RIGHT {
             // Streams compare times.
             let mode = if program == "streams" { Mode::Count } else { Mode::Run };
             let ran = run(version, program, Settings { mode, ..Settings::default() }).right();
             assert!(ran.stdout().ends_with(&format!("right with {version}\n")), "{program}");
             assert_eq!(ran.stderr(), "", "{program}");
+        }
+    }
+}
+
+#[test]
+fn arrays_textures_and_surfaces_are_right_in_each_mode() {
+    let checked = Settings { check: Some("all".to_owned()), ..running() };
+    for settings in [running(), Settings::default(), checked] {
+        for version in ["11", "12", "13"] {
+            // What the program does wrong on purpose is a finding, not an error.
+            if settings.check.is_some() && version == "11" {
+                continue;
+            }
+            let ran = run_file(&format!("textures{version}"), &[], settings.clone()).right();
+            assert!(ran.stdout().ends_with(&format!("right with {version}\n")), "{}", ran.stdout());
+            let findings = ran.reports[0].findings.clone().unwrap_or_default();
+            assert_eq!(findings, []);
         }
     }
 }
@@ -321,7 +344,7 @@ fn a_client_of_the_driver_finds_links_and_launches() {
     assert_eq!(ran.stdout(), "right\n");
     assert!(ran.stderr().contains("grid size 0"), "{}", ran.stderr());
     let launches: Vec<u64> = ran.reports[0].kernels.iter().map(|kernel| kernel.launches).collect();
-    assert_eq!(launches, [2, 1]);
+    assert_eq!(launches, [2, 2, 1, 1, 1, 1]);
 }
 
 #[test]

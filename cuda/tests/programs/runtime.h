@@ -25,6 +25,8 @@ enum {
 };
 enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum { cudaMemAttachGlobal = 1, cudaStreamNonBlocking = 1, cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+struct cudaChannelFormatDesc { int x, y, z, w, f; };
+enum { cudaChannelFormatKindSigned, cudaChannelFormatKindUnsigned, cudaChannelFormatKindFloat };
 enum { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrComputeCapabilityMajor = 75 };
 
 cudaError_t cudaMalloc(void **, size_t);
@@ -72,18 +74,24 @@ void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, 
 void __cudaRegisterManagedVar(void **, void **, char *, const char *, int, size_t, int, int);
 char __cudaInitModule(void **);
 
-/* What stands for the kernels and variables on the host: their addresses count. */
+/* What stands for the kernels and variables on the host: their addresses count. A program with kernels
+   of its own lists them before, and has no variables. */
+#ifndef KERNELS
+#define VARIABLES
 #define KERNELS(DO)                                                                                \
     DO(vector_add) DO(stencil) DO(bfs_level) DO(alignment_diagonal) DO(path_row) DO(layer_forward) \
     DO(layer_adjust) DO(lud_diagonal) DO(lud_perimeter) DO(lud_internal) DO(gaussian_factors)      \
     DO(gaussian_rows) DO(moments) DO(edge_slopes) DO(edge_diffusion) DO(polynomial) DO(count_up)   \
     DO(double_rows) DO(hello) DO(refuse) DO(out_of_bounds) DO(nothing)
+#endif
 #define STAND_IN(name) static char name;
 KERNELS(STAND_IN)
+#ifdef VARIABLES
 static float coefficients[4];
 static int visits;
 static int *managed_total;
 #define total (*managed_total)
+#endif
 
 static void **fatbin;
 
@@ -91,6 +99,10 @@ static void unregister(void)
 {
     __cudaUnregisterFatBinary(fatbin);
 }
+
+#ifdef REFERENCES
+static void register_references(void);
+#endif
 
 /* A fatbin of one PTX text, uncompressed: a header, an entry's header, the text. */
 __attribute__((constructor)) static void register_kernels(void)
@@ -124,9 +136,14 @@ __attribute__((constructor)) static void register_kernels(void)
     fatbin = __cudaRegisterFatBinary(&wrapper);
 #define REGISTER(name) __cudaRegisterFunction(fatbin, &name, &name, #name, -1, 0, 0, 0, 0, 0);
     KERNELS(REGISTER)
+#ifdef VARIABLES
     __cudaRegisterVar(fatbin, (char *)coefficients, (char *)"coefficients", "coefficients", 0, 16, 1, 0);
     __cudaRegisterVar(fatbin, (char *)&visits, (char *)"visits", "visits", 0, 4, 0, 0);
     __cudaRegisterManagedVar(fatbin, (void **)&managed_total, (char *)"total", "total", 0, 4, 0, 0);
+#endif
+#ifdef REFERENCES
+    register_references();
+#endif
     __cudaRegisterFatBinaryEnd(fatbin);
     __cudaInitModule(fatbin);
     atexit(unregister);

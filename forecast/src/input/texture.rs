@@ -13,7 +13,8 @@
 
 use gpucast_interpreter::DeviceMemory;
 use gpucast_interpreter::texture::{
-    AddressMode, Channel, Filter, Format, Object, Resource, Sampler, Surface, Texture, Textures,
+    AddressMode, Channel, Comparison, Filter, Format, Object, Resource, Sampler, Surface, Texture,
+    Textures,
 };
 use gpucast_ptx_frontend::{Module, ScalarType};
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,9 @@ pub(super) struct TextureTable {
     depth: u32,
     #[serde(default = "one")]
     layers: u32,
+    /// Samples of a texel, one behind the other.
+    #[serde(default = "one")]
+    samples: u32,
     /// Bytes from one row to the next; without it rows are dense.
     #[serde(default)]
     pitch: Option<u64>,
@@ -64,6 +68,9 @@ pub(super) struct TextureTable {
     address: Vec<AddressName>,
     #[serde(default)]
     border: [f32; 4],
+    /// What a depth must be to a texel, for instructions that compare the two.
+    #[serde(default)]
+    compare: Option<ComparisonName>,
 }
 
 fn one() -> u32 {
@@ -104,6 +111,34 @@ enum AddressName {
     Border,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ComparisonName {
+    Never,
+    Less,
+    Equal,
+    LessEqual,
+    Greater,
+    NotEqual,
+    GreaterEqual,
+    Always,
+}
+
+impl From<ComparisonName> for Comparison {
+    fn from(name: ComparisonName) -> Self {
+        match name {
+            ComparisonName::Never => Self::Never,
+            ComparisonName::Less => Self::Less,
+            ComparisonName::Equal => Self::Equal,
+            ComparisonName::LessEqual => Self::LessEqual,
+            ComparisonName::Greater => Self::Greater,
+            ComparisonName::NotEqual => Self::NotEqual,
+            ComparisonName::GreaterEqual => Self::GreaterEqual,
+            ComparisonName::Always => Self::Always,
+        }
+    }
+}
+
 /// A texture or surface of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedTexture {
@@ -140,6 +175,9 @@ impl PlannedTexture {
             (table.linear && table.height.max(table.depth).max(table.layers) > 1, "height"),
             (table.linear && table.filter != FilterName::Nearest, "filter"),
             (table.linear && !table.address.is_empty(), "address"),
+            (table.linear && table.samples > 1, "samples"),
+            (table.surface && table.samples > 1, "samples"),
+            (table.surface && table.compare.is_some(), "compare"),
             (table.surface && table.filter != FilterName::Nearest, "filter"),
             (table.surface && !table.address.is_empty(), "address"),
             (table.surface && table.normalized_values, "normalized_values"),
@@ -160,8 +198,8 @@ impl PlannedTexture {
                 texels.bytes()
             ))
             .hint(
-                "make `width`, `height`, `depth`, `layers` or `pitch` smaller, or the buffer \
-                 longer",
+                "make `width`, `height`, `depth`, `layers`, `samples` or `pitch` smaller, or the \
+                 buffer longer",
             ));
         }
         Ok(planned)
@@ -187,8 +225,15 @@ impl PlannedTexture {
         if table.linear {
             return Resource::linear(address, table.width, self.format());
         }
-        let extent = [table.width, table.height, table.depth];
-        let dense = Resource::dense(address, extent, table.layers, self.format());
+        let TextureTable { width, height, layers, samples, .. } = *table;
+        let dense = match samples {
+            1 => Resource::dense(address, [width, height, table.depth], layers, self.format()),
+            _ => {
+                let extent = [width, height];
+                let plane = Resource::multisampled(address, extent, layers, samples, self.format());
+                Resource { extent: [width, height, table.depth], ..plane }
+            }
+        };
         let row_pitch = table.pitch.unwrap_or(dense.row_pitch);
         let slice_pitch = row_pitch.saturating_mul(u64::from(table.height));
         Resource { row_pitch, slice_pitch, ..dense }
@@ -215,7 +260,8 @@ impl PlannedTexture {
         };
         let address = [0, 1, 2].map(mode);
         let (normalized, border) = (self.table.normalized_coordinates, self.table.border);
-        let sampler = Sampler { filter, address, normalized, border };
+        let compare = self.table.compare.map(Comparison::from);
+        let sampler = Sampler { filter, address, normalized, border, compare };
         Object::Texture(Texture { resource, format, sampler })
     }
 }

@@ -17,5 +17,7 @@ mod repeats;
 mod rungs;
 mod samples;
 mod stopping;
+mod tensor_memory;
+mod textures;
 mod traces;
 mod windows;

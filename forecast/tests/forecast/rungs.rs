@@ -22,8 +22,18 @@ fn counted_with(
     rung: RungChoice,
     caches: CacheChoice,
 ) -> Result<Vec<Counted>, Failure> {
+    counted_on("a100-sxm-40gb", kernel, rung, caches)
+}
+
+/// As [`counted_with`], on a GPU.
+pub(crate) fn counted_on(
+    gpu: &str,
+    kernel: &Kernel,
+    rung: RungChoice,
+    caches: CacheChoice,
+) -> Result<Vec<Counted>, Failure> {
     let library = gpu_argument::library().unwrap();
-    let gpu = gpu_argument::find(&library, "a100-sxm-40gb").unwrap();
+    let gpu = gpu_argument::find(&library, gpu).unwrap();
     let device = gpu_argument::device_model(&gpu).unwrap();
     let loaded = module::load(kernel.plan()).unwrap();
     let trace = Some(TraceLimits::default());

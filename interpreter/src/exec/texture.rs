@@ -24,7 +24,8 @@ use crate::program::texture_op::{
 use crate::semantics::rounding::Mode;
 use crate::semantics::{F16, Half};
 use crate::texture::{
-    AddressMode, Channel, Coordinates, Filter, Footprint, Format, Object, Sampler, Surface, Texture,
+    AddressMode, Channel, Comparison, Coordinates, Filter, Footprint, Format, Object, Plane,
+    Sampler, Surface, Texture,
 };
 
 /// Bytes that caches fetch together.
@@ -176,9 +177,14 @@ impl Warp {
             return Ok(());
         }
         for (lane, texture, sampler, footprint) in &footprints {
-            let texel = |address: Option<u64>| match address {
-                Some(address) => read(memories, *lane, address, texture.format),
-                None => Ok(border(texture, sampler)),
+            // SAFETY: as above.
+            let test = unsafe { depth_test(frame, fetch, texture, sampler, *lane)? };
+            let texel = |address: Option<u64>| {
+                let value = match address {
+                    Some(address) => read(memories, *lane, address, texture.format)?,
+                    None => border(texture, sampler),
+                };
+                Ok(test.map_or(value, |test| test.compared(value)))
             };
             let value = match fetch.gathers {
                 Some(channel) => {
@@ -312,6 +318,51 @@ fn object_of<'a>(memories: &Memories<'a>, handle: u64) -> Option<&'a Object> {
     })
 }
 
+/// The comparison of texels with a depth.
+#[derive(Clone, Copy)]
+struct DepthTest {
+    comparison: Comparison,
+    depth: f32,
+}
+
+impl DepthTest {
+    /// The texel with 1 or 0 in place of its depth.
+    fn compared(self, [texel, others @ ..]: [u32; 4]) -> [u32; 4] {
+        let holds = self.comparison.holds(self.depth, f32::from_bits(texel));
+        let [g, b, a] = others;
+        [f32::from(u8::from(holds)).to_bits(), g, b, a]
+    }
+}
+
+/// The comparison that a lane's fetch asks for.
+///
+/// # Safety
+///
+/// The invariants of [`Frame`]; `fetch` belongs to its program.
+unsafe fn depth_test(
+    frame: &Frame,
+    fetch: &Fetch,
+    texture: &Texture,
+    sampler: &Sampler,
+    lane: u32,
+) -> Result<Option<DepthTest>, AccessFault> {
+    let Some(row) = fetch.depth else { return Ok(None) };
+    // SAFETY: operands are rows of the width that the operation says.
+    let depth = f32::from_bits(unsafe { frame.row::<u32>(row)[lane as usize] });
+    // A sampler of its own knows nothing of the texels.
+    match sampler.compare.filter(|_| texture.format.is_real()) {
+        Some(comparison) => Ok(Some(DepthTest { comparison, depth })),
+        None => Err(AccessFault {
+            lane,
+            kind: FaultKind::BadOperand {
+                what: "the depth of a texture without a comparison",
+                value: u64::from(depth.to_bits()),
+                allowed: "compared with real texels of a texture that has a comparison",
+            },
+        }),
+    }
+}
+
 /// The texture, the sampler and the texels of one lane's fetch.
 ///
 /// # Safety
@@ -332,6 +383,11 @@ unsafe fn footprint(
     let Some(Object::Texture(texture)) = object_of(memories, value) else {
         return Err(bad_handle(lane, "the handle of a texture", value));
     };
+    if texture.resource.samples > 1 && !fetch.geometry.multisampled {
+        let allowed = "one of a texture of one sample, or read as .2dms or .a2dms";
+        let what = "the handle of a texture of several samples";
+        return Err(AccessFault { lane, kind: FaultKind::BadOperand { what, value, allowed } });
+    }
     let sampler = match fetch.sampler.map(handle) {
         None => texture.sampler,
         Some(value) => match object_of(memories, value) {
@@ -345,9 +401,9 @@ unsafe fn footprint(
         false => Coordinates::Whole(words.map(u32::cast_signed)),
     };
     let offset = fetch.offset.map(|row| word(row).cast_signed());
-    let (geometry, layer) = (fetch.geometry, word(fetch.layer));
-    let gathers = fetch.gathers.is_some();
-    let footprint = Footprint::of(texture, &sampler, geometry, coordinates, layer, offset, gathers);
+    let plane = Plane { layer: word(fetch.layer), sample: word(fetch.sample) };
+    let (geometry, gathers) = (fetch.geometry, fetch.gathers.is_some());
+    let footprint = Footprint::of(texture, &sampler, geometry, coordinates, plane, offset, gathers);
     Ok((*texture, sampler, footprint))
 }
 
@@ -564,6 +620,7 @@ fn answer_to(fact: Fact, object: &Object) -> Option<u32> {
     Some(match fact {
         Fact::Extent(axis) => resource?.extent[axis],
         Fact::Layers => resource?.layers,
+        Fact::Samples => resource?.samples,
         Fact::ChannelType => channel_type(format?),
         Fact::ChannelOrder => match format?.channels {
             1 => 0x10b0,

@@ -34,11 +34,15 @@ pub(crate) struct Fetch {
     pub(crate) geometry: Geometry,
     /// Row of the layer's index.
     pub(crate) layer: Option<u32>,
+    /// Row of the sample's number.
+    pub(crate) sample: Option<u32>,
     pub(crate) coordinates: [Option<u32>; 3],
     /// True if the coordinates are `.f32`, false for `.s32`.
     pub(crate) real: bool,
     /// Rows of the offset in texels.
     pub(crate) offset: [Option<u32>; 3],
+    /// Row of the depth that texels are compared with.
+    pub(crate) depth: Option<u32>,
     /// `tld4`: the channel.
     pub(crate) gathers: Option<u8>,
     pub(crate) result: ResultFormat,
@@ -72,10 +76,11 @@ pub(crate) enum ObjectKind {
 pub(crate) enum Fact {
     Extent(usize),
     Layers,
+    Samples,
     ChannelType,
     ChannelOrder,
     NormalizedCoordinates,
-    /// There is one level and one sample, and the coordinates are as the texture says.
+    /// There is one level, and the coordinates are as the texture says.
     Constant(u32),
     Filter,
     AddressMode(usize),

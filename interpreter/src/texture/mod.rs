@@ -14,8 +14,8 @@ mod sampling;
 use std::collections::HashMap;
 
 pub use format::{Channel, Format};
-pub use sampling::{AddressMode, Filter, Sampler};
-pub(crate) use sampling::{Coordinates, Footprint, Geometry};
+pub use sampling::{AddressMode, Comparison, Filter, Sampler};
+pub(crate) use sampling::{Coordinates, Footprint, Geometry, Plane};
 
 /// The upper bits of handles; no buffer has such an address.
 const HANDLE_TAG: u64 = 0x7e58_0000_0000_0000;
@@ -27,6 +27,9 @@ const VARIABLE_LABEL: &str = "module variable ";
 /// programming guide, table of technical specifications).
 pub const LARGEST_EXTENT: u32 = 1 << 28;
 
+/// The most samples of a pixel.
+pub const MOST_SAMPLES: u32 = 32;
+
 /// The texels of a texture or surface: where they are in device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resource {
@@ -36,6 +39,8 @@ pub struct Resource {
     pub extent: [u32; 3],
     /// Layers, at least one; a cube map has six for each cube.
     pub layers: u32,
+    /// Samples of a texel, one behind the other; 1 unless kernels read it as `.2dms`.
+    pub samples: u32,
     /// Bytes from one row to the next.
     pub row_pitch: u64,
     /// Bytes from one slice or layer to the next.
@@ -50,7 +55,21 @@ impl Resource {
     pub fn dense(address: u64, extent: [u32; 3], layers: u32, format: Format) -> Self {
         let row_pitch = u64::from(extent[0]) * u64::from(format.bytes());
         let slice_pitch = row_pitch * u64::from(extent[1]);
-        Self { address, extent, layers, row_pitch, slice_pitch, is_linear: false }
+        Self { address, extent, layers, samples: 1, row_pitch, slice_pitch, is_linear: false }
+    }
+
+    /// Layers of dense rows of pixels, each of `samples` texels.
+    #[must_use]
+    pub fn multisampled(
+        address: u64,
+        [width, height]: [u32; 2],
+        layers: u32,
+        samples: u32,
+        format: Format,
+    ) -> Self {
+        let dense = Self::dense(address, [width, height, 1], layers, format);
+        let row_pitch = dense.row_pitch * u64::from(samples);
+        Self { samples, row_pitch, slice_pitch: row_pitch * u64::from(height), ..dense }
     }
 
     /// Linear memory of `texels` texels.
@@ -65,7 +84,12 @@ impl Resource {
         let slices = u64::from(self.extent[2]) * u64::from(self.layers);
         slices.saturating_sub(1).saturating_mul(self.slice_pitch)
             + u64::from(self.extent[1]).saturating_sub(1).saturating_mul(self.row_pitch)
-            + u64::from(self.extent[0]) * u64::from(format.bytes())
+            + self.row_bytes(format)
+    }
+
+    /// Bytes of the texels of a row.
+    fn row_bytes(&self, format: Format) -> u64 {
+        u64::from(self.extent[0]) * u64::from(self.samples) * u64::from(format.bytes())
     }
 
     /// The address of the row `y` of slice `z` of a layer.
@@ -80,8 +104,12 @@ impl Resource {
         if self.extent.iter().any(|&one| one == 0 || one > LARGEST_EXTENT) || self.layers == 0 {
             return Err(BadTexture::Extent { largest: LARGEST_EXTENT });
         }
+        let is_plane = self.extent[2] == 1 && !self.is_linear;
+        if self.samples == 0 || self.samples > MOST_SAMPLES || self.samples > 1 && !is_plane {
+            return Err(BadTexture::Samples { most: MOST_SAMPLES });
+        }
         let texel = u64::from(format.bytes());
-        let row = u64::from(self.extent[0]) * texel;
+        let row = self.row_bytes(format);
         let (has_rows, has_slices) = (self.extent[1] > 1, self.extent[2] > 1 || self.layers > 1);
         let slice = self.row_pitch.saturating_mul(u64::from(self.extent[1]));
         if (has_rows || has_slices)
@@ -166,6 +194,18 @@ pub enum BadTexture {
     /// A format that no texture has.
     #[error("a texel has 1, 2 or 4 channels, and only those of 8 or 16 bits can be normalised")]
     Format,
+    /// Samples that no texture has.
+    #[error("a texel has from 1 to {most} samples, and several only in two dimensions")]
+    Samples {
+        /// The largest number of samples.
+        most: u32,
+    },
+    /// Depths that cannot be compared.
+    #[error("depths that are compared are one channel of floating-point or normalised texels")]
+    Depth,
+    /// A surface of several samples.
+    #[error("a surface has one sample for each texel")]
+    SurfaceSamples,
     /// Wrapping and mirroring need to know the extent as 1.
     #[error("the address modes wrap and mirror need normalised coordinates")]
     NotNormalized,
@@ -204,6 +244,9 @@ impl Textures {
             Object::Surface(surface) => {
                 surface.format.check()?;
                 surface.resource.check(surface.format)?;
+                if surface.resource.samples > 1 {
+                    return Err(BadTexture::SurfaceSamples);
+                }
             }
         }
         self.objects.push(Some(object));

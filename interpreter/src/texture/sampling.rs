@@ -32,6 +32,37 @@ pub enum Filter {
     Linear,
 }
 
+/// What a depth must be to a texel so that the comparison is 1.
+#[allow(missing_docs, reason = "the variants are what their names say")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    Never,
+    Less,
+    Equal,
+    LessEqual,
+    Greater,
+    NotEqual,
+    GreaterEqual,
+    Always,
+}
+
+impl Comparison {
+    /// Returns true if it holds between a depth and a texel.
+    #[must_use]
+    pub fn holds(self, depth: f32, texel: f32) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Less => depth < texel,
+            Self::Equal => depth == texel,
+            Self::LessEqual => depth <= texel,
+            Self::Greater => depth > texel,
+            Self::NotEqual => depth != texel,
+            Self::GreaterEqual => depth >= texel,
+            Self::Always => true,
+        }
+    }
+}
+
 /// How textures are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sampler {
@@ -43,6 +74,8 @@ pub struct Sampler {
     pub normalized: bool,
     /// The colour outside, for [`AddressMode::Border`].
     pub border: [f32; 4],
+    /// For instructions that compare a depth with each texel; none if the texture has no depths.
+    pub compare: Option<Comparison>,
 }
 
 impl Sampler {
@@ -50,6 +83,10 @@ impl Sampler {
         let linear = self.filter == Filter::Linear;
         if linear && texture.is_some_and(|texture| !texture.format.is_real()) {
             return Err(BadTexture::FilteredIntegers);
+        }
+        let is_depth = |format: super::Format| format.is_real() && format.channels == 1;
+        if self.compare.is_some() && texture.is_some_and(|texture| !is_depth(texture.format)) {
+            return Err(BadTexture::Depth);
         }
         let repeats = |mode: &AddressMode| matches!(mode, AddressMode::Wrap | AddressMode::Mirror);
         let is_linear_memory = texture.is_some_and(|texture| texture.resource.is_linear);
@@ -69,6 +106,15 @@ pub(crate) struct Geometry {
     pub(crate) layered: bool,
     /// True for cube maps.
     pub(crate) cube: bool,
+    /// True if a coordinate is the number of a sample.
+    pub(crate) multisampled: bool,
+}
+
+/// The layer and the sample of a texel that one lane reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plane {
+    pub(crate) layer: u32,
+    pub(crate) sample: u32,
 }
 
 /// The coordinates of one lane.
@@ -101,7 +147,7 @@ struct Along {
 }
 
 impl Footprint {
-    /// The texels at `coordinates` of a layer, moved by `offset` texels.
+    /// The texels at `coordinates` of a plane, moved by `offset` texels.
     ///
     /// `gathers` are the four texels that linear filtering would read, in the order of `tld4`.
     pub(crate) fn of(
@@ -109,7 +155,7 @@ impl Footprint {
         sampler: &Sampler,
         geometry: Geometry,
         coordinates: Coordinates,
-        layer: u32,
+        Plane { layer, sample }: Plane,
         offset: [i32; 3],
         gathers: bool,
     ) -> Self {
@@ -125,7 +171,10 @@ impl Footprint {
             (_, coordinates) => (coordinates, layer, *sampler),
         };
         let axes = if geometry.cube { 2 } else { geometry.axes };
-        let layer = layer.min(resource.layers - 1);
+        let plane = Plane {
+            layer: layer.min(resource.layers - 1),
+            sample: sample.min(resource.samples - 1),
+        };
         let is_real = matches!(coordinates, Coordinates::Real(_));
         let linear = gathers
             || is_real
@@ -164,7 +213,7 @@ impl Footprint {
             let second = |axis: &Along| axis.second.map_or(axis.first, |(index, _)| index);
             let (near, far) = ([x.first, y.first], [second(&x), second(&y)]);
             for place in [[near[0], far[1]], [far[0], far[1]], [far[0], near[1]], near] {
-                footprint.push(texture, [place[0], place[1], Some(0)], layer, 1.0);
+                footprint.push(texture, [place[0], place[1], Some(0)], plane, 1.0);
             }
             return footprint;
         }
@@ -172,18 +221,20 @@ impl Footprint {
             for (y, y_weight) in y.taps() {
                 for (x, x_weight) in x.taps() {
                     let weight = x_weight * y_weight * z_weight;
-                    footprint.push(texture, [x, y, z], layer, weight);
+                    footprint.push(texture, [x, y, z], plane, weight);
                 }
             }
         }
         footprint
     }
 
-    fn push(&mut self, texture: &Texture, place: [Option<u32>; 3], layer: u32, weight: f64) {
+    fn push(&mut self, texture: &Texture, place: [Option<u32>; 3], plane: Plane, weight: f64) {
         let address = match place {
             [Some(x), Some(y), Some(z)] => {
-                let row = texture.resource.row([y, z], layer);
-                Some(row.wrapping_add(u64::from(x) * u64::from(texture.format.bytes())))
+                let row = texture.resource.row([y, z], plane.layer);
+                let samples = u64::from(texture.resource.samples);
+                let texel = u64::from(x) * samples + u64::from(plane.sample);
+                Some(row.wrapping_add(texel * u64::from(texture.format.bytes())))
             }
             _ => None,
         };

@@ -21,6 +21,8 @@ use gpucast_ptx_frontend::types::StateSpace;
 use crate::common::log::{Accessed, Log};
 use crate::common::module;
 
+mod depths;
+
 const REAL: Format = Format::new(Channel::F32, 1);
 
 /// A kernel `k` with the parameters `object`, `sampler` and `out`. Thread `t` finds its three words
@@ -294,7 +296,7 @@ fn every_filter_and_address_mode_follows_the_formulas_in_three_dimensions() {
                     false => [AddressMode::Clamp, AddressMode::Border, AddressMode::Clamp],
                 };
                 let border = [64.0, 0.0, 0.0, 0.0];
-                let sampler = Sampler { filter, address, normalized, border };
+                let sampler = Sampler { filter, address, normalized, border, compare: None };
                 let scene = Scene::of(sampled(extent, sampler), bytes(&texels), reals(&places));
                 let extent = extent.map(i64::from);
                 let expected: Vec<f32> = places

@@ -137,6 +137,19 @@ const RULES: &[Rule] = &[
         of: &[M::TileGather4, M::TileScatter4],
         demand: Without(&[M::D1, M::D3, M::D4, M::D5]),
     },
+    // Whole numbers have neither a sign to drop nor a NaN.
+    Rule { opcodes: &[O::Tcgen05LdRed], of: &[M::Abs, M::Nan], demand: Without(&[M::U32, M::S32]) },
+    // A thread has at most 128 registers of a transfer.
+    Rule {
+        opcodes: &[O::Tcgen05Ld, O::Tcgen05St],
+        of: &[M::T16x128b],
+        demand: Without(&[M::X128]),
+    },
+    Rule {
+        opcodes: &[O::Tcgen05Ld, O::Tcgen05St],
+        of: &[M::T16x256b],
+        demand: Without(&[M::X64, M::X128]),
+    },
 ];
 
 /// Two modifiers that do not go together, or one that lacks a companion.

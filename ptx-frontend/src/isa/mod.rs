@@ -28,6 +28,7 @@ pub mod sample;
 mod since;
 mod sparse;
 mod special;
+mod textures;
 
 #[cfg(test)]
 mod tests;
@@ -45,3 +46,4 @@ pub use opcode::Opcode;
 pub use since::{Since, modifier_since};
 pub use sparse::{SparseVectors, sparse_vectors};
 pub use special::{Component, SpecialRegister};
+pub use textures::{TextureExtras, texture_extras};

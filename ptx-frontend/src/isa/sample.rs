@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use super::{
     Access, Count, Form, Modifier, Opcode, OperandKind, OperandShape, PairResult, ShapeType,
-    sparse_vectors,
+    sparse_vectors, texture_extras,
 };
 use crate::types::ScalarType;
 
 /// An instruction of `form` with these modifiers, one of each slot that is not left out, with all
-/// of its optional operands (`full`) or without. Its operands are the names that [`module`]
-/// declares.
+/// of its optional operands that go with them (`full`) or without. Its operands are the names that
+/// [`module`] declares.
 #[must_use]
 pub fn instruction(form: &Form, modifiers: &[Modifier], full: bool) -> String {
     let mut text = form.opcode.to_string();
@@ -19,6 +19,7 @@ pub fn instruction(form: &Form, modifiers: &[Modifier], full: bool) -> String {
         let _ = write!(text, ".{modifier}");
     }
     let mut first = true;
+    let extras = matches!(form.opcode, Opcode::Tex | Opcode::Tld4);
     for shape in &form.operands {
         let wanted = match shape.name {
             "cache" => modifiers.contains(&Modifier::L2CacheHint),
@@ -27,6 +28,8 @@ pub fn instruction(form: &Form, modifiers: &[Modifier], full: bool) -> String {
                 modifiers.contains(&Modifier::MulticastCluster)
                     || modifiers.contains(&Modifier::MulticastCluster16b)
             }
+            "e" if extras => full && texture_extras(modifiers).is_ok_and(|extras| extras.offset),
+            "f" if extras => full && texture_extras(modifiers).is_ok_and(|extras| extras.depth),
             _ => full && shape.name != "hint",
         };
         if shape.optional && !wanted {

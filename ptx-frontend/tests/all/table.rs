@@ -94,6 +94,20 @@ fn every_row_accepts_what_is_written_from_it() {
                     .into_iter()
                     .chain([".b2.sp::4:16", ".b8.b2.sp::1:2.x1 ", ".b8.b4.sp::1:2.x1 "])
                     .any(|text| sample.contains(text));
+            // Geometries that do not go with coordinates or levels, which `isa::textures` knows.
+            let mnemonic = sample.split(' ').next().unwrap_or_default();
+            let has = |texts: &[&str]| texts.iter().any(|text| mnemonic.contains(text));
+            let is_texture = form.opcode == Opcode::Tex;
+            let whole = is_texture && has(&[".cube.", ".acube."]) && mnemonic.ends_with(".s32");
+            let several = is_texture && has(&[".2dms.", ".a2dms."]);
+            let several = several && (mnemonic.ends_with(".f32") || has(&[".level", ".grad"]));
+            // Sizes and types of tensor memory, which `isa::combinations` knows.
+            let wide = has(&["16x128b.x128", "16x256b.x64", "16x256b.x128"]);
+            let signs = mnemonic.starts_with("tcgen05.ld.red") && has(&[".abs", ".NaN"]);
+            let unreal = wide || signs && !mnemonic.ends_with(".f32");
+            if whole || several || unreal {
+                continue;
+            }
             // Addresses have 64 bits in the texts here.
             let short = form.opcode == Opcode::Cvta && sample.contains(".u32");
             if short || !rounded || form.opcode == Opcode::Call || narrow || vector || old || odd {

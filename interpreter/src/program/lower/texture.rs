@@ -16,19 +16,22 @@ use crate::texture::Geometry;
 
 /// The shape that the modifiers name.
 fn geometry(instruction: &Instruction) -> Lowered<Geometry> {
-    const SHAPES: [(M, usize, bool, bool); 7] = [
-        (M::D1, 1, false, false),
-        (M::D2, 2, false, false),
-        (M::D3, 3, false, false),
-        (M::A1d, 1, true, false),
-        (M::A2d, 2, true, false),
-        (M::Cube, 3, false, true),
-        (M::Acube, 3, true, true),
+    const fn plain(axes: usize) -> Geometry {
+        Geometry { axes, layered: false, cube: false, multisampled: false }
+    }
+    const SHAPES: [(M, Geometry); 9] = [
+        (M::D1, plain(1)),
+        (M::D2, plain(2)),
+        (M::D3, plain(3)),
+        (M::A1d, Geometry { layered: true, ..plain(1) }),
+        (M::A2d, Geometry { layered: true, ..plain(2) }),
+        (M::Cube, Geometry { cube: true, ..plain(3) }),
+        (M::Acube, Geometry { layered: true, cube: true, ..plain(3) }),
+        (M::D2ms, Geometry { multisampled: true, ..plain(2) }),
+        (M::A2dms, Geometry { layered: true, multisampled: true, ..plain(2) }),
     ];
     let shape = SHAPES.iter().find(|shape| instruction.has(shape.0));
-    shape
-        .map(|&(_, axes, layered, cube)| Geometry { axes, layered, cube })
-        .ok_or_else(|| "textures of several samples are not made yet".to_owned())
+    shape.map(|shape| shape.1).ok_or_else(|| "the geometry is missing".to_owned())
 }
 
 fn emit(builder: &mut Builder<'_>, op: TextureOp) {
@@ -41,6 +44,7 @@ struct Place {
     object: u32,
     sampler: Option<u32>,
     layer: Option<u32>,
+    sample: Option<u32>,
     coordinates: [Option<u32>; 3],
 }
 
@@ -60,8 +64,10 @@ fn place(
     };
     let coordinates = elements(builder, coordinates);
     let layers = usize::from(geometry.layered);
-    if coordinates.len() < layers + geometry.axes {
-        return Err(format!("{} coordinates are needed here", layers + geometry.axes));
+    // The layer comes first, then the sample.
+    let before = layers + usize::from(geometry.multisampled);
+    if coordinates.len() < before + geometry.axes {
+        return Err(format!("{} coordinates are needed here", before + geometry.axes));
     }
     let object = builder.value(object, T::U64)?;
     let sampler = sampler.map(|sampler| builder.value(sampler, T::U64)).transpose()?;
@@ -69,11 +75,15 @@ fn place(
         true => Some(builder.value(&coordinates[0], T::U32)?),
         false => None,
     };
+    let sample = match geometry.multisampled {
+        true => Some(builder.value(&coordinates[layers], T::U32)?),
+        false => None,
+    };
     let mut rows = [None; 3];
-    for (row, coordinate) in rows.iter_mut().zip(&coordinates[layers..]).take(geometry.axes) {
+    for (row, coordinate) in rows.iter_mut().zip(&coordinates[before..]).take(geometry.axes) {
         *row = Some(builder.value(coordinate, ty)?);
     }
-    Ok(Place { object, sampler, layer, coordinates: rows })
+    Ok(Place { object, sampler, layer, sample, coordinates: rows })
 }
 
 /// `tex` and `tld4`.
@@ -98,17 +108,16 @@ pub(super) fn fetch(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
         () if instruction.has(M::Grad) => 2,
         () => 0,
     };
-    let mut offset = [None; 3];
+    let (mut offset, mut depth) = ([None; 3], None);
     for extra in instruction.operands.iter().skip(2 + levels) {
         match extra {
-            Operand::Vector(_) if !geometry.cube => {
+            Operand::Vector(_) => {
                 let parts = elements(builder, extra);
                 for (row, part) in offset.iter_mut().zip(&parts).take(geometry.axes) {
                     *row = Some(builder.value(part, T::S32)?);
                 }
             }
-            Operand::Vector(_) => return Err("a cube map has no offset".to_owned()),
-            _ => return Err("comparison with a depth is not executed yet".to_owned()),
+            value => depth = Some(builder.value(value, T::F32)?),
         }
     }
     let (results, resident) = match operand(instruction, 0)? {
@@ -137,9 +146,11 @@ pub(super) fn fetch(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
         sampler: place.sampler,
         geometry,
         layer: place.layer,
+        sample: place.sample,
         coordinates: place.coordinates,
         real: coordinate_type == T::F32,
         offset,
+        depth,
         gathers,
         result,
         rows,
@@ -200,7 +211,7 @@ pub(super) fn query(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
         (M::ChannelOrder, Fact::ChannelOrder),
         (M::NormalizedCoords, Fact::NormalizedCoordinates),
         (M::NumMipmapLevels, Fact::Constant(1)),
-        (M::NumSamples, Fact::Constant(1)),
+        (M::NumSamples, Fact::Samples),
         (M::ForceUnnormalizedCoords, Fact::Constant(0)),
         (M::FilterMode, Fact::Filter),
         (M::AddrMode0, Fact::AddressMode(0)),

@@ -6,18 +6,18 @@ use crate::machine::{Random, keep};
 
 /// A floating-point format: its code in descriptors, bits of an element and of its mantissa, bias.
 #[derive(Clone, Copy, Debug)]
-struct Narrow {
-    code: u32,
+pub(super) struct Narrow {
+    pub(super) code: u32,
     bits: usize,
     mantissa: u32,
     bias: i32,
 }
 
-const E4M3: Narrow = Narrow { code: 0, bits: 8, mantissa: 3, bias: 7 };
-const E5M2: Narrow = Narrow { code: 1, bits: 8, mantissa: 2, bias: 15 };
-const E2M3: Narrow = Narrow { code: 3, bits: 6, mantissa: 3, bias: 1 };
+pub(super) const E4M3: Narrow = Narrow { code: 0, bits: 8, mantissa: 3, bias: 7 };
+pub(super) const E5M2: Narrow = Narrow { code: 1, bits: 8, mantissa: 2, bias: 15 };
+pub(super) const E2M3: Narrow = Narrow { code: 3, bits: 6, mantissa: 3, bias: 1 };
 const E3M2: Narrow = Narrow { code: 4, bits: 6, mantissa: 2, bias: 3 };
-const E2M1: Narrow = Narrow { code: 5, bits: 4, mantissa: 1, bias: 1 };
+pub(super) const E2M1: Narrow = Narrow { code: 5, bits: 4, mantissa: 1, bias: 1 };
 
 impl Narrow {
     /// The value of a code.
@@ -46,7 +46,7 @@ impl Narrow {
 }
 
 /// Rows of codes, `depth` of them in each.
-struct Codes {
+pub(super) struct Codes {
     format: Narrow,
     /// Elements of 4 bits follow each other closely.
     dense: bool,
@@ -55,21 +55,27 @@ struct Codes {
 }
 
 impl Codes {
-    fn random(format: Narrow, dense: bool, rows: usize, depth: usize, random: &mut Random) -> Self {
+    pub(super) fn random(
+        format: Narrow,
+        dense: bool,
+        rows: usize,
+        depth: usize,
+        random: &mut Random,
+    ) -> Self {
         let codes = (0..rows * depth).map(|_| format.random(random)).collect();
         Self { format, dense, depth, codes }
     }
 
-    fn value(&self, row: usize, k: usize) -> f64 {
+    pub(super) fn value(&self, row: usize, k: usize) -> f64 {
         self.format.value(self.codes[row * self.depth + k])
     }
 
-    /// Puts all rows of 32 bytes to shared memory without a swizzle. Returns the descriptor.
-    fn place(&self, shared: &mut [u8], at: usize) -> u64 {
+    /// Puts all rows to shared memory without a swizzle. Returns the descriptor.
+    pub(super) fn place(&self, shared: &mut [u8], at: usize) -> u64 {
         let rows = self.codes.len() / self.depth;
         let per_part = if self.dense { 32 } else { 16 };
         for row in 0..rows {
-            for part in 0..2 {
+            for part in 0..self.depth / per_part {
                 let first = row * self.depth + part * per_part;
                 let packed = self.codes[first..first + per_part].iter().enumerate();
                 let packed = packed.fold(0u128, |packed, (i, &code)| {
@@ -85,7 +91,7 @@ impl Codes {
     }
 
     /// Puts all rows to lanes: a byte for each element, with the bits in the middle of it.
-    fn hold(&self, images: &mut Images, column: usize) {
+    pub(super) fn hold(&self, images: &mut Images, column: usize) {
         let rows = self.codes.len() / self.depth;
         let (per_word, bits, shift) = match (self.dense, self.format.bits) {
             (true, _) => (8, 4, 0),
@@ -109,12 +115,40 @@ impl Codes {
 
 /// Block scales: how many for each row, the codes and their values.
 #[derive(Clone, Copy)]
-struct Scaling {
-    modifier: &'static str,
-    kind: &'static str,
-    factors: usize,
+pub(super) struct Scaling {
+    pub(super) modifier: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) factors: usize,
     /// Exponents, else `.ue4m3`.
-    exponents: bool,
+    pub(super) exponents: bool,
+}
+
+impl Scaling {
+    /// Puts random factors of `rows` rows to a column of cells on. Returns their values, those of a
+    /// row together, and the byte at which they begin.
+    pub(super) fn fill(
+        self,
+        images: &mut Images,
+        rows: usize,
+        column: usize,
+        random: &mut Random,
+    ) -> (Vec<f64>, u32) {
+        let first = self.factors * random.below(4 / self.factors as u64) as usize;
+        let mut values = Vec::new();
+        for row in 0..rows {
+            for factor in 0..self.factors {
+                let exponent = random.below(4) as i32 - 2;
+                let code = if self.exponents { 127 + exponent } else { (7 + exponent) << 3 };
+                values.push(2f64.powi(exponent));
+                let shift = 8 * (first + factor);
+                for quarter in 0..4 {
+                    let cell = images.cell(row % 32 + 32 * quarter, column + row / 32);
+                    *cell = *cell & !(0xff << shift) | (code as u32) << shift;
+                }
+            }
+        }
+        (values, first as u32)
+    }
 }
 
 fn check(a: Narrow, b: Narrow, n: usize, scaling: Option<Scaling>, in_tensor: bool, seed: u64) {
@@ -148,29 +182,10 @@ fn check(a: Narrow, b: Narrow, n: usize, scaling: Option<Scaling>, in_tensor: bo
             ("f8f6f4".to_owned(), String::new())
         }
         Some(scaling) => {
-            let places = 4 / scaling.factors as u64;
-            let mut fill = |rows: usize, column: usize| {
-                let first = scaling.factors * random.below(places) as usize;
-                let mut values = Vec::new();
-                for row in 0..rows {
-                    for factor in 0..scaling.factors {
-                        let exponent = random.below(4) as i32 - 2;
-                        let code =
-                            if scaling.exponents { 127 + exponent } else { (7 + exponent) << 3 };
-                        values.push(2f64.powi(exponent));
-                        let shift = 8 * (first + factor);
-                        for quarter in 0..4 {
-                            let cell = images.cell(row % 32 + 32 * quarter, column + row / 32);
-                            *cell = *cell & !(0xff << shift) | (code as u32) << shift;
-                        }
-                    }
-                }
-                (values, first as u32)
-            };
-            let (values, first) = fill(m, 400);
+            let (values, first) = scaling.fill(&mut images, m, 400, random);
             of_a = values;
             idesc |= first << 29;
-            let (values, first) = fill(n, 410);
+            let (values, first) = scaling.fill(&mut images, n, 410, random);
             of_b = values;
             idesc |= first << 4 | u32::from(scaling.exponents) << 23;
             let kind = format!("{}.block_scale{}", scaling.kind, scaling.modifier);

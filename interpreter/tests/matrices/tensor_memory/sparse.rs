@@ -1,5 +1,6 @@
 //! Products of a sparse A, whose metadata lies in tensor memory.
 
+use super::narrow::{Codes, E2M1, E2M3, E4M3, E5M2, Narrow, Scaling};
 use super::{COLUMNS, COMMIT, Images, SHARED, assert_same, descriptor, encode, kernel};
 use crate::machine::{Random, keep};
 use crate::warpgroup::{Element, Matrix, place};
@@ -88,6 +89,97 @@ fn sparse_products_are_those_of_integers() {
             check("tf32", Element::Tf32, 2, 1, ws, seed);
             check("f8f6f4", Element::E4m3, 0, 1, ws, seed);
             check("i8", Element::S8, 1, 2, ws, seed);
+        }
+    }
+}
+
+/// A product of a sparse A with block scales. Factors belong to blocks of the dense matrix, whose
+/// depth is twice that of the stored one. Elements of 4 bits are kept and left out in pairs.
+fn check_scaled(a: Narrow, b: Narrow, scaling: Scaling, in_tensor: bool, seed: u64) {
+    let (m, n) = (128, 64);
+    let random = &mut Random::new(seed);
+    let dense = scaling.kind.starts_with("mxf4");
+    let name = format!("sparse {a:?} x {b:?}, {}{}", scaling.kind, scaling.modifier);
+    let (stored, run) = if dense { (64, 2) } else { (32, 1) };
+    let depth = 2 * stored;
+    let mut images = Images::random(random);
+    let rows = Codes::random(a, dense, m, stored, random);
+    let columns = Codes::random(b, dense, n, depth, random);
+    let b_descriptor = columns.place(&mut images.shared, 16 << 10);
+    let a_descriptor = rows.place(&mut images.shared, 0);
+    if in_tensor {
+        rows.hold(&mut images, 300);
+    }
+    let a_text = if in_tensor { "[%t + 300]" } else { "%da" };
+    // The column of the dense matrix of each stored element.
+    let (mut places, metadata) = (Vec::new(), 450);
+    for row in 0..m {
+        for chunk in 0..depth / (4 * run) {
+            let lower = random.below(3);
+            let upper = lower + 1 + random.below(3 - lower);
+            for kept in [lower, upper] {
+                places.extend((0..run).map(|at| (4 * chunk + kept as usize) * run + at));
+            }
+            let (lane, bit) = metadata_place(8, row, 4 * chunk, 1);
+            let cell = images.cell(lane, metadata + bit / 32);
+            let field = (lower | upper << 2) as u32;
+            *cell = *cell & !(15 << (bit % 32)) | field << (bit % 32);
+        }
+    }
+    let (of_a, first_a) = scaling.fill(&mut images, m, 400, random);
+    let (of_b, first_b) = scaling.fill(&mut images, n, 410, random);
+    let code = |format: Narrow| if dense { 1 } else { format.code };
+    let idesc = 1 << 2
+        | first_b << 4
+        | code(a) << 7
+        | code(b) << 10
+        | (n as u32 >> 3) << 17
+        | u32::from(scaling.exponents) << 23
+        | (m as u32 >> 4) << 24
+        | first_a << 29;
+    let kind = format!("{}.block_scale{}", scaling.kind, scaling.modifier);
+    let body = format!(
+        "mov.b64 %da, {a_descriptor}; mov.b64 %db, {b_descriptor}; mov.b32 %idesc, {idesc}; setp.eq.u32 %adds, 1, 0;\n\
+         @%p tcgen05.mma.sp.cta_group::1.kind::{kind} [%t], {a_text}, %db, [%t + {metadata}], %idesc, [%t + 400], [%t + 410], %adds;\n{COMMIT}"
+    );
+    let text = kernel(".reg .b64 %da, %db; .reg .b32 %idesc; .reg .pred %adds;", &body);
+    keep(&name, &text);
+    let (tensor, _) = images.run(&text, 0).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let mut expected = images.tensor.clone();
+    let factors = scaling.factors;
+    for row in 0..m {
+        for column in 0..n {
+            let term = |at: usize| {
+                let k = places[row * stored + at];
+                let block = k / (depth / factors);
+                let scale = of_a[row * factors + block] * of_b[column * factors + block];
+                rows.value(row, at) * columns.value(column, k) * scale
+            };
+            let sum: f64 = (0..stored).map(term).sum();
+            expected[row * COLUMNS + column] = (sum as f32).to_bits();
+        }
+    }
+    assert_same(&name, &tensor, &expected);
+}
+
+#[test]
+fn blocks_of_sparse_products_have_scales() {
+    let of = |kind, modifier, factors, exponents| Scaling { kind, modifier, factors, exponents };
+    let bytes = of("mxf8f6f4", "", 1, true);
+    for (seed, (a, b)) in [(E4M3, E5M2), (E2M3, E4M3), (E2M1, E4M3)].into_iter().enumerate() {
+        check_scaled(a, b, bytes, seed % 2 == 0, 300 + seed as u64);
+    }
+    for (seed, scaling) in [
+        of("mxf4", "", 2, true),
+        of("mxf4nvf4", ".scale_vec::2X", 2, true),
+        of("mxf4nvf4", ".scale_vec::4X", 4, false),
+        of("mxf4nvf4", ".block16", 4, true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for in_tensor in [false, true] {
+            check_scaled(E2M1, E2M1, scaling, in_tensor, 400 + seed as u64);
         }
     }
 }

@@ -12,6 +12,7 @@ mod operands;
 mod ranges;
 mod scalar;
 mod since;
+mod textures;
 
 use smallvec::SmallVec;
 
@@ -55,6 +56,7 @@ impl<'a> Resolver<'a> {
             let form = id.form();
             let (fitting, diagnostic) = match context.fit(form, operands) {
                 Ok(()) => {
+                    textures::check(instruction, operands, span)?;
                     if self.known_forms[known].allowed != Some(id) {
                         self.check_since(form, instruction, span)?;
                         self.known_forms[known].allowed = Some(id);

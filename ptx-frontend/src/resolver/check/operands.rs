@@ -323,6 +323,9 @@ fn wrong_count(form: &Form, least: usize, most: usize, found: usize) -> Misfit {
         (0, 0) => "no operands".to_owned(),
         (1, 1) => "1 operand".to_owned(),
         (least, most) if least == most => format!("{least} operands"),
+        (least, most) if (least..=most).contains(&found) => {
+            return misfit(format!("`{}` has no place for this operand", form.opcode));
+        }
         (least, most) => format!("{least} to {most} operands"),
     };
     misfit(format!("`{}` takes {wanted}, not {found}", form.opcode))

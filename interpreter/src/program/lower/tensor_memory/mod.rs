@@ -21,9 +21,6 @@ use crate::access_kind::AccessKind;
 use crate::semantics::matrix::transfer::Packing;
 use crate::semantics::tensor_memory::fragment::Shape;
 
-/// The most registers of a transfer.
-const MOST_REGISTERS: u32 = 128;
-
 /// Any `tcgen05` instruction that does something.
 pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     if instruction.has(M::Exclusive) {
@@ -107,9 +104,6 @@ fn transfer(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()>
     let repetitions = repetitions.into_iter().find(|&(modifier, _)| instruction.has(modifier));
     let repetitions = repetitions.map(|(_, log)| 1 << log).ok_or("the number is missing")?;
     let registers: u32 = shape.registers() * repetitions;
-    if registers > MOST_REGISTERS {
-        return Err(format!("no transfer has {registers} registers for each thread"));
-    }
     let values = match (is_store, shape) {
         (false, _) => 0,
         (true, Shape::L16B32Twice { .. }) => 2,
@@ -139,10 +133,6 @@ fn transfer(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()>
         Some(T::U32) => ReducedValues::U32,
         _ => ReducedValues::S32,
     };
-    let is_float = matches!(values, ReducedValues::F32 { .. });
-    if !is_float && (instruction.has(M::Abs) || instruction.has(M::Nan)) {
-        return Err("only floating-point numbers have .abs and .NaN here".to_owned());
-    }
     let maximum = instruction.has(M::Max);
     builder.define(operand(instruction, 1)?, T::B32, |builder, row| {
         op.reduction = Some(Reduction { row, values, maximum });

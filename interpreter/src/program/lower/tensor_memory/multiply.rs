@@ -24,9 +24,6 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
     let kind = kind(instruction)?;
     let weight_stationary = matches!(instruction.opcode, O::Tcgen05MmaWs | O::Tcgen05MmaWsSp);
     let is_sparse = matches!(instruction.opcode, O::Tcgen05MmaSp | O::Tcgen05MmaWsSp);
-    if is_sparse && kind.is_scaled() {
-        return Err("block scales of sparse products are not executed yet".to_owned());
-    }
     let d = address(builder, operand(instruction, 0)?)?;
     let a = match operand(instruction, 1)? {
         place @ Operand::Address(_) => FactorA::Tensor(Box::new(address(builder, place)?)),

@@ -1,0 +1,92 @@
+//! Arrays, and copies in which they take part.
+
+use gpucast_host::{Array, ArrayId, ArrayShape, Corner, Error, Extent, Place};
+
+use super::memory;
+use super::streams::Stream;
+use crate::abi::Out;
+use crate::state::on_device;
+
+/// `cudaArray_t` and `CUarray`: the array's number, from 1 on.
+pub(crate) type ArrayHandle = u64;
+
+fn id(handle: ArrayHandle) -> Result<ArrayId, Error> {
+    let number = handle.checked_sub(1).ok_or(Error::InvalidHandle)?;
+    usize::try_from(number).map(ArrayId).map_err(|_| Error::InvalidHandle)
+}
+
+/// Makes an array, and writes its handle.
+pub(crate) fn create(handle: Out<ArrayHandle>, shape: ArrayShape) -> Result<(), Error> {
+    handle.put(on_device(|device| device.create_array(shape))?.0 as u64 + 1)
+}
+
+/// The array of a handle.
+pub(crate) fn array(handle: ArrayHandle) -> Result<Array, Error> {
+    let id = id(handle)?;
+    on_device(|device| device.array(id))
+}
+
+/// Frees an array.
+pub(crate) fn free(handle: ArrayHandle) -> Result<(), Error> {
+    let id = id(handle)?;
+    on_device(|device| device.free_array(id))
+}
+
+/// One end of a copy.
+#[derive(Clone, Copy)]
+pub(crate) enum End {
+    /// Rows at an address.
+    Memory(Place),
+    /// A part of an array.
+    Array(Array, Corner),
+}
+
+impl End {
+    /// A part of memory that begins at a corner of rows and slices.
+    pub(crate) fn within(place: Place, corner: Corner) -> Self {
+        let offset = corner
+            .z
+            .wrapping_mul(place.slice_pitch)
+            .wrapping_add(corner.y.wrapping_mul(place.pitch))
+            .wrapping_add(corner.x);
+        Self::Memory(Place { address: place.address.wrapping_add(offset), ..place })
+    }
+
+    fn place(self, extent: Extent) -> Result<Place, Error> {
+        match self {
+            Self::Memory(place) => Ok(place),
+            Self::Array(array, corner) => array.place(corner, extent),
+        }
+    }
+
+    /// The place of bytes that go on from row to row.
+    fn run(self, bytes: u64) -> Result<Place, Error> {
+        match self {
+            Self::Memory(place) => Ok(place),
+            Self::Array(array, corner) => array.run(corner, bytes),
+        }
+    }
+}
+
+/// Copies rows, and has the host wait if the call does.
+pub(crate) fn copy(
+    to: End,
+    from: End,
+    extent: Extent,
+    on: Stream,
+    waits: bool,
+) -> Result<(), Error> {
+    memory::copy(to.place(extent)?, from.place(extent)?, extent, on, waits)
+}
+
+/// Copies bytes, which go on from row to row of an array.
+pub(crate) fn copy_run(
+    to: End,
+    from: End,
+    bytes: usize,
+    on: Stream,
+    waits: bool,
+) -> Result<(), Error> {
+    let bytes = bytes as u64;
+    memory::copy(to.run(bytes)?, from.run(bytes)?, Extent::row(bytes), on, waits)
+}
