@@ -43,16 +43,13 @@ pub(crate) struct CalibrateCost {
     #[arg(long, value_name = "MODEL:GPU", requires = "measure", conflicts_with = "gpu")]
     pub(crate) on: Option<String>,
 
-    /// The model, such as "p_madd * f_op_float32_madd + p_launch * f_sync_kernel_launch"
-    #[arg(
-        long,
-        value_name = "EXPRESSION",
-        required_unless_present = "like",
-        conflicts_with = "like"
-    )]
+    /// The model, such as "p_madd * f_op_float32_madd + p_launch * f_sync_kernel_launch"; it may
+    /// use the named expressions of --like
+    #[arg(long, value_name = "EXPRESSION", required_unless_present = "like")]
     pub(crate) model: Option<String>,
 
-    /// The model and the named expressions of a model file, whatever its parameters
+    /// The model and the named expressions of a model file, whatever its parameters; --model
+    /// replaces the model
     #[arg(long, value_name = "FILE")]
     pub(crate) like: Option<String>,
 

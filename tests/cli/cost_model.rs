@@ -93,6 +93,112 @@ fn the_papers_table_3_predicts() {
     );
 }
 
+/// Section 8.5, at n = 112: tiles of 16 x 16 and 18 x 18 threads are fetched with one load of each
+/// thread. The inner 14 x 14 and 16 x 16 threads compute, each with five loads of shared memory.
+/// The warps that hold inner threads are 7 of 8, and 9 of 11.
+#[test]
+fn the_example_of_finite_differences_counts_what_section_8_5_says() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/cost-models/finite-differences.toml");
+    let text = std::fs::read_to_string(file).unwrap();
+    let table: toml::Table = text.parse().unwrap();
+    let points = 112.0 * 112.0;
+    for (kernel, blocks, expected) in [
+        (
+            "finite-differences-16",
+            64.0,
+            [
+                ("p_u_16", 64.0 * 256.0),
+                ("p_result_16", points),
+                ("p_lmem", 64.0 * (8.0 + 5.0 * 7.0)),
+            ],
+        ),
+        (
+            "finite-differences-18",
+            49.0,
+            [("p_u_18", 49.0 * 324.0), ("p_gmem", points), ("p_lmem", 49.0 * (11.0 + 5.0 * 9.0))],
+        ),
+    ] {
+        let arguments = PREDICT.replacen("predict", &format!("predict {kernel}"), 1);
+        let predicted =
+            json(&format!("{arguments} --gpu titan-v --cost-model {file} --format json"));
+        let prediction = &predicted["predictions"][0];
+        let of = |parameter: &str| table["parameters"][parameter]["value"].as_float().unwrap();
+        let mut memory: Vec<f64> = Vec::new();
+        for part in prediction["parts"].as_array().unwrap() {
+            if ["memory", "shared"].iter().any(|resource| part["bound"] == *resource) {
+                memory.push(part["time_ms"].as_f64().unwrap() * 1e-3);
+            }
+        }
+        assert_eq!(memory.len(), expected.len(), "{kernel}: {prediction}");
+        for (seconds, (parameter, count)) in memory.iter().zip(expected) {
+            let found = seconds / of(parameter);
+            assert!((found / count - 1.0).abs() < 1e-9, "{kernel} {parameter}: {found} {count}");
+        }
+        assert_eq!(prediction["parameters"]["work-groups"], blocks, "{kernel}");
+        // Nothing is left without a cost, and nothing has two.
+        let codes = prediction["warning_codes"].as_array().unwrap();
+        assert_eq!(codes, &["absent-features"], "{kernel}");
+    }
+}
+
+/// The terms of a file serve several models.
+#[test]
+fn a_model_takes_the_terms_of_a_file() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/cost-models/dg.toml");
+    let measure = "calibrate cost --measure 'flops_madd_pattern dtype:float32 nelements:32768 \
+                   m:64,128' --measure 'flops_add_pattern dtype:float32 nelements:32768 m:64,128' \
+                   --measure 'lmem_move_pattern dtype:float32 nelements:32768 m:64,128' \
+                   --on sm-simulation:titan-v --machine rules --format json";
+    let document = json(&format!("{measure} --like {file} --model c_on_chip"));
+    assert_eq!(document["terms"].as_object().unwrap().keys().collect::<Vec<_>>(), ["c_on_chip"]);
+    let parameters = document["cost"]["parameters"].as_array().unwrap();
+    let names: Vec<&str> = parameters.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["p_add", "p_madd", "p_lmem"]);
+}
+
+/// Four loads of neighbouring elements are one in the machine code, which has its own feature.
+#[test]
+fn joined_loads_count_once_at_the_level_of_the_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("made");
+    let made = made.to_str().unwrap();
+    let launch = stdout(&format!(
+        "kernels generate matmul_sq dtype:float32 prefetch:True groups_fit:True n:64 \
+         --target sm_70 -o {made}"
+    ));
+    let launch = launch.lines().find(|line| line.ends_with(".toml")).unwrap();
+    let profile = |machine| {
+        json(&format!(
+            "profile {launch} --by access --gpu titan-v --machine {machine} --format json"
+        ))
+    };
+    let document = profile("rules");
+    let accesses = document["launches"][0]["features"][0]["accesses"].as_array().unwrap();
+    // Of a tile of a, all threads of a row read the same element: a stride of 0 along x.
+    let is_of_a = |one: &&serde_json::Value| {
+        one["memory"] == "local" && one["direction"] == "load" && one["local_strides"][0] == 0.0
+    };
+    let of_a = accesses.iter().find(is_of_a).unwrap();
+    // n^3 / 32 loads of warps, by fours.
+    let warps = 64_u64.pow(3) / 32;
+    assert_eq!(of_a["sub_groups"], warps);
+    let expected =
+        serde_json::json!([{ "width": 4.0, "work_items": 8 * warps, "sub_groups": warps / 4 }]);
+    assert_eq!(of_a["machine"], expected);
+    let without = profile("none");
+    let accesses = &without["launches"][0]["features"][0]["accesses"];
+    assert_eq!(accesses[0]["machine"], serde_json::Value::Null);
+
+    // A model that asks for such features without machine code is told what helps.
+    let model = "--model p_a*f_machine_access_local+p_b*f_thread_groups";
+    let refusal = refused(&format!(
+        "calibrate cost --measure 'matmul_sq dtype:float32 prefetch:True groups_fit:True n:64' \
+         --on component-throughput:titan-v --machine none {model}"
+    ));
+    assert!(refusal.contains("counts machine instructions"), "{refusal}");
+    assert!(refusal.contains("--machine rules"), "{refusal}");
+}
+
 fn refused(arguments: &str) -> String {
     let outcome = gpucast(arguments);
     assert_eq!((outcome.status, outcome.stdout.as_str()), (1, ""), "{arguments}");

@@ -175,7 +175,9 @@ pub(super) fn gather(
     }
     let accesses = groups
         .into_iter()
-        .map(|((space, direction, buffer, element, local, global), members)| {
+        .map(|((space, direction, buffer, element, local, global), mut members)| {
+            members.instructions.sort_unstable();
+            members.instructions.dedup();
             let footprint = members.footprint(space, element, footprints, blocks);
             MemoryAccess {
                 space,
@@ -186,6 +188,8 @@ pub(super) fn gather(
                 sub_groups: members.sub_groups,
                 work_items: members.work_items,
                 footprint,
+                instructions: members.instructions,
+                machine: None,
                 ptx_lines: members.ptx_lines,
                 cuda_lines: members.cuda_lines,
             }
@@ -201,6 +205,7 @@ pub(super) fn gather(
         accesses,
         operations: operations.into_values().collect(),
         barriers_per_work_item: barriers as f64 / (blocks * threads).max(1) as f64,
+        machine_instructions: None,
     }
 }
 
@@ -221,6 +226,8 @@ fn buffer_of(buffers: &[Buffer], address: u64) -> Option<String> {
 struct Members {
     /// The places of the instructions among those that access memory.
     places: Vec<usize>,
+    /// The instructions themselves.
+    instructions: Vec<u32>,
     sub_groups: u128,
     work_items: u128,
     steps: Vec<Option<i64>>,
@@ -242,6 +249,7 @@ impl Members {
         found: Option<&Sampled>,
     ) {
         self.places.extend(place.map(|place| place as usize));
+        self.instructions.push(row.instruction);
         let elements_of_lane = u128::from(lane_bytes / element.bytes().max(1)).max(1);
         self.sub_groups += counts.requests * elements_of_lane;
         self.work_items += counts.requested_bytes / u128::from(element.bytes().max(1));

@@ -22,6 +22,7 @@ mod code;
 mod footprint;
 mod gather;
 mod kind;
+mod machine;
 mod pattern;
 mod recorder;
 
@@ -73,10 +74,27 @@ pub struct MemoryAccess {
     pub work_items: u128,
     /// Distinct elements; none of private memory.
     pub footprint: Option<Footprint>,
+    /// The PTX instructions that make them: indices into the program's instructions, in order.
+    pub instructions: Vec<u32>,
+    /// The accesses of the machine code that stand for them, by width. None if there is no machine
+    /// code, or if it does not say which of several memories an access reaches.
+    pub machine: Option<Vec<MachineAccesses>>,
     /// Lines of the PTX text.
     pub ptx_lines: Vec<u32>,
     /// CUDA lines, if `.loc` gives them.
     pub cuda_lines: Vec<Location>,
+}
+
+/// Accesses of the machine code with the same width. The assembler may join accesses of several
+/// PTX instructions into a wider one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MachineAccesses {
+    /// Bytes that a thread accesses at once.
+    pub bytes: u32,
+    /// Times that a warp issued one.
+    pub sub_groups: u128,
+    /// Times that a thread executed one.
+    pub work_items: u128,
 }
 
 impl MemoryAccess {
@@ -159,6 +177,9 @@ pub struct Features {
     pub operations: Vec<OperationCount>,
     /// Barriers that a thread waits at; the mean, if threads differ.
     pub barriers_per_work_item: f64,
+    /// Times that a warp issued each instruction of the machine code, by mnemonic; none without
+    /// machine code.
+    pub machine_instructions: Option<BTreeMap<String, u128>>,
 }
 
 /// A buffer of device memory.

@@ -329,7 +329,7 @@ pub fn refusal(error: &ModelError, source: &Source) -> Report {
             "give a file for the GPU with --cost-model, as `gpucast calibrate cost` writes it; \
              `--cost-model stevens-matmul` holds for titan-v",
         ),
-        ModelError::Feature { .. } => Some("give the sizes of the problem: --let n=2048"),
+        ModelError::Feature { error, .. } => Some(error.hint()),
         _ => None,
     };
     Report::new(error.to_string()).maybe_hint(hint.map(str::to_owned))

@@ -11,6 +11,11 @@ pub enum Feature {
     Operation(OperationFeature),
     /// `f_mem_access_…`: data motion (section 6.1.1).
     MemoryAccess(AccessFeature),
+    /// `f_machine_access_…`: accesses of the machine code; not in the paper.
+    MachineAccess(MachineAccessFeature),
+    /// `f_machine_op_LDS`: instructions of the machine code, of one mnemonic or of all; not in the
+    /// paper.
+    MachineOperation(Option<String>),
     /// `f_sync_barrier_local`: barriers that a work-item meets (section 6.1.3).
     LocalBarriers,
     /// `f_sync_kernel_launch`: 1 for each launch.
@@ -54,6 +59,15 @@ pub struct AccessFeature {
     pub ratio: Option<Constraint>,
 }
 
+/// The accesses of the machine code that are counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MachineAccessFeature {
+    /// The accesses of the PTX that they stand for.
+    pub access: AccessFeature,
+    /// The constraint on the elements that a thread accesses at once.
+    pub width: Option<Constraint>,
+}
+
 /// A condition on a number: `1`, `>15`, `<n`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constraint {
@@ -76,6 +90,14 @@ pub enum Relation {
     Greater,
     /// `>=`
     AtLeast,
+}
+
+impl Feature {
+    /// Returns true if it counts instructions of the machine code.
+    #[must_use]
+    pub fn reads_machine_code(&self) -> bool {
+        matches!(self, Self::MachineAccess(_) | Self::MachineOperation(_))
+    }
 }
 
 impl Relation {
@@ -160,9 +182,9 @@ fn strides(
     if constraints.is_empty() { Ok(()) } else { f.write_str("}") }
 }
 
-impl fmt::Display for AccessFeature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("f_mem_access")?;
+impl AccessFeature {
+    /// Writes the fields; that of a machine access stands before the strides.
+    fn write(&self, f: &mut fmt::Formatter<'_>, width: Option<&Constraint>) -> fmt::Result {
         if let Some(tag) = &self.tag {
             write!(f, "_tag:{tag}")?;
         }
@@ -175,12 +197,29 @@ impl fmt::Display for AccessFeature {
         if let Some(direction) = self.direction {
             write!(f, "_{}", direction.name())?;
         }
+        if let Some(width) = width {
+            write!(f, "_width:{width}")?;
+        }
         strides(f, "lstrides", &self.local_strides)?;
         strides(f, "gstrides", &self.global_strides)?;
         match &self.ratio {
             Some(ratio) => write!(f, "_afr:{ratio}"),
             None => Ok(()),
         }
+    }
+}
+
+impl fmt::Display for AccessFeature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("f_mem_access")?;
+        self.write(f, None)
+    }
+}
+
+impl fmt::Display for MachineAccessFeature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("f_machine_access")?;
+        self.access.write(f, self.width.as_ref())
     }
 }
 
@@ -198,6 +237,9 @@ impl fmt::Display for Feature {
                 }
             }
             Self::MemoryAccess(access) => write!(f, "{access}"),
+            Self::MachineAccess(access) => write!(f, "{access}"),
+            Self::MachineOperation(None) => f.write_str("f_machine_op"),
+            Self::MachineOperation(Some(mnemonic)) => write!(f, "f_machine_op_{mnemonic}"),
             Self::LocalBarriers => f.write_str("f_sync_barrier_local"),
             Self::KernelLaunches => f.write_str("f_sync_kernel_launch"),
             Self::ThreadGroups => f.write_str("f_thread_groups"),

@@ -2,17 +2,19 @@
 //!
 //! All fields of `f_mem_access` are optional and stand in the paper's order (section 6.1.1). White
 //! space may stand before and after the `_` and `:` of `lstrides`, `gstrides` and `afr`, because
-//! the paper's listings break lines there.
+//! the paper's listings break lines there. `f_machine_access` has the same fields, and `width`.
 
 use gpucast_counters::features::{AccessDirection, ElementType, MemorySpace, OPERATION_NAMES};
 
-use super::feature::{AccessFeature, Bound, Constraint, Feature, OperationFeature, Relation};
+use super::feature::{
+    AccessFeature, Bound, Constraint, Feature, MachineAccessFeature, OperationFeature, Relation,
+};
 use super::parser::{Cursor, ExpressionError, at_next};
 
 /// The order of the fields, for hints.
 const ORDER: &str = "the fields of f_mem_access are, in this order: tag:…, a memory (global, local, \
                      constant, private), a type (float32, …), load or store, lstrides:{0:1;1:>15}, \
-                     gstrides:{0:0}, afr:>1";
+                     gstrides:{0:0}, afr:>1; those of f_machine_access also width:4, before lstrides";
 
 /// Reads one feature and nothing else.
 ///
@@ -34,7 +36,10 @@ pub(super) fn whole(text: &str) -> Result<Feature, ExpressionError> {
 pub(super) fn feature(cursor: &mut Cursor<'_>) -> Result<Feature, ExpressionError> {
     let start = cursor.at();
     if cursor.takes("f_mem_access") {
-        return access(cursor).map(Feature::MemoryAccess);
+        return access(cursor, Level::Source).map(|read| Feature::MemoryAccess(read.access));
+    }
+    if cursor.takes("f_machine_access") {
+        return access(cursor, Level::Machine).map(Feature::MachineAccess);
     }
     let name = cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
     let range = cursor.range_from(start);
@@ -50,6 +55,13 @@ pub(super) fn feature(cursor: &mut Cursor<'_>) -> Result<Feature, ExpressionErro
     if let Some(device) = wall_time.iter().find_map(|prefix| name.strip_prefix(prefix)) {
         return Ok(Feature::WallTime(device.trim_start_matches('_').to_owned()));
     }
+    if let Some(mnemonic) = name.strip_prefix("f_machine_op")
+        && (mnemonic.is_empty() || mnemonic.starts_with('_'))
+    {
+        let mnemonic = mnemonic.trim_start_matches('_');
+        let mnemonic = (!mnemonic.is_empty()).then(|| mnemonic.to_owned());
+        return Ok(Feature::MachineOperation(mnemonic));
+    }
     if let Some(fields) = name.strip_prefix("f_op")
         && (fields.is_empty() || fields.starts_with('_'))
     {
@@ -59,7 +71,8 @@ pub(super) fn feature(cursor: &mut Cursor<'_>) -> Result<Feature, ExpressionErro
     }
     Err(ExpressionError::new(format!("there is no feature `{name}`"), range).hint(
         "there are f_op_TYPE_OPERATION, f_mem_access_…, f_sync_barrier_local, \
-         f_sync_kernel_launch, f_thread_groups, f_sub_groups and f_work_items",
+         f_sync_kernel_launch, f_thread_groups, f_sub_groups, f_work_items, f_machine_access_… and \
+         f_machine_op_MNEMONIC",
     ))
 }
 
@@ -107,11 +120,19 @@ fn word(text: &str) -> Option<Word> {
 const LOCAL_STRIDES: &str = "lstrides";
 const GLOBAL_STRIDES: &str = "gstrides";
 const RATIO: &str = "afr";
+const WIDTH: &str = "width";
 const TAG: &str = "tag:";
 
-/// The fields behind `f_mem_access`.
-fn access(cursor: &mut Cursor<'_>) -> Result<AccessFeature, ExpressionError> {
-    let mut feature = AccessFeature::default();
+/// The code whose accesses a feature counts.
+#[derive(Clone, Copy, PartialEq)]
+enum Level {
+    Source,
+    Machine,
+}
+
+/// The fields behind `f_mem_access` or `f_machine_access`.
+fn access(cursor: &mut Cursor<'_>, level: Level) -> Result<MachineAccessFeature, ExpressionError> {
+    let (mut feature, mut width) = (AccessFeature::default(), None);
     // The place of the last field in the order.
     let mut reached = 0;
     while next_field(cursor) {
@@ -119,16 +140,20 @@ fn access(cursor: &mut Cursor<'_>) -> Result<AccessFeature, ExpressionError> {
         let place = if cursor.takes(TAG) {
             feature.tag = Some(tag(cursor)?);
             1
+        } else if level == Level::Machine && cursor.takes(WIDTH) {
+            colon(cursor)?;
+            width = Some(constraint(cursor)?);
+            5
         } else if cursor.takes(LOCAL_STRIDES) {
             feature.local_strides = strides(cursor)?;
-            5
+            6
         } else if cursor.takes(GLOBAL_STRIDES) {
             feature.global_strides = strides(cursor)?;
-            6
+            7
         } else if cursor.takes(RATIO) {
             colon(cursor)?;
             feature.ratio = Some(constraint(cursor)?);
-            7
+            8
         } else {
             let text = cursor.take_while(|c| c.is_ascii_alphanumeric());
             match word(text) {
@@ -156,7 +181,7 @@ fn access(cursor: &mut Cursor<'_>) -> Result<AccessFeature, ExpressionError> {
         }
         reached = place;
     }
-    Ok(feature)
+    Ok(MachineAccessFeature { access: feature, width })
 }
 
 /// Goes on behind the `_` of the next field, if there is one.
@@ -186,6 +211,7 @@ fn tag(cursor: &mut Cursor<'_>) -> Result<String, ExpressionError> {
         if next.is_empty()
             || word(next).is_some()
             || [LOCAL_STRIDES, GLOBAL_STRIDES, RATIO].contains(&next)
+            || ahead.rest.starts_with(':')
         {
             break;
         }

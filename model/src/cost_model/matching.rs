@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use gpucast_counters::features::{AccessDirection, Features, MemoryAccess, OperationCount};
+use gpucast_counters::features::{
+    AccessDirection, Features, MachineAccesses, MemoryAccess, OperationCount,
+};
 use thiserror::Error;
 
-use super::feature::{AccessFeature, Bound, Constraint, Feature, OperationFeature};
+use super::feature::{
+    AccessFeature, Bound, Constraint, Feature, MachineAccessFeature, OperationFeature,
+};
 
 /// Names of the problem that features use: sizes in conditions, and tags of accesses.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +32,14 @@ pub enum FeatureError {
         /// The size.
         size: String,
     },
+    /// Machine instructions were not counted, or it cannot be told which access they stand for.
+    #[error("`{feature}` counts machine instructions, and {reason}")]
+    NoMachineCode {
+        /// The feature.
+        feature: String,
+        /// What is missing.
+        reason: &'static str,
+    },
     /// A time is measured, not gathered.
     #[error("`{feature}` is measured, so that a prediction cannot read it")]
     Measured {
@@ -36,6 +48,22 @@ pub enum FeatureError {
     },
 }
 
+impl FeatureError {
+    /// What helps.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::UnknownSize { .. } => "give the sizes of the problem: --let n=2048",
+            Self::NoMachineCode { .. } => {
+                "--machine ptxas and --machine rules give machine instructions"
+            }
+            Self::Measured { .. } => "leave it out of the model",
+        }
+    }
+}
+
+/// Nothing has counted machine instructions.
+const NO_MACHINE_CODE: &str = "there is no machine code";
 /// Numbers that are the same but for rounding.
 const ROUNDING: f64 = 1e-9;
 /// The largest error of an estimated footprint for which its ratio is taken for a number.
@@ -62,6 +90,29 @@ impl Feature {
                 }
                 sum
             }
+            Self::MachineAccess(wanted) => {
+                let mut sum = 0.0;
+                for access in &features.accesses {
+                    if wanted.access.matches(access, names)? {
+                        let machine = wanted.machine(access, features)?;
+                        for one in machine {
+                            if wanted.is_as_wide(access, one, names)? {
+                                sum += one.sub_groups as f64;
+                            }
+                        }
+                    }
+                }
+                sum
+            }
+            Self::MachineOperation(wanted) => {
+                let Some(issued) = &features.machine_instructions else {
+                    let (feature, reason) = (self.to_string(), NO_MACHINE_CODE);
+                    return Err(FeatureError::NoMachineCode { feature, reason });
+                };
+                let is_wanted = |name: &str| wanted.as_deref().is_none_or(|one| one == name);
+                let counts = issued.iter().filter(|(name, _)| is_wanted(name));
+                counts.map(|(_, &count)| count as f64).sum()
+            }
             Self::LocalBarriers => features.barriers_per_work_item,
             Self::KernelLaunches => 1.0,
             Self::ThreadGroups => features.groups as f64,
@@ -80,6 +131,41 @@ impl OperationFeature {
     pub fn matches(&self, count: &OperationCount) -> bool {
         self.element.is_none_or(|element| count.element.is_taken_for(element))
             && self.operation.as_deref().is_none_or(|name| name == count.operation)
+    }
+}
+
+impl MachineAccessFeature {
+    /// The accesses of the machine code that stand for an access.
+    fn machine<'a>(
+        &self,
+        access: &'a MemoryAccess,
+        features: &Features,
+    ) -> Result<&'a [MachineAccesses], FeatureError> {
+        access.machine.as_deref().ok_or_else(|| FeatureError::NoMachineCode {
+            feature: self.to_string(),
+            reason: match features.machine_instructions {
+                None => NO_MACHINE_CODE,
+                Some(_) => "one of them may access several memories",
+            },
+        })
+    }
+
+    /// Returns true if machine accesses for `access` have the width that is asked for.
+    ///
+    /// # Errors
+    ///
+    /// If the condition names an unknown size.
+    pub(super) fn is_as_wide(
+        &self,
+        access: &MemoryAccess,
+        machine: &MachineAccesses,
+        names: &Names,
+    ) -> Result<bool, FeatureError> {
+        let elements = f64::from(machine.bytes) / f64::from(access.element.bytes().max(1));
+        match &self.width {
+            None => Ok(true),
+            Some(width) => width.holds(Some(elements), ROUNDING, names, &|| self.to_string()),
+        }
     }
 }
 
@@ -104,28 +190,32 @@ impl AccessFeature {
         let ratio = self.ratio.iter().map(|one| (one, access.access_to_footprint(), tolerance));
         let mut all = named;
         for (constraint, number, tolerance) in local.chain(global).chain(ratio) {
-            all &= self.holds(constraint, number, tolerance, names)?;
+            all &= constraint.holds(number, tolerance, names, &|| self.to_string())?;
         }
         Ok(all)
     }
+}
 
+impl Constraint {
+    /// Returns true if a number satisfies it, within a relative tolerance. `feature` is the name of
+    /// the feature that it belongs to.
     fn holds(
         &self,
-        constraint: &Constraint,
         number: Option<f64>,
         tolerance: f64,
         names: &Names,
+        feature: &dyn Fn() -> String,
     ) -> Result<bool, FeatureError> {
-        let Bound { factor, divisor, size } = &constraint.bound;
+        let Bound { factor, divisor, size } = &self.bound;
         let size = match size {
             None => 1.0,
             Some(size) => *names.sizes.get(size).ok_or_else(|| FeatureError::UnknownSize {
-                feature: self.to_string(),
+                feature: feature(),
                 size: size.clone(),
             })?,
         };
         let bound = factor * size / divisor;
-        Ok(number.is_some_and(|number| constraint.relation.holds(number, bound, tolerance)))
+        Ok(number.is_some_and(|number| self.relation.holds(number, bound, tolerance)))
     }
 }
 

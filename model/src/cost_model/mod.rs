@@ -40,7 +40,8 @@ pub use calibration::{
 };
 pub use expression::{Expression, Function, Role, Sign};
 pub use feature::{
-    AccessFeature, Bound as FeatureBound, Constraint, Feature, OperationFeature, Relation,
+    AccessFeature, Bound as FeatureBound, Constraint, Feature, MachineAccessFeature,
+    OperationFeature, Relation,
 };
 pub use file::{BUILT_IN, CostModelFile, ModelFileError, Parameter, SCHEMA};
 pub use formula::{Cost, Formula};
@@ -153,21 +154,12 @@ impl Analysis {
         names: &Names,
     ) -> Result<(), FeatureError> {
         for access in &features.accesses {
-            let mut charges = 0;
-            for feature in formula.features() {
-                let Feature::MemoryAccess(wanted) = feature else { continue };
-                if wanted.matches(access, names)? {
-                    charges += 1;
-                }
-                self.estimated |= wanted.ratio.is_some()
-                    && access.footprint.is_some_and(|footprint| !footprint.exact)
-                    && access.space == MemorySpace::Global;
-            }
+            let charges = self.charges(access, formula, names)?;
             // Constants and private memory are no part of the paper's models.
             let is_modelled = matches!(access.space, MemorySpace::Global | MemorySpace::Local);
-            if charges == 0 && is_modelled {
+            if charges.contains(&0) && is_modelled {
                 self.uncharged.push(describe(access));
-            } else if charges > 1 {
+            } else if charges.iter().any(|charges| *charges > 1) {
                 self.charged_twice.push(describe(access));
             }
         }
@@ -185,6 +177,42 @@ impl Analysis {
             }
         }
         Ok(())
+    }
+
+    /// The number of features that count an access, for each width that its machine accesses have.
+    fn charges(
+        &mut self,
+        access: &MemoryAccess,
+        formula: &Formula,
+        names: &Names,
+    ) -> Result<Vec<usize>, FeatureError> {
+        let machine = access.machine.as_deref().unwrap_or_default();
+        let is_left_out = access.machine.as_deref() == Some(&[]);
+        let mut charges = vec![0; machine.len().max(1)];
+        for feature in formula.features() {
+            let wanted = match feature {
+                Feature::MemoryAccess(wanted) => wanted,
+                Feature::MachineAccess(wanted) if !is_left_out => &wanted.access,
+                _ => continue,
+            };
+            self.estimated |= wanted.ratio.is_some()
+                && access.footprint.is_some_and(|footprint| !footprint.exact)
+                && access.space == MemorySpace::Global;
+            if !wanted.matches(access, names)? {
+                continue;
+            }
+            for (place, charges) in charges.iter_mut().enumerate() {
+                let is_as_wide = match (feature, machine.get(place)) {
+                    (Feature::MachineAccess(wanted), Some(one)) => {
+                        wanted.is_as_wide(access, one, names)?
+                    }
+                    _ => true,
+                };
+                *charges += usize::from(is_as_wide);
+            }
+        }
+        // The machine does nothing for an access that the compiler left out, at no cost.
+        Ok(if is_left_out && charges == [0] { vec![1] } else { charges })
     }
 }
 
@@ -218,8 +246,9 @@ impl Term {
 /// and c_overhead of section 8.1.
 fn resource(feature: &Feature) -> Bound {
     match feature {
-        Feature::Operation(_) => Bound::Compute,
-        Feature::MemoryAccess(access) => match access.space {
+        Feature::Operation(_) | Feature::MachineOperation(_) => Bound::Compute,
+        Feature::MemoryAccess(access)
+        | Feature::MachineAccess(MachineAccessFeature { access, .. }) => match access.space {
             Some(MemorySpace::Local) => Bound::Shared,
             _ => Bound::Memory,
         },

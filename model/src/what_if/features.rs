@@ -127,8 +127,11 @@ pub(super) fn no_divergence(counts: &mut Editor) {
     counts.features(|features| {
         let operations =
             features.operations.iter_mut().map(|count| (&mut count.sub_groups, count.work_items));
-        let accesses =
-            features.accesses.iter_mut().map(|access| (&mut access.sub_groups, access.work_items));
+        let accesses = features.accesses.iter_mut().flat_map(|access| {
+            let machine = access.machine.iter_mut().flatten();
+            let machine = machine.map(|one| (&mut one.sub_groups, one.work_items));
+            machine.chain([(&mut access.sub_groups, access.work_items)])
+        });
         for (sub_groups, work_items) in operations.chain(accesses) {
             before += *sub_groups;
             *sub_groups = work_items.div_ceil(SUB_GROUP).min(*sub_groups);

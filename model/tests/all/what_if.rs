@@ -301,6 +301,8 @@ fn access(
         sub_groups: 20,
         work_items: 320,
         footprint: Some(Footprint { elements: 320.0, exact: true }),
+        instructions: vec![],
+        machine: None,
         ptx_lines: vec![],
         cuda_lines: vec![],
     }
@@ -317,6 +319,7 @@ fn with_features(accesses: Vec<MemoryAccess>, operations: Vec<OperationCount>) -
         accesses,
         operations,
         barriers_per_work_item: 0.0,
+        machine_instructions: None,
     };
     Conditions { features: Some(Arc::new(vec![(features, 1)])), ..Conditions::default() }
 }

@@ -1,6 +1,8 @@
 //! The features of each launch: accesses by pattern, arithmetic, synchronisation.
 
-use gpucast_counters::features::{Features, MemoryAccess, MemorySpace, Stride, Strides};
+use gpucast_counters::features::{
+    Features, MachineAccesses, MemoryAccess, MemorySpace, Stride, Strides,
+};
 use gpucast_forecast::Report;
 use gpucast_forecast::number;
 use gpucast_forecast::run::counting::Counted;
@@ -44,8 +46,19 @@ struct AccessView {
     sub_groups: u128,
     /// The count of features: one of the two.
     count: u128,
+    /// Accesses of the machine code that stand for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine: Option<Vec<MachineView>>,
     ptx_lines: Vec<u32>,
     cuda_lines: Vec<u32>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct MachineView {
+    /// Elements that a thread accesses at once.
+    width: f64,
+    work_items: u128,
+    sub_groups: u128,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -86,6 +99,14 @@ impl AccessView {
             work_items: access.work_items,
             sub_groups: access.sub_groups,
             count: access.count(),
+            machine: access.machine.as_ref().map(|all| {
+                let of = |one: &MachineAccesses| MachineView {
+                    width: f64::from(one.bytes) / f64::from(size.max(1)),
+                    work_items: one.work_items,
+                    sub_groups: one.sub_groups,
+                };
+                all.iter().map(of).collect()
+            }),
             ptx_lines: access.ptx_lines.clone(),
             cuda_lines,
         }
@@ -94,6 +115,16 @@ impl AccessView {
     /// Returns true if addresses say nothing: each thread has private memory of its own.
     fn has_no_pattern(&self) -> bool {
         self.memory == MemorySpace::Private.name()
+    }
+
+    /// `16,384 × 1 + 4,096 × 4`: issued by warps, and their width.
+    fn machine_accesses(&self) -> String {
+        let Some(machine) = &self.machine else { return "-".to_owned() };
+        let of = |one: &MachineView| format!("{} × {}", number::count(one.sub_groups), one.width);
+        match machine.as_slice() {
+            [] => "0".to_owned(),
+            all => all.iter().map(of).collect::<Vec<String>>().join(" + "),
+        }
     }
 
     /// `{0:1, 1:2048}`; axes that have one index only are left out.
@@ -241,6 +272,7 @@ fn of_features(features: &FeaturesView, counted: &Counted) -> String {
         "footprint",
         "work-items",
         "sub-groups",
+        "machine",
         "PTX line",
         "CUDA line",
     ];
@@ -273,12 +305,19 @@ fn of_features(features: &FeaturesView, counted: &Counted) -> String {
             ),
             counted(access.work_items, by_thread),
             counted(access.sub_groups, !by_thread),
+            access.machine_accesses(),
             first_lines(&access.ptx_lines),
             first_lines(&access.cuda_lines),
         ]);
     }
-    let columns =
-        [Left, Left, Left, Left, Left, Left, Right, Right, Right, Right, Right, Left, Left];
+    let mut columns =
+        vec![Left, Left, Left, Left, Left, Left, Right, Right, Right, Right, Right, Right];
+    columns.extend([Left, Left]);
+    let has_machine_code = features.accesses.iter().any(|access| access.machine.is_some());
+    if !has_machine_code {
+        columns.remove(MACHINE);
+        rows.iter_mut().for_each(|row| drop(row.remove(MACHINE)));
+    }
     let mut text = aligned(0, &columns, &rows);
     text.push('\n');
     let mut rows =
@@ -303,8 +342,17 @@ fn of_features(features: &FeaturesView, counted: &Counted) -> String {
         "strides, steps and footprints are in elements; * marks the count that features of cost \
          models have; ~ marks estimates\n",
     );
+    if has_machine_code {
+        text.push_str(
+            "machine: instructions that warps issue for the accesses × elements that a thread \
+             accesses at once\n",
+        );
+    }
     text
 }
+
+/// The column of the machine's accesses.
+const MACHINE: usize = 11;
 
 /// `12, 15, 18 …`
 fn first_lines(lines: &[u32]) -> String {

@@ -481,9 +481,12 @@ fn repetition<C: Counts>(
         false => code.profile()?,
     };
     drop(code);
-    let profile = match machine {
-        Some(machine) => profile.with_machine(machine),
-        None => profile,
+    let (profile, features) = match machine {
+        Some(machine) => {
+            let features = features.map(|features| features.with_machine(&machine));
+            (profile.with_machine(machine), features)
+        }
+        None => (profile, features),
     };
     let instructions = profile.trace.as_ref().filter(|_| simulation.is_some());
     let instructions =

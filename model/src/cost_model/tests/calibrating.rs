@@ -185,6 +185,32 @@ fn exact_times_give_the_parameters_back() {
     assert_eq!(found.negative().count(), 0);
 }
 
+/// Equation 5 has no overhead. Its costs come back from kernels that have work alone.
+#[test]
+fn exact_times_of_equation_5_give_its_costs_back() {
+    let model =
+        formula("overlap(p_gmem * f_mem_access_global, p_lmem * f_mem_access_local, p_edge)");
+    let edge = 2e3;
+    let step = |x: f64| ((edge * x).tanh() + 1.0) / 2.0;
+    let rows: Vec<[f64; 2]> =
+        measurement_kernels().into_iter().map(|[gmem, lmem, ..]| [gmem, lmem]).collect();
+    let time = |[gmem, lmem]: &[f64; 2]| {
+        let (gmem, lmem) = (gmem * TRUE[0], lmem * TRUE[1]);
+        gmem * step(gmem - lmem) + lmem * step(lmem - gmem)
+    };
+    let rows: Vec<(&[f64], f64)> = rows.iter().map(|row| (row.as_slice(), time(row))).collect();
+    for scale in [Scale::Residuals, Scale::None] {
+        let settings = Settings { scale, ..Settings::default() };
+        let found = calibrate(&model, &samples(&rows), &settings).unwrap();
+        for (name, expected) in
+            ["p_gmem", "p_lmem", "p_edge"].into_iter().zip([TRUE[0], TRUE[1], edge])
+        {
+            close(parameter(&found, name).0, expected, 5.0);
+        }
+        assert!(found.worst_error < 1e-6, "{}", found.worst_error);
+    }
+}
+
 /// With 2 % noise the errors are those that the standard errors promise: of 200 calibrations, the
 /// 95 % margins hold the true cost in 95 % (binomial: 190 ± 3.1; 178 to 200 is within 4
 /// deviations).

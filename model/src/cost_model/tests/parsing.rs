@@ -144,6 +144,30 @@ fn all_fields_of_an_access_are_read_in_order() {
 }
 
 #[test]
+fn features_of_the_machine_code_are_read_as_they_are_written() {
+    check(
+        "p_a * f_machine_access_tag:a_local_float32_load_width:>=4_lstrides:{0:0}_afr:>1 \
+         + p_b * f_machine_access + p_c * f_machine_op + p_d * f_machine_op_LDS",
+        &["p_a", "p_b", "p_c", "p_d"],
+        &[
+            "f_machine_access_tag:a_local_float32_load_width:>=4_lstrides:{0:0}_afr:>1",
+            "f_machine_access",
+            "f_machine_op",
+            "f_machine_op_LDS",
+        ],
+    );
+    // The paper's accesses have no width, and the field has its place.
+    for wrong in [
+        "f_mem_access_local_width:4",
+        "f_machine_access_lstrides:{0:0}_width:4",
+        "f_machine_access_width:4_load",
+        "f_machine_opLDS",
+    ] {
+        assert!(Feature::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn operators_bind_as_in_python() {
     let value = |text| formula(text).evaluate(&[], &[]);
     assert_eq!(value("2 + 3 * 4 - 6 / 2"), 11.0);

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use gpucast_counters::KernelProfile;
 use gpucast_counters::features::{
-    AccessDirection, AccessPattern, ElementType, Features, Footprint, MemoryAccess, MemorySpace,
-    OperationCount, Stride, Strides,
+    AccessDirection, AccessPattern, ElementType, Features, Footprint, MachineAccesses,
+    MemoryAccess, MemorySpace, OperationCount, Stride, Strides,
 };
 
 use crate::cost_model::{
@@ -38,6 +38,8 @@ fn access(
         sub_groups: u128::from(times) / 32,
         work_items: times.into(),
         footprint: Some(Footprint { elements: elements as f64, exact: true }),
+        instructions: vec![],
+        machine: None,
         ptx_lines: vec![1],
         cuda_lines: vec![],
     }
@@ -76,6 +78,7 @@ fn prefetching(n: u64) -> Features {
             work_items: cube.into(),
         }],
         barriers_per_work_item: 2.0 * n as f64 / 16.0,
+        machine_instructions: None,
     }
 }
 
@@ -355,4 +358,74 @@ fn model_files_say_what_is_wrong_with_them() {
         all += &error.hint.map(|hint| format!("  hint: {hint}\n")).unwrap_or_default();
     }
     insta::assert_snapshot!("mistakes-in-model-files", all);
+}
+
+/// The prefetching product whose loads of local memory the assembler joined: those of the tile of a
+/// by four, so that of 32 loads 20 are left, 4 of them with 16 bytes.
+fn joined(n: u64) -> Features {
+    let mut features = prefetching(n);
+    let warps = u128::from(n).pow(3) / 32;
+    let of = |bytes, sub_groups| MachineAccesses { bytes, sub_groups, work_items: 32 * sub_groups };
+    for access in &mut features.accesses {
+        access.machine = Some(match (access.space, access.direction) {
+            (MemorySpace::Local, AccessDirection::Load) => vec![of(4, warps), of(16, warps / 4)],
+            _ => vec![of(4, access.sub_groups)],
+        });
+    }
+    let issued = [("FFMA", warps), ("LDS", warps + warps / 4), ("STS", warps / 8)];
+    features.machine_instructions =
+        Some(issued.into_iter().map(|(name, count)| (name.to_owned(), count)).collect());
+    features
+}
+
+#[test]
+fn features_of_the_machine_code_count_what_the_assembler_made() {
+    let warps = 64_u64.pow(3) as f64 / 32.0;
+    let value =
+        |name: &str| Feature::parse(name).unwrap().value(&joined(64), &Names::default()).unwrap();
+    for (name, expected) in [
+        // 2 n^3 loads and 2 n^3/16 stores as the source has them.
+        ("f_mem_access_local", 2.125 * warps),
+        ("f_machine_access_local", 1.375 * warps),
+        ("f_machine_access_local_load", 1.25 * warps),
+        ("f_machine_access_local_float32_load_width:4", 0.25 * warps),
+        ("f_machine_access_local_width:<4", 1.125 * warps),
+        ("f_machine_access_local_width:4_lstrides:{0:0}", 0.0),
+        ("f_machine_access_global_store", 64.0 * 2.0),
+        ("f_machine_op", 2.375 * warps),
+        ("f_machine_op_LDS", 1.25 * warps),
+        ("f_machine_op_LDG", 0.0),
+    ] {
+        assert_eq!(value(name), expected, "{name}");
+    }
+    for name in ["f_machine_access_local", "f_machine_op_LDS"] {
+        let error = Feature::parse(name).unwrap().value(&prefetching(64), &Names::default());
+        assert!(matches!(error, Err(FeatureError::NoMachineCode { .. })), "{name}: {error:?}");
+    }
+}
+
+/// Loads of different widths may have costs of their own. Each width is then charged once.
+#[test]
+fn each_width_of_a_machine_access_is_charged_once() {
+    for (terms, uncharged, twice) in [
+        ("p_a*f_machine_access_local_width:1+p_b*f_machine_access_local_width:4", 0, 0),
+        ("p_a*f_machine_access_local_width:1", 1, 0),
+        ("p_a*f_machine_access_local+p_b*f_machine_access_local_width:4", 0, 1),
+        ("p_a*f_mem_access_local+p_b*f_machine_access_local_width:4", 0, 1),
+    ] {
+        let model = format!("{terms}+p_g*f_mem_access_global+p_m*f_op_float32_madd");
+        let parameters = "p_a = 1e-12\np_b = 1e-12\np_g = 1e-12\np_m = 1e-12\n";
+        let parameters = match terms.contains("p_b") {
+            true => parameters.to_owned(),
+            false => parameters.replace("p_b = 1e-12\n", ""),
+        };
+        let text = format!(
+            "schema = \"gpucast.cost-model/1\"\ngpu = \"titan-v\"\nsource = \"a test\"\n\
+             model = \"{model}\"\n[parameters]\n{parameters}"
+        );
+        let file = CostModelFile::from_toml(&text).unwrap();
+        let analysis = Analysis::new(&file, &[(joined(64), 1)], &Names::default()).unwrap();
+        let found = (analysis.uncharged.len(), analysis.charged_twice.len());
+        assert_eq!(found, (uncharged, twice), "{terms}: {analysis:?}");
+    }
 }

@@ -89,16 +89,22 @@ impl Gathering<'_> {
             project: project::current(),
             ..LaunchOptions::default()
         };
+        let reads_machine_code = self.formula.features().iter().any(Feature::reads_machine_code);
+        let without = MachineSettings { machine: MachineChoice::None, ..Default::default() };
         let counts = Counts {
-            machine: MachineSettings { machine: MachineChoice::None, ..MachineSettings::default() },
+            machine: match reads_machine_code {
+                true => (&self.arguments.machine).into(),
+                false => without,
+            },
             execution: (&self.arguments.execution).into(),
             needs: Needs::FEATURES,
             ..Counts::default()
         };
         let terminal = Terminal::without_notes(&self.arguments.execution)?;
         let kernel = Kernel::open(&input, &launch)?;
-        // Features do not depend on the counting GPU; one that is not known to count will do.
-        let counting = gpu_argument::device_model(self.gpu).is_ok();
+        // Features of PTX do not depend on the counting GPU; one that is not known to count will
+        // do. The machine code is that of the GPU itself.
+        let counting = reads_machine_code || gpu_argument::device_model(self.gpu).is_ok();
         let fallback = gpu_argument::find(self.library, "gtx-480")?;
         let counting_gpu = if counting { self.gpu } else { &fallback };
         let sources = kernel.count_with(counting_gpu, &counts, &terminal)?;
@@ -116,7 +122,7 @@ impl Gathering<'_> {
             feature.value(features, self.names).map_err(|error| {
                 self.source
                     .report(sample.range.clone(), error.to_string())
-                    .hint("give sizes with --let n=2048, or a column for the feature")
+                    .hint(format!("{}, or give a column for the feature", error.hint()))
                     .into()
             })
         };

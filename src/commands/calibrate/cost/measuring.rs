@@ -224,10 +224,11 @@ impl Measuring {
         };
         let mut features = Vec::new();
         for feature in formula.features() {
-            features.push(feature.value(gathered, names).map_err(|error| {
-                Report::new(format!("{name}: {error}"))
-                    .hint("give sizes with --let n=2048".to_owned())
-            })?);
+            features.push(
+                feature
+                    .value(gathered, names)
+                    .map_err(|error| Report::new(format!("{name}: {error}")).hint(error.hint()))?,
+            );
         }
         Ok(Outcome::Sample(Sample { name, features, output: prediction.time_ms * 1e-3 }))
     }

@@ -101,19 +101,40 @@ pub(super) fn run(arguments: &CalibrateCost) -> Result<(), Failure> {
     output.write(&text)
 }
 
-/// The model of `--model` or `--like`.
+/// The model of `--model`, with the named expressions of `--like`, or else the model of `--like`.
 fn form(arguments: &CalibrateCost) -> Result<Form, Failure> {
+    let mut terms = BTreeMap::new();
     if let Some(name) = &arguments.like {
         let (file, _) = cost_model::file(name)?;
-        return Ok(Form { text: file.text, terms: file.terms, formula: file.formula });
+        if arguments.model.is_none() {
+            return Ok(Form { text: file.text, terms: file.terms, formula: file.formula });
+        }
+        terms = file.terms;
     }
     let text = arguments.model.clone().unwrap_or_default();
-    let terms = BTreeMap::new();
+    let terms = used(&text, &terms);
     let formula = Formula::parse(&text, &terms).map_err(|error| {
         let source = SourceText::new("--model", text.as_str());
         source.report(error.range, error.message).maybe_hint(error.hint)
     })?;
     Ok(Form { text, terms, formula })
+}
+
+/// The expressions that a model names, and those that they name. The parameters of the others have
+/// nothing to be calibrated by.
+fn used(model: &str, terms: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut used = BTreeMap::new();
+    let mut texts = vec![model];
+    while let Some(text) = texts.pop() {
+        for word in text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+            if let Some(term) = terms.get(word)
+                && used.insert(word.to_owned(), term.clone()).is_none()
+            {
+                texts.push(term);
+            }
+        }
+    }
+    used
 }
 
 /// The source of samples, after everything that is cheap to refuse.
