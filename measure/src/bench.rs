@@ -1,41 +1,16 @@
 //! The timing of kernels on a device, in the clocks of its SMs.
 
-use gpucast_collection::language::Kernel;
-use gpucast_collection::{TagError, Unfit};
+use std::collections::BTreeMap;
 
-use crate::device::{Device, DeviceError, Facts, Job};
+use gpucast_collection::language::{Kernel, Type};
+use gpucast_model::Gpu;
+
+use crate::device::{Device, Facts, Job};
+use crate::error::MeasureError;
+use crate::kernels;
+use crate::runs::Run;
+use crate::told::{self, CLOCK};
 use crate::trials::{self, Trials};
-
-/// The reason why a parameter was not measured.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum MeasureError {
-    /// The device failed; nothing else will succeed.
-    #[error("{0}")]
-    Device(#[from] DeviceError),
-    /// No such kernel exists for the device.
-    #[error("{0}")]
-    Unfit(#[from] Unfit),
-    /// Tags that no generator has.
-    #[error("{0}")]
-    Tags(#[from] TagError),
-    /// The larger kernel took no longer than the smaller one.
-    #[error(
-        "{larger} units of work took {larger_seconds} s, and {smaller} took {smaller_seconds} s"
-    )]
-    NoSlope {
-        /// Work of the smaller kernel.
-        smaller: u64,
-        /// Its time.
-        smaller_seconds: f64,
-        /// Work of the larger kernel.
-        larger: u64,
-        /// Its time.
-        larger_seconds: f64,
-    },
-    /// The device timed no trial.
-    #[error("no trial was timed")]
-    NoTrial,
-}
 
 /// A size and the next one, between which a slope is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,17 +41,31 @@ pub(crate) struct How {
     pub(crate) is_cold: bool,
 }
 
+impl How {
+    /// No cache holds the data when the kernel begins.
+    pub(crate) const COLD: Self = Self { pointers: None, is_cold: true };
+}
+
 /// The measurement of a device.
 pub struct Bench<'a> {
     device: &'a mut dyn Device,
     trials: Trials,
-    excluded: usize,
+    /// The GPU as far as its compute capability says it, if that is known.
+    capability: Option<Gpu>,
+    /// Every figure so far, by field. Some figures are made of others.
+    figures: BTreeMap<&'static str, Result<f64, MeasureError>>,
+    runs: Vec<Run>,
+    /// The field that is being measured.
+    field: &'static str,
 }
 
 impl<'a> Bench<'a> {
     /// Measures a device by a number of trials.
     pub fn new(device: &'a mut dyn Device, trials: Trials) -> Self {
-        Self { device, trials, excluded: 0 }
+        let capability = Gpu::from_toml(&told::file("device", device.facts())).ok();
+        let capability = capability.map(|gpu| gpu.completed());
+        let (figures, runs) = (BTreeMap::new(), Vec::new());
+        Self { device, trials, capability, figures, runs, field: "" }
     }
 
     /// What the driver tells of the device.
@@ -85,24 +74,81 @@ impl<'a> Bench<'a> {
         self.device.facts()
     }
 
-    /// The number of trials that were excluded since the last call.
-    pub(crate) fn take_excluded(&mut self) -> usize {
-        std::mem::take(&mut self.excluded)
+    /// Every run so far, in order.
+    #[must_use]
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
     }
 
-    /// Seconds of a kernel's launches: the mean over trials.
+    /// The clock of the SMs in MHz that figures in clocks are computed with: the measured one, or
+    /// the driver's if it could not be measured.
+    ///
+    /// # Errors
+    ///
+    /// A device that fails.
+    pub fn clock_mhz(&mut self) -> Result<f64, MeasureError> {
+        match self.figure(CLOCK, clock) {
+            Err(error @ MeasureError::Device(_)) => Err(error),
+            Err(_) => Ok(self.facts().clock_mhz),
+            Ok(measured) => Ok(measured),
+        }
+    }
+
+    /// The number of a field that follows from the compute capability.
+    pub(crate) fn capability(&self, field: &str) -> Result<f64, MeasureError> {
+        let Facts { major, minor, .. } = self.facts();
+        self.capability.as_ref().and_then(|gpu| gpu.number(field)).ok_or_else(|| {
+            MeasureError::unfit(format!("capability {major}.{minor} has no known {field}"))
+        })
+    }
+
+    /// The figure of a field, which is measured once.
+    pub(crate) fn figure(
+        &mut self,
+        field: &'static str,
+        measure: fn(&mut Self) -> Result<f64, MeasureError>,
+    ) -> Result<f64, MeasureError> {
+        if let Some(known) = self.figures.get(field) {
+            return known.clone();
+        }
+        let outer = std::mem::replace(&mut self.field, field);
+        let figure = measure(self);
+        self.field = outer;
+        self.figures.insert(field, figure.clone());
+        figure
+    }
+
+    /// Seconds of a kernel's launches: the mean over trials. `work` is the kernel's size.
     pub(crate) fn seconds(
         &mut self,
         kernel: Kernel,
+        work: u64,
         how: How,
         launches: u32,
     ) -> Result<f64, MeasureError> {
+        let Facts { major, minor, .. } = self.facts();
+        if major * 10 + minor < kernel.oldest_target {
+            let Kernel { name, oldest_target, .. } = kernel;
+            return Err(MeasureError::unfit(format!("{name} needs sm_{oldest_target}")));
+        }
         let How { pointers, is_cold } = how;
         let Trials { warm_up, timed } = self.trials;
+        let Kernel { ref name, grid, block, .. } = kernel;
+        let (field, kernel_name) = (self.field, name.clone());
         let job = Job { kernel, pointers, is_cold, launches, warm_up, trials: timed };
-        let times = self.device.time(&job)?;
-        let mean = trials::mean(&times).ok_or(MeasureError::NoTrial)?;
-        self.excluded += mean.excluded;
+        let seconds = self.device.time(&job)?;
+        let mean = trials::mean(&seconds).ok_or(MeasureError::NoTrial)?;
+        self.runs.push(Run {
+            field,
+            kernel: kernel_name,
+            work,
+            grid,
+            block,
+            launches,
+            is_cold,
+            seconds,
+            excluded: mean.excluded,
+        });
         Ok(mean.value)
     }
 
@@ -114,8 +160,8 @@ impl<'a> Bench<'a> {
         kernel: impl Fn(u64) -> Result<Kernel, MeasureError>,
     ) -> Result<f64, MeasureError> {
         let Sizes { smaller, larger } = sizes;
-        let smaller_seconds = self.seconds(kernel(smaller)?, how, 1)?;
-        let larger_seconds = self.seconds(kernel(larger)?, how, 1)?;
+        let smaller_seconds = self.seconds(kernel(smaller)?, smaller, how, 1)?;
+        let larger_seconds = self.seconds(kernel(larger)?, larger, how, 1)?;
         sizes.slope(smaller_seconds, larger_seconds)
     }
 
@@ -126,7 +172,46 @@ impl<'a> Bench<'a> {
         how: How,
         kernel: impl Fn(u64) -> Result<Kernel, MeasureError>,
     ) -> Result<f64, MeasureError> {
-        let clocks = self.facts().clock_mhz * 1e6;
+        let clocks = self.clock_mhz()? * 1e6;
         Ok(self.slope(sizes, how, kernel)? * clocks)
     }
+
+    /// Seconds of a copy of what a loop repeats. `kernel` takes copies and passes. Loops of two
+    /// lengths are compared, so that the counter and the jump drop out.
+    pub(crate) fn seconds_of_copy(
+        &mut self,
+        [shorter, longer]: [u32; 2],
+        passes: Sizes,
+        kernel: impl Fn(u32, u64) -> Result<Kernel, MeasureError>,
+    ) -> Result<f64, MeasureError> {
+        let less = self.slope(passes, How::default(), |passes| kernel(shorter, passes))?;
+        let more = self.slope(passes, How::default(), |passes| kernel(longer, passes))?;
+        let copies = Sizes { smaller: shorter.into(), larger: longer.into() };
+        copies.slope(less, more)
+    }
+
+    /// The same in clocks of the SMs.
+    pub(crate) fn clocks_of_copy(
+        &mut self,
+        copies: [u32; 2],
+        passes: Sizes,
+        kernel: impl Fn(u32, u64) -> Result<Kernel, MeasureError>,
+    ) -> Result<f64, MeasureError> {
+        let clocks = self.clock_mhz()? * 1e6;
+        Ok(self.seconds_of_copy(copies, passes, kernel)? * clocks)
+    }
+}
+
+/// The clock under which a chain of additions takes the clocks that it is known to take.
+///
+/// Machine code carries the clocks between dependent instructions, so they are the same on every
+/// GPU of a compute capability.
+pub(crate) fn clock(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
+    const ADDITION: &str = "add.rn.f32 $0, $0, 0f3F800000";
+    let passes = Sizes { smaller: 32, larger: 512 };
+    let known = bench.capability("arithmetic_latency")?;
+    let seconds = bench.seconds_of_copy([64, 128], passes, |copies, passes| {
+        Ok(kernels::chain(ADDITION, Type::F32, copies, passes))
+    })?;
+    Ok(known / seconds / 1e6)
 }

@@ -7,6 +7,7 @@ use gpucast_model::gpu::GpuError;
 
 use crate::device::Facts;
 use crate::parameters::{Measured, Parameter};
+use crate::told::{self, CLOCK, round};
 
 /// The name of a device on the command line: `NVIDIA GeForce GTX 1060 6GB` is `gtx-1060-6gb`.
 #[must_use]
@@ -19,34 +20,22 @@ pub fn name_of(device: &str) -> String {
 }
 
 /// The file of a GPU: what the driver tells, and what was measured.
+///
+/// Its clock is the measured one, if that is among the figures.
 #[must_use]
 pub fn text(name: &str, facts: &Facts, measured: &[Measured]) -> String {
-    let Facts { name: display_name, driver_version, clock_mhz, .. } = facts;
+    let clock = measured.iter().find(|one| one.parameter.field == CLOCK);
+    let clock_mhz = clock.map_or(facts.clock_mhz, |one| one.value);
     let mut text = format!(
-        "# Measured by `gpucast bench`; the driver is {driver_version}, the clock {clock_mhz} MHz.\n\
-         name = {name:?}\ndisplay_name = {display_name:?}\n\n# What the driver tells.\n"
+        "# Measured by `gpucast bench`; the driver is {}, the clock {} MHz.\n{}",
+        facts.driver_version,
+        round(clock_mhz),
+        told::heading(name, facts)
     );
-    let mut told = |field: &str, value: String, unit: &str| {
-        let unit = if unit.is_empty() { String::new() } else { format!(" unit = {unit:?},") };
-        let _ = writeln!(
-            text,
-            "{field} = {{ value = {value},{unit} source = {{ datasheet = \"told by the driver\" }} }}"
-        );
-    };
-    told("vendor", "\"NVIDIA\"".to_owned(), "");
-    told("compute_capability", format!("\"{}.{}\"", facts.major, facts.minor), "");
-    told("sm_count", facts.sm_count.to_string(), "SM");
-    told("sp_clock", facts.clock_mhz.to_string(), "MHz");
-    told("l2_size", facts.l2_bytes.to_string(), "B");
-    told("memory_size", facts.memory_bytes.to_string(), "B");
-    if facts.memory_bus_bits > 0 {
-        told("memory_bus_width", facts.memory_bus_bits.to_string(), "bit");
-    }
-    if let Some(peak) = facts.peak_bandwidth() {
-        told("peak_memory_bandwidth", round(peak).to_string(), "GB/s");
-    }
+    told::fields(&mut text, facts, if clock.is_some() { TOLD_CLOCK } else { CLOCK });
     text += "\n# Measured.\n";
-    for Measured { parameter, value, .. } in measured {
+    for Measured { parameter, value, .. } in measured.iter().filter(|one| one.parameter.is_field())
+    {
         let Parameter { field, unit, kernel, .. } = parameter;
         let value = round(*value);
         let value = if is_whole(field) { value.round() } else { value };
@@ -55,7 +44,7 @@ pub fn text(name: &str, facts: &Facts, measured: &[Measured]) -> String {
             "{field} = {{ value = {value}, unit = {unit:?}, source = {{ benchmark = \"gpucast bench: {kernel}\" }} }}"
         );
     }
-    for Derived { field, unit, value } in derived(facts, measured) {
+    for Derived { field, unit, value } in derived(facts, clock_mhz, measured) {
         let value = round(value);
         let _ = writeln!(
             text,
@@ -64,6 +53,9 @@ pub fn text(name: &str, facts: &Facts, measured: &[Measured]) -> String {
     }
     text
 }
+
+/// The field of the clock that the driver tells, where the measured one is known.
+const TOLD_CLOCK: &str = "boost_clock";
 
 /// The GPU of a file's text.
 ///
@@ -78,13 +70,14 @@ pub fn gpu(text: &str) -> Result<Gpu, GpuError> {
 fn is_whole(field: &str) -> bool {
     matches!(
         field,
-        "arithmetic_latency" | "shared_latency" | "l1_latency" | "l2_latency" | "memory_latency"
+        "arithmetic_latency"
+            | "shared_latency"
+            | "l1_latency"
+            | "l2_latency"
+            | "memory_latency"
+            | "pending_accesses"
+            | "pending_sectors"
     )
-}
-
-/// Six digits.
-fn round(value: f64) -> f64 {
-    format!("{value:.5e}").parse().unwrap_or(value)
 }
 
 /// A figure of the thesis that another one gives.
@@ -117,8 +110,8 @@ const THROUGHPUTS: [Throughput; 4] = [
 ];
 
 /// The thesis's parameters T, and its B_mem.
-fn derived(facts: &Facts, measured: &[Measured]) -> Vec<Derived> {
-    let clocks = facts.sm_count as f64 * facts.clock_mhz * 1e6;
+fn derived(facts: &Facts, clock_mhz: f64, measured: &[Measured]) -> Vec<Derived> {
+    let clocks = facts.sm_count as f64 * clock_mhz * 1e6;
     let value =
         |field| measured.iter().find(|one| one.parameter.field == field).map(|one| one.value);
     let throughput = |one: &Throughput| {

@@ -7,15 +7,31 @@
 //! A parameter is the slope of a kernel's time over its size, so that fixed costs of a launch drop
 //! out. The crate knows kernels and arithmetic. It runs nothing: a [`Device`] does, which is a GPU
 //! behind its driver or whatever answers in its place.
+//!
+//! | module | idea |
+//! |---|---|
+//! | `device` | what runs kernels, and what it tells |
+//! | `bench` | times of kernels, and slopes of these |
+//! | `trials` | the mean of trials, without anomalous ones |
+//! | `runs` | raw data |
+//! | `told` | what the driver tells, as fields |
+//! | `kernels` | kernels by what limits them |
+//! | `parameters` | what is measured, by the part of the GPU |
+//! | `gpu_file` | the file of a measured GPU |
 
 mod bench;
 pub mod device;
+mod error;
 pub mod gpu_file;
 mod kernels;
 pub mod parameters;
+mod runs;
+mod told;
 pub mod trials;
 
-pub use bench::{Bench, MeasureError};
+pub use bench::Bench;
 pub use device::{Device, DeviceError, Facts, Job};
+pub use error::MeasureError;
 pub use parameters::{Measured, Parameter};
+pub use runs::Run;
 pub use trials::Trials;

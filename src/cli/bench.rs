@@ -68,6 +68,10 @@ pub(crate) struct DeviceOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
 
+    /// Write every kernel with its times, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) raw: Option<PathBuf>,
+
     /// The GPU's name in its file [default: made of the driver's]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,

@@ -1,5 +1,6 @@
 //! The arguments of `gpucast calibrate`.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -26,7 +27,7 @@ pub(crate) struct CalibrateCost {
     pub(crate) samples: Option<PathBuf>,
 
     /// Make the samples: the kernels that tags choose, as in `gpucast kernels generate`, each timed
-    /// by the model of --on. Several sets are united
+    /// by what --on names. Several sets are united
     #[arg(long, value_name = "TAGS")]
     pub(crate) measure: Vec<String>,
 
@@ -39,9 +40,18 @@ pub(crate) struct CalibrateCost {
     )]
     pub(crate) condition: Condition,
 
-    /// The model that times the kernels of --measure, and its GPU, such as sm-simulation:titan-v
-    #[arg(long, value_name = "MODEL:GPU", requires = "measure", conflicts_with = "gpu")]
+    /// What times the kernels of --measure: a GPU of this computer by its number, such as device:0,
+    /// or a model and its GPU, such as sm-simulation:titan-v
+    #[arg(long, value_name = "WHAT", requires = "measure", conflicts_with = "gpu")]
     pub(crate) on: Option<String>,
+
+    /// Trials of each kernel on a device, whose mean counts
+    #[arg(long, value_name = "N", default_value = "60", requires = "measure")]
+    pub(crate) trials: NonZeroU32,
+
+    /// Trials before these that do not count
+    #[arg(long, value_name = "N", default_value = "2", requires = "measure")]
+    pub(crate) warm_up: u32,
 
     /// The model, such as "p_madd * f_op_float32_madd + p_launch * f_sync_kernel_launch"; it may
     /// use the named expressions of --like

@@ -2,6 +2,8 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+use serde_json::Value;
+
 use crate::gpucast::gpucast;
 
 /// The program itself, as what `exec` runs.
@@ -12,13 +14,20 @@ fn the_closed_loop_recovers_what_a_gpu_file_says() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/inputs/made-up.toml");
     // The figures of the file. Half of the far latency of its base, the H100, adds to the L2.
     let given = [
+        ("sp_clock", 1300.0),
         ("launch_overhead", 3.4),
+        ("cta_launch_interval", 15.0),
         ("shared_latency", 27.0),
         ("l1_latency", 45.0),
         ("l2_latency", 270.0 + 106.0),
         ("special_rate", 32.0),
         ("shared_bytes_rate", 128.0),
         ("barrier_latency", 41.0),
+        ("tensor_latency", 20.0),
+        ("constant_latency", 29.0),
+        ("atomic_interval", 1.0),
+        // Eight words of 32 banks have a bank in common.
+        ("shared_stride_8", 8.0),
     ];
     let fields = given.map(|(field, _)| field).join(",");
     let ran = gpucast(&format!(
@@ -36,6 +45,86 @@ fn the_closed_loop_recovers_what_a_gpu_file_says() {
     }
 }
 
+/// The parameters of a document, by field.
+fn parameters(document: &Value) -> Vec<(&str, f64)> {
+    let parameters = document["parameters"].as_array().unwrap();
+    let figure = |one: &'_ Value| one["measured"].as_f64().unwrap();
+    parameters.iter().map(|one| (one["field"].as_str().unwrap(), figure(one))).collect()
+}
+
+#[test]
+fn raw_data_give_the_figures_again() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/inputs/made-up.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let raw = folder.path().join("raw.json");
+    let ran = gpucast(&format!(
+        "exec --gpu {file} {OWN} bench --device 0 --only shared_latency,tensor_int4_rate \
+         --trials 3 --warm-up 1 --format json --raw {}",
+        raw.display()
+    ));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let shown: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let raw: Value = serde_json::from_str(&std::fs::read_to_string(raw).unwrap()).unwrap();
+    assert_eq!(raw["parameters"], shown["parameters"]);
+    // Tensor cores of capability 9.0 have no four-bit integers.
+    assert_eq!(shown["left_out"][0]["field"], "tensor_int4_rate");
+    let runs: Vec<&Value> = raw["runs"].as_array().unwrap().iter().collect();
+    let own: Vec<&Value> =
+        runs.into_iter().filter(|run| run["field"] == "shared_latency").collect();
+    let mean = |run: &Value| {
+        let seconds: Vec<f64> =
+            run["seconds"].as_array().unwrap().iter().map(|one| one.as_f64().unwrap()).collect();
+        assert_eq!(seconds.len(), 3);
+        seconds.iter().sum::<f64>() / 3.0
+    };
+    let work = |run: &Value| run["work"].as_f64().unwrap();
+    let [smaller, larger] = own[..] else { panic!("{own:?}") };
+    let seconds = (mean(larger) - mean(smaller)) / (work(larger) - work(smaller));
+    let clocks = seconds * raw["device"]["clock_mhz"].as_f64().unwrap() * 1e6;
+    let (field, measured) = parameters(&shown)[0];
+    assert_eq!(field, "shared_latency");
+    assert!((clocks / measured - 1.0).abs() < 1e-9, "{clocks} and {measured}");
+}
+
+#[test]
+fn a_device_calibrates_as_the_model_does_that_stands_for_it() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/inputs/made-up.toml");
+    // Arithmetic, so that no cache matters. A launch costs what the intercept says.
+    let calibrate = [
+        "calibrate",
+        "cost",
+        "--measure",
+        "compute_throughput operation:madd dtype:float32 lsize_0:256 ngroups:96 m:512,1024,2048",
+        "--model",
+        "p_madd*f_op_float32_madd+p_launch*f_sync_kernel_launch",
+        "--machine",
+        "rules",
+        "--format",
+        "json",
+    ];
+    let cost = |arguments: Vec<&str>| -> Vec<f64> {
+        let output = std::process::Command::new(OWN).args(&arguments).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{errors}");
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document["gpu"], "made-up");
+        let samples = document["cost"]["samples"].as_array().unwrap();
+        samples.iter().map(|one| one["measured"].as_f64().unwrap()).collect()
+    };
+    let model = format!("sm-simulation:{file}");
+    let by_model = cost([&calibrate[..], &["--on", &model]].concat());
+    let device = ["--on", "device:0", "--trials", "1", "--warm-up", "1"];
+    let exec = ["exec", "--gpu", file, OWN];
+    let by_device = cost([&exec[..], &calibrate, &device].concat());
+    assert_eq!((by_model.len(), by_device.len()), (3, 3));
+    // What a launch costs drops out of differences.
+    for one in 1..3 {
+        let differences = [&by_model, &by_device].map(|times| times[one] - times[0]);
+        let ratio = differences[1] / differences[0];
+        assert!((ratio - 1.0).abs() < 1e-3, "{by_model:?} and {by_device:?}");
+    }
+}
+
 #[test]
 fn without_a_gpu_one_sentence_says_so() {
     // No machine has this many.
@@ -50,7 +139,7 @@ fn wrong_options_are_told_before_anything_is_measured() {
     for (arguments, expected) in [
         ("bench", "<KERNEL>"),
         ("bench sgemm --device 0", "cannot be used with"),
-        ("bench --device 0 --format json", "--compare"),
+        ("calibrate cost --measure empty_knl --on device:x --model p_x*f_thread_groups", "`x`"),
         ("bench --device 0 --only speed", "`speed` is not measured"),
     ] {
         let ran = gpucast(arguments);

@@ -39,7 +39,7 @@ macro_rules! calibrate_cost {
     };
 }
 
-const DOCUMENTS: [Documented; 20] = [
+const DOCUMENTS: [Documented; 21] = [
     Documented {
         schema: "gpucast.predictions/1",
         meaning: "Predicted times with the counts and values behind them: `predict`",
@@ -109,6 +109,22 @@ const DOCUMENTS: [Documented; 20] = [
             "bench copy-few-blocks --size small --rounds 1 --threads 1 --format json",
         ],
         fits: &["bench vector-add --size small --rounds 1 --format json"],
+    },
+    Documented {
+        schema: "gpucast.measured-gpu/1",
+        meaning: "Parameters of a measured GPU: `bench --device`, `bench --compare`",
+        shown_by: &[
+            "exec --gpu {inputs}/made-up.toml {own} bench --compare {inputs}/made-up.toml \
+             --only shared_latency,shared_stride_8 --trials 1 --warm-up 1 --format json",
+            "exec --gpu {inputs}/made-up.toml {own} bench --device 0 \
+             --only shared_latency,tensor_int4_rate --trials 1 --warm-up 1 --format json",
+            "exec --gpu {inputs}/made-up.toml {own} bench --device 0 --only shared_latency \
+             --trials 1 --warm-up 1 --raw /dev/stdout -o /dev/null --format json",
+        ],
+        fits: &[
+            "exec --gpu titan-v {own} bench --device 0 --only sp_clock --trials 1 --warm-up 1 \
+             --format json",
+        ],
     },
     Documented {
         schema: "gpucast.findings/1",
@@ -358,6 +374,7 @@ fn printed(run: &str) -> Value {
         if run.contains("--format") { run.to_owned() } else { format!("{run} --format json") };
     let folder = tempfile::tempdir().unwrap();
     let run = run.replace("{inputs}", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/inputs"));
+    let run = run.replace("{own}", env!("CARGO_BIN_EXE_gpucast"));
     let outcome = gpucast(&run.replace("{folder}", folder.path().to_str().unwrap()));
     serde_json::from_str(&outcome.stdout)
         .unwrap_or_else(|error| panic!("gpucast {run}: {error}: {}", outcome.stderr))

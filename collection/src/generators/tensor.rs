@@ -13,84 +13,79 @@ struct Product {
     accumulator: Type,
     factor: Type,
     oldest_target: u32,
+    /// The oldest version of the PTX ISA, where it is newer than that of the target.
+    oldest_isa: Option<[u8; 2]>,
 }
 
-const PRODUCTS: [Product; 6] = [
+/// Factors that lie in registers of 32 bits.
+const fn product(
+    word: &'static str,
+    instruction: &'static str,
+    registers: [usize; 3],
+    accumulator: Type,
+    oldest_target: u32,
+) -> Product {
+    let (factor, oldest_isa) = (Type::U32, None);
+    Product { word, instruction, registers, accumulator, factor, oldest_target, oldest_isa }
+}
+
+use Type::{F32, F64, S32, U32};
+
+const PRODUCTS: [Product; 16] = [
+    product("float16_m16n8k8", "m16n8k8.row.col.f32.f16.f16.f32", [4, 2, 1], F32, 75),
+    product("float16_m16n8k16", "m16n8k16.row.col.f32.f16.f16.f32", [4, 4, 2], F32, 80),
+    product("bfloat16_m16n8k16", "m16n8k16.row.col.f32.bf16.bf16.f32", [4, 4, 2], F32, 80),
+    product("tfloat32_m16n8k8", "m16n8k8.row.col.f32.tf32.tf32.f32", [4, 4, 2], F32, 80),
+    product("int8_m16n8k32", "m16n8k32.row.col.s32.s8.s8.s32", [4, 4, 2], S32, 80),
     Product {
-        word: "float16_m16n8k8",
-        instruction: "m16n8k8.row.col.f32.f16.f16.f32",
-        registers: [4, 2, 1],
-        accumulator: Type::F32,
-        factor: Type::U32,
-        oldest_target: 75,
+        factor: F64,
+        ..product("float64_m8n8k4", "m8n8k4.row.col.f64.f64.f64.f64", [2, 1, 1], F64, 80)
     },
     Product {
-        word: "float16_m16n8k16",
-        instruction: "m16n8k16.row.col.f32.f16.f16.f32",
-        registers: [4, 4, 2],
-        accumulator: Type::F32,
-        factor: Type::U32,
-        oldest_target: 80,
+        oldest_isa: Some([6, 4]),
+        ..product("float16_m8n8k4", "m8n8k4.row.col.f32.f16.f16.f32", [8, 2, 2], F32, 70)
     },
     Product {
-        word: "bfloat16_m16n8k16",
-        instruction: "m16n8k16.row.col.f32.bf16.bf16.f32",
-        registers: [4, 4, 2],
-        accumulator: Type::F32,
-        factor: Type::U32,
-        oldest_target: 80,
+        oldest_isa: Some([6, 4]),
+        ..product("float16_half_m8n8k4", "m8n8k4.row.col.f16.f16.f16.f16", [4, 2, 2], U32, 70)
     },
+    product("float16_half_m16n8k8", "m16n8k8.row.col.f16.f16.f16.f16", [2, 2, 1], U32, 75),
+    product("float16_half_m16n8k16", "m16n8k16.row.col.f16.f16.f16.f16", [2, 4, 2], U32, 80),
     Product {
-        word: "tfloat32_m16n8k8",
-        instruction: "m16n8k8.row.col.f32.tf32.tf32.f32",
-        registers: [4, 4, 2],
-        accumulator: Type::F32,
-        factor: Type::U32,
-        oldest_target: 80,
+        oldest_isa: Some([8, 4]),
+        ..product("float8_m16n8k32", "m16n8k32.row.col.f32.e4m3.e4m3.f32", [4, 4, 2], F32, 89)
     },
-    Product {
-        word: "int8_m16n8k32",
-        instruction: "m16n8k32.row.col.s32.s8.s8.s32",
-        registers: [4, 4, 2],
-        accumulator: Type::S32,
-        factor: Type::U32,
-        oldest_target: 80,
-    },
-    Product {
-        word: "float64_m8n8k4",
-        instruction: "m8n8k4.row.col.f64.f64.f64.f64",
-        registers: [2, 1, 1],
-        accumulator: Type::F64,
-        factor: Type::F64,
-        oldest_target: 80,
-    },
+    product("int8_m8n8k16", "m8n8k16.row.col.s32.s8.s8.s32", [2, 1, 1], S32, 75),
+    product("int4_m8n8k32", "m8n8k32.row.col.s32.s4.s4.s32", [2, 1, 1], S32, 75),
+    product("int4_m16n8k64", "m16n8k64.row.col.s32.s4.s4.s32", [4, 4, 2], S32, 80),
+    product("int1_m8n8k128", "m8n8k128.row.col.s32.b1.b1.s32.xor.popc", [2, 1, 1], S32, 75),
+    product("int1_m16n8k256", "m16n8k256.row.col.s32.b1.b1.s32.xor.popc", [4, 4, 2], S32, 80),
 ];
 
-const WORDS: &[&str] = &[
-    "float16_m16n8k8",
-    "float16_m16n8k16",
-    "bfloat16_m16n8k16",
-    "tfloat32_m16n8k8",
-    "int8_m16n8k32",
-    "float64_m8n8k4",
-];
+const WORDS: &[&str] = &{
+    let mut words = [""; PRODUCTS.len()];
+    let mut one = 0;
+    while one < words.len() {
+        words[one] = PRODUCTS[one].word;
+        one += 1;
+    }
+    words
+};
 
 /// Products on tensor cores.
 pub(super) const GENERATOR: Generator = Generator {
     name: "tensor_pattern",
     tags: &["tensor", "flops"],
-    summary: "Products of small matrices, added to four sums in turn",
+    summary: "Products of small matrices, added to sums in turn",
     axes: &[
         Axis::words("product", "type and extent of the product", WORDS),
+        Axis::numbers("sums", "sums, which do not wait for each other", &[1, 4], &[4]),
         Axis::numbers("lsize_0", "threads of a block", &[32, 64, 128, 256], &[256]),
         Axis::size("ngroups", "blocks of the grid", [1, 1], &[1024]),
         Axis::size("m", "products of a warp", [32, 32], &[512]),
     ],
     make: kernel,
 };
-
-/// Sums that do not wait for each other.
-const SUMS: usize = 4;
 
 fn kernel(variant: &Variant) -> Result<Kernel, Unfit> {
     let word = variant.word("product")?;
@@ -99,11 +94,15 @@ fn kernel(variant: &Variant) -> Result<Kernel, Unfit> {
     let (lsize, groups) = (variant.number("lsize_0")?, variant.number("ngroups")?);
     let mut kernel = Builder::new(GENERATOR.name, GENERATOR.summary);
     kernel.needs_target(product.oldest_target);
+    if let Some(version) = product.oldest_isa {
+        kernel.needs_isa(version);
+    }
     let ty = product.accumulator;
     let result = kernel.output("result", ty, groups * lsize);
     let value = kernel.name("value", kernel.thread(0).to(product.factor));
     let [sums, left, right] = product.registers;
-    let accumulators: Vec<Vec<Variable>> = (0..SUMS)
+    let number = variant.number("sums")?;
+    let accumulators: Vec<Vec<Variable>> = (0..number)
         .map(|sum| {
             let zero = Expression::number(0, ty);
             (0..sums).map(|one| kernel.variable(&format!("d{sum}_{one}"), zero.clone())).collect()
@@ -111,7 +110,7 @@ fn kernel(variant: &Variant) -> Result<Kernel, Unfit> {
         .collect();
     let template = template(product);
     let factors = vec![value; left + right];
-    kernel.repeat("pass", variant.number("m")? / SUMS as u64, Unroll::By(8), |kernel| {
+    kernel.repeat("pass", variant.number("m")? / number, Unroll::By(8), |kernel| {
         for accumulator in &accumulators {
             kernel.assembly(&template, accumulator, &factors);
         }

@@ -8,6 +8,9 @@ use super::{
 /// The newest target whose features every kernel may use without saying so.
 const USUAL_TARGET: u32 = 20;
 
+/// The version of the PTX ISA that every kernel may use without saying so.
+const USUAL_ISA: [u8; 2] = [6, 0];
+
 /// A kernel that is being written.
 #[derive(Debug)]
 pub struct Builder {
@@ -31,6 +34,7 @@ impl Builder {
             block: [1; 3],
             kept: None,
             oldest_target: USUAL_TARGET,
+            oldest_isa: USUAL_ISA,
         };
         Self { kernel, open: vec![Vec::new()] }
     }
@@ -76,6 +80,11 @@ impl Builder {
     /// Says that the kernel needs `sm_TARGET` or a later one.
     pub fn needs_target(&mut self, target: u32) {
         self.kernel.oldest_target = self.kernel.oldest_target.max(target);
+    }
+
+    /// Says that the kernel needs a version of the PTX ISA, or a later one.
+    pub fn needs_isa(&mut self, version: [u8; 2]) {
+        self.kernel.oldest_isa = self.kernel.oldest_isa.max(version);
     }
 
     /// The thread's index in its block, along an axis.

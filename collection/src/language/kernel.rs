@@ -25,6 +25,8 @@ pub struct Kernel {
     pub kept: Option<String>,
     /// The oldest target that has its instructions, as the number behind `sm_`.
     pub oldest_target: u32,
+    /// The oldest version of the PTX ISA that has its instructions: major and minor.
+    pub oldest_isa: [u8; 2],
 }
 
 /// A parameter with its value in the launch.

@@ -25,7 +25,7 @@ pub fn module(kernel: &Kernel, target: Target) -> String {
     printer.begin();
     printer.statements(&kernel.body);
     printer.lines.push("\tret;".to_owned());
-    let (major, minor) = version::of_target(target.sm);
+    let [major, minor] = version::of_target(target.sm).max(kernel.oldest_isa);
     let mut text = format!(
         "// {}\n.version {major}.{minor}\n.target {target}\n.address_size 64\n\n",
         kernel.summary

@@ -1,6 +1,7 @@
 //! `gpucast bench`: how fast this computer executes kernels, and what counting costs; or a GPU.
 
 mod device;
+mod measured;
 
 use std::num::NonZeroUsize;
 

@@ -11,8 +11,6 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use gpucast_collection::language::Kernel;
-use gpucast_collection::{Target, ptx};
 use gpucast_measure::DeviceError;
 use libloading::{Library, Symbol};
 
@@ -43,6 +41,8 @@ mod signature {
     ) -> c_int;
     pub(super) type GetFunction =
         unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const c_char) -> c_int;
+    pub(super) type GetGlobal =
+        unsafe extern "C" fn(*mut u64, *mut usize, *mut c_void, *const c_char) -> c_int;
     pub(super) type Unload = unsafe extern "C" fn(*mut c_void) -> c_int;
     pub(super) type Allocate = unsafe extern "C" fn(*mut u64, usize) -> c_int;
     pub(super) type Free = unsafe extern "C" fn(u64) -> c_int;
@@ -88,11 +88,22 @@ pub(super) struct Driver {
     device: c_int,
 }
 
-/// A loaded kernel, which ends with this value.
+/// A loaded module, which ends with this value.
 pub(super) struct Module<'a> {
     driver: &'a Driver,
     handle: *mut c_void,
-    kernel: &'a Kernel,
+}
+
+/// A kernel of a module, and how it is launched.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub(super) shared_bytes: u32,
+    /// Parameters, each of at most eight bytes. Whoever makes an entry has counted them in the PTX.
+    pub(super) parameters: usize,
 }
 
 /// Device memory, which ends with this value.
@@ -101,6 +112,8 @@ pub(super) struct Memory<'a> {
     /// Its address on the device.
     pub(super) address: u64,
     bytes: usize,
+    /// False for a variable of a module, which ends with its module.
+    is_own: bool,
 }
 
 /// An event, which ends with this value.
@@ -208,13 +221,9 @@ impl Driver {
         Ok(u32::try_from(value).unwrap_or(0))
     }
 
-    /// Writes a kernel's PTX, which the driver compiles and loads.
-    pub(super) fn load<'a>(
-        &'a self,
-        kernel: &'a Kernel,
-        target: Target,
-    ) -> Result<Module<'a>, DeviceError> {
-        let text = terminated(&ptx::module(kernel, target))?;
+    /// Loads PTX, which the driver compiles.
+    pub(super) fn load(&self, ptx: &str) -> Result<Module<'_>, DeviceError> {
+        let text = terminated(ptx)?;
         let load = self.symbol::<signature::LoadDataEx>("cuModuleLoadDataEx")?;
         let mut handle = ptr::null_mut();
         // SAFETY: the text ends in zero and outlives the call; there are no options.
@@ -222,7 +231,7 @@ impl Driver {
             load(&raw mut handle, text.as_ptr().cast(), 0, ptr::null_mut(), ptr::null_mut())
         };
         self.check("cuModuleLoadDataEx", result)?;
-        Ok(Module { driver: self, handle, kernel })
+        Ok(Module { driver: self, handle })
     }
 
     /// Allocates memory.
@@ -232,7 +241,7 @@ impl Driver {
         let mut address = 0;
         // SAFETY: the pointer is valid for the call.
         self.check("cuMemAlloc", unsafe { allocate(&raw mut address, bytes) })?;
-        Ok(Memory { driver: self, address, bytes })
+        Ok(Memory { driver: self, address, bytes, is_own: true })
     }
 
     /// A new event.
@@ -263,16 +272,27 @@ impl Drop for Driver {
 }
 
 impl Module<'_> {
-    /// The kernel, ready for launches.
-    pub(super) fn launcher(&self) -> Result<Launcher<'_>, DeviceError> {
+    /// A kernel, ready for launches.
+    pub(super) fn launcher(&self, entry: Entry) -> Result<Launcher<'_>, DeviceError> {
         let get = self.driver.symbol::<signature::GetFunction>("cuModuleGetFunction")?;
         let launch = self.driver.symbol::<signature::Launch>("cuLaunchKernel")?;
-        let text = terminated(&self.kernel.name)?;
+        let text = terminated(&entry.name)?;
         let mut function = ptr::null_mut();
         // SAFETY: the module lives, and the text ends in zero.
         let result = unsafe { get(&raw mut function, self.handle, text.as_ptr()) };
         self.driver.check("cuModuleGetFunction", result)?;
-        Ok(Launcher { driver: self.driver, launch, function, kernel: self.kernel })
+        Ok(Launcher { driver: self.driver, launch, function, entry })
+    }
+
+    /// The memory of a variable.
+    pub(super) fn variable(&self, name: &str) -> Result<Memory<'_>, DeviceError> {
+        let get = self.driver.symbol::<signature::GetGlobal>("cuModuleGetGlobal_v2")?;
+        let text = terminated(name)?;
+        let (mut address, mut bytes) = (0, 0);
+        // SAFETY: the module lives, the text ends in zero, and both pointers are valid in the call.
+        let result = unsafe { get(&raw mut address, &raw mut bytes, self.handle, text.as_ptr()) };
+        self.driver.check("cuModuleGetGlobal", result)?;
+        Ok(Memory { driver: self.driver, address, bytes, is_own: false })
     }
 }
 
@@ -290,23 +310,24 @@ pub(super) struct Launcher<'a> {
     driver: &'a Driver,
     launch: Symbol<'a, signature::Launch>,
     function: *mut c_void,
-    kernel: &'a Kernel,
+    entry: Entry,
 }
 
 impl Launcher<'_> {
-    /// Launches the kernel with an address for each of its parameters.
-    pub(super) fn launch(&self, addresses: &[u64]) -> Result<(), DeviceError> {
-        let Kernel { grid: [gx, gy, gz], block: [bx, by, bz], parameters, name, .. } = self.kernel;
-        if addresses.len() != parameters.len() {
-            let (given, wanted) = (addresses.len(), parameters.len());
-            return Err(DeviceError(format!("{name} has {wanted} parameters and not {given}")));
+    /// Launches the kernel with the bits of each of its parameters.
+    pub(super) fn launch(&self, arguments: &[u64]) -> Result<(), DeviceError> {
+        let Entry { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, parameters, name } =
+            &self.entry;
+        if arguments.len() != *parameters {
+            let given = arguments.len();
+            return Err(DeviceError(format!("{name} has {parameters} parameters and not {given}")));
         }
-        let mut addresses = addresses.to_vec();
+        let mut arguments = arguments.to_vec();
         let mut pointers: Vec<*mut c_void> =
-            addresses.iter_mut().map(|one| ptr::from_mut(one).cast()).collect();
+            arguments.iter_mut().map(|one| ptr::from_mut(one).cast()).collect();
         // SAFETY: the function lives as long as its module. The library copies the bytes of each
-        // parameter of the PTX in the call. The PTX was written from this kernel, so there is a
-        // pointer for each, and it names eight bytes, which no parameter of the language exceeds.
+        // parameter of the PTX in the call. There is a pointer for each, and it names eight bytes,
+        // which no parameter of an entry exceeds.
         let result = unsafe {
             (self.launch)(
                 self.function,
@@ -316,7 +337,7 @@ impl Launcher<'_> {
                 *bx,
                 *by,
                 *bz,
-                0,
+                *shared_bytes,
                 ptr::null_mut(),
                 pointers.as_mut_ptr(),
                 ptr::null_mut(),
@@ -327,6 +348,11 @@ impl Launcher<'_> {
 }
 
 impl Memory<'_> {
+    /// Its bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes as u64
+    }
+
     /// Sets every word of four bytes.
     pub(super) fn fill(&self, word: u32) -> Result<(), DeviceError> {
         let fill = self.driver.symbol::<signature::Fill>("cuMemsetD32_v2")?;
@@ -347,7 +373,9 @@ impl Memory<'_> {
 
 impl Drop for Memory<'_> {
     fn drop(&mut self) {
-        if let Ok(free) = self.driver.symbol::<signature::Free>("cuMemFree_v2") {
+        if self.is_own
+            && let Ok(free) = self.driver.symbol::<signature::Free>("cuMemFree_v2")
+        {
             // SAFETY: the memory was allocated by this library and is freed once.
             let _ = unsafe { free(self.address) };
         }

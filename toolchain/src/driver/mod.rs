@@ -1,12 +1,13 @@
 //! A GPU behind NVIDIA's driver, as a device that measurements run on.
 
 mod library;
+mod planned;
 
 use gpucast_collection::language::{Array, Contents, Kernel, Parameter, Place, Type};
-use gpucast_collection::{MatchCondition, Request, Target};
-use gpucast_measure::{Device, DeviceError, Facts, Job};
+use gpucast_collection::{MatchCondition, Request, Target, ptx};
+use gpucast_measure::{Device, DeviceError, Facts, Job, Trials};
 
-use library::{Attribute, Driver, Launcher, Memory};
+use library::{Attribute, Driver, Entry, Launcher, Memory};
 
 /// A GPU.
 pub struct Gpu {
@@ -67,7 +68,9 @@ impl Gpu {
         kernel: &Kernel,
         pointers: Option<u64>,
     ) -> Result<Vec<Memory<'_>>, DeviceError> {
-        if kernel.arrays.iter().any(|array| matches!(array.place, Place::Constant(_))) {
+        // Constant memory begins as zeros.
+        let is_filled = |array: &Array| matches!(&array.place, Place::Constant(contents) if *contents != Contents::Zero);
+        if kernel.arrays.iter().any(is_filled) {
             return Err(DeviceError(format!("{} fills constant memory", kernel.name)));
         }
         let argument = |parameter: &Parameter| match parameter {
@@ -106,9 +109,64 @@ fn addresses(address: u64, bytes: u64, stride: u64) -> Vec<u8> {
         .collect()
 }
 
-fn launch(launcher: &Launcher<'_>, memory: &[Memory<'_>]) -> Result<(), DeviceError> {
-    let addresses: Vec<u64> = memory.iter().map(|one| one.address).collect();
-    launcher.launch(&addresses)
+/// A kernel of the collection, whose parameters are buffers.
+fn entry(kernel: &Kernel) -> Entry {
+    Entry {
+        name: kernel.name.clone(),
+        grid: kernel.grid,
+        block: kernel.block,
+        shared_bytes: 0,
+        parameters: kernel.parameters.len(),
+    }
+}
+
+/// A launch that is timed, trial by trial.
+struct Timing<'a> {
+    launcher: &'a Launcher<'a>,
+    arguments: Vec<u64>,
+    /// Launches between the two events.
+    launches: u32,
+    /// True if no cache of the device may hold the data when the first one begins.
+    is_cold: bool,
+    trials: Trials,
+}
+
+fn addresses_of(memory: &[Memory<'_>]) -> Vec<u64> {
+    memory.iter().map(|one| one.address).collect()
+}
+
+impl Gpu {
+    /// Seconds of each trial, between two events.
+    fn timed(&self, timing: &Timing<'_>) -> Result<Vec<f64>, DeviceError> {
+        let Timing { launcher, ref arguments, launches, is_cold, trials } = *timing;
+        let flush = if is_cold { Some(self.flush()?) } else { None };
+        let flush_module =
+            flush.as_ref().map(|flush| self.driver.load(&ptx::module(flush, self.target)));
+        let flush_module = flush_module.transpose()?;
+        let flusher = match flush_module.as_ref().zip(flush.as_ref()) {
+            Some((module, flush)) => {
+                Some((module.launcher(entry(flush))?, self.arguments(flush, None)?))
+            }
+            None => None,
+        };
+        let (start, end) = (self.driver.event()?, self.driver.event()?);
+        let mut times = Vec::new();
+        for trial in 0..trials.warm_up + trials.timed {
+            if let Some((flusher, memory)) = &flusher {
+                let arguments = addresses_of(memory);
+                (0..FLUSHES).try_for_each(|_| flusher.launch(&arguments))?;
+            }
+            start.record()?;
+            (0..launches).try_for_each(|_| launcher.launch(arguments))?;
+            end.record()?;
+            end.wait()?;
+            if trial >= trials.warm_up {
+                times.push(end.seconds_since(&start)?);
+            }
+        }
+        self.driver.synchronise()?;
+        Ok(times)
+    }
 }
 
 impl Device for Gpu {
@@ -117,37 +175,16 @@ impl Device for Gpu {
     }
 
     fn time(&mut self, job: &Job) -> Result<Vec<f64>, DeviceError> {
-        let Job { kernel, pointers, is_cold, launches, warm_up, trials } = job;
+        let &Job { ref kernel, pointers, is_cold, launches, warm_up, trials } = job;
         if self.target.sm < kernel.oldest_target {
             let needed = kernel.oldest_target;
             return Err(DeviceError(format!("{} needs sm_{needed}", kernel.name)));
         }
-        let module = self.driver.load(kernel, self.target)?;
-        let launcher = module.launcher()?;
-        let memory = self.arguments(kernel, *pointers)?;
-        let flush = self.flush()?;
-        let flush_module = self.driver.load(&flush, self.target)?;
-        let flusher = flush_module.launcher()?;
-        let flushed = if *is_cold { self.arguments(&flush, None)? } else { Vec::new() };
-        let (start, end) = (self.driver.event()?, self.driver.event()?);
-        let mut times = Vec::new();
-        for trial in 0..warm_up + trials {
-            if *is_cold {
-                for _ in 0..FLUSHES {
-                    launch(&flusher, &flushed)?;
-                }
-            }
-            start.record()?;
-            for _ in 0..*launches {
-                launch(&launcher, &memory)?;
-            }
-            end.record()?;
-            end.wait()?;
-            if trial >= *warm_up {
-                times.push(end.seconds_since(&start)?);
-            }
-        }
-        self.driver.synchronise()?;
-        Ok(times)
+        let module = self.driver.load(&ptx::module(kernel, self.target))?;
+        let launcher = module.launcher(entry(kernel))?;
+        let memory = self.arguments(kernel, pointers)?;
+        let arguments = addresses_of(&memory);
+        let trials = Trials { warm_up, timed: trials };
+        self.timed(&Timing { launcher: &launcher, arguments, launches, is_cold, trials })
     }
 }

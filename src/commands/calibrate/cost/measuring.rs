@@ -1,7 +1,7 @@
-//! Samples of measurement kernels: made by tags, executed, and timed by a model of a GPU.
+//! Samples of measurement kernels: made by tags, executed, and timed by a GPU or a model of one.
 //!
-//! This is the road of Stevens and Klöckner 2020, figure 3, with a model in the place of the GPU.
-//! The fitted parameters are then those of that model's GPU, not of the real one.
+//! This is the road of Stevens and Klöckner 2020, figure 3. Where a model stands in the place of
+//! the GPU, the fitted parameters are those of that model's GPU, not of the real one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,10 +13,12 @@ use gpucast_forecast::choice::model_choice::{Chosen, Models};
 use gpucast_forecast::input::kernel_argument;
 use gpucast_forecast::input::plan::Plan;
 use gpucast_forecast::input::template::TemplateKernel;
-use gpucast_forecast::run::sources::{self, Counts};
+use gpucast_forecast::run::sources::{self, Counts, Source};
+use gpucast_measure::{Device as _, Trials, gpu_file, trials};
 use gpucast_model::cost_model::{Formula, Names, Sample};
 use gpucast_model::{Gpu, GpuLibrary, ModelError, Needs};
 use gpucast_render::table::wrapped;
+use gpucast_toolchain::driver;
 use serde::Serialize;
 
 use crate::cli::CalibrateCost;
@@ -24,26 +26,50 @@ use crate::commands::kernels;
 use crate::failure::{Failure, Report, SourceText};
 use crate::output::Terminal;
 
-/// The kernels that are to be measured, and the model that times them.
+/// The kernels that are to be measured, and what times them.
 pub(super) struct Measuring {
     /// The tags as they were given.
     tags: Vec<String>,
     kernels: Vec<Measured>,
-    model: Chosen,
+    timer: Timer,
     gpu: Gpu,
     target: Target,
 }
+
+/// What times kernels.
+enum Timer {
+    /// A model of a GPU.
+    Model(Chosen),
+    /// A GPU of this computer, by its number.
+    Device { device: driver::Gpu, number: u32, trials: Trials },
+}
+
+impl Timer {
+    /// Its name in results: that of a model, or `device:0`.
+    fn name(&self) -> String {
+        match self {
+            Self::Model(model) => model.model.name().to_owned(),
+            Self::Device { number, .. } => format!("{DEVICE}:{number}"),
+        }
+    }
+}
+
+/// The word of `--on` for a GPU of this computer.
+const DEVICE: &str = "device";
 
 /// The measurement kernels of a calibration.
 #[derive(Serialize)]
 pub(super) struct Made {
     /// The tags as they were given.
     tags: Vec<String>,
-    /// The model that gave the times.
-    model: &'static str,
+    /// The model that gave the times, or the device.
+    model: String,
     gpu: String,
     /// Kernels that are samples.
     kernels: usize,
+    /// Trials of a device that its means leave out as anomalous.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    excluded: Option<usize>,
     left_out: Vec<LeftOut>,
 }
 
@@ -95,6 +121,12 @@ enum Outcome {
     LeftOut(String),
 }
 
+/// A time, and the trials that it leaves out as anomalous.
+struct Timed {
+    seconds: f64,
+    excluded: usize,
+}
+
 impl Measuring {
     /// Reads `--measure`, `--match` and `--on`.
     ///
@@ -122,36 +154,33 @@ impl Measuring {
             }
         }
         let Some(on) = &arguments.on else {
-            let report = Report::new("kernels cannot be timed on a GPU yet");
+            let report = Report::new("nothing is said to time the kernels");
             return Err(Failure::Usage(report.hint(
-                "name a model that times them and its GPU, such as --on sm-simulation:titan-v",
+                "name a GPU of this computer, such as --on device:0, or a model and its GPU, such as \
+                 --on sm-simulation:titan-v",
             )));
         };
-        let Some((model, gpu)) = on.split_once(':') else {
-            let report = Report::new(format!("`{on}` is not a model and its GPU"));
-            return Err(Failure::Usage(report.hint("write --on sm-simulation:titan-v")));
+        let Some((timer, named)) = on.split_once(':') else {
+            let report = Report::new(format!("`{on}` is neither a device nor a model and its GPU"));
+            let hint = "write --on device:0 or --on sm-simulation:titan-v";
+            return Err(Failure::Usage(report.hint(hint)));
         };
-        let gpu = gpu_argument::find(library, gpu)?;
-        let [model] = Models::read(&[model.to_owned()], &[])?.of(&gpu)[..] else {
-            let report = Report::new("a sample has one time, so one model gives it");
-            return Err(Failure::Usage(report.hint("write --on sm-simulation:titan-v")));
+        let (timer, gpu) = match timer {
+            DEVICE => of_device(named, arguments)?,
+            model => of_model(model, gpu_argument::find(library, named)?)?,
         };
-        if model.model.needs().features {
-            let report = Report::new(format!("{} is what is calibrated", model.model.name()));
-            return Err(Failure::Usage(report.hint("name a model that needs no calibration")));
-        }
         let capability = gpu_argument::device_model(&gpu)?.capability;
         let target = Target::new(capability.major * 10 + capability.minor);
-        Ok(Self { tags: arguments.measure.clone(), kernels: all, model, gpu, target })
+        Ok(Self { tags: arguments.measure.clone(), kernels: all, timer, gpu, target })
     }
 
-    /// Executes the kernels: their features, and the times that the model gives them.
+    /// Executes the kernels: their features, and the times that the model or device gives them.
     ///
     /// # Errors
     ///
-    /// A GPU that the model declines, and no kernel that is a sample.
+    /// A GPU that the model declines, a device that fails, and no kernel that is a sample.
     pub(super) fn samples(
-        &self,
+        &mut self,
         formula: &Formula,
         names: &Names,
         arguments: &CalibrateCost,
@@ -160,16 +189,21 @@ impl Measuring {
         let counts = Counts {
             machine: (&arguments.machine).into(),
             execution: (&arguments.execution).into(),
-            needs: self.model.model.needs() | Needs::FEATURES,
+            needs: match &self.timer {
+                Timer::Model(model) => model.model.needs() | Needs::FEATURES,
+                Timer::Device { .. } => Needs::FEATURES,
+            },
             ..Counts::default()
         };
+        let (gpu, target) = (&self.gpu, self.target);
+        let mut sampling = Sampling { timer: &mut self.timer, gpu, target, excluded: 0 };
         let mut samples = Vec::new();
         let mut left_out = Vec::new();
         for (index, kernel) in self.kernels.iter().enumerate() {
             if self.kernels.len() > 1 {
                 terminal.part(index, self.kernels.len());
             }
-            match self.sample(kernel, formula, names, &counts, &terminal)? {
+            match sampling.sample(kernel, formula, names, &counts, &terminal)? {
                 Outcome::Sample(sample) => samples.push(sample),
                 Outcome::LeftOut(reason) => {
                     left_out.push(LeftOut { tags: kernel.tags(), reason });
@@ -179,18 +213,64 @@ impl Measuring {
         if let (true, Some(first)) = (samples.is_empty(), left_out.first()) {
             return Err(Report::new(format!("{}: {}", first.tags, first.reason)).into());
         }
+        let excluded = sampling.excluded;
         let made = Made {
             tags: self.tags.clone(),
-            model: self.model.model.name(),
+            model: self.timer.name(),
             gpu: self.gpu.name.clone(),
             kernels: samples.len(),
+            excluded: matches!(self.timer, Timer::Device { .. }).then_some(excluded),
             left_out,
         };
         Ok((samples, made))
     }
 
+    /// The GPU for which the calibration holds.
+    pub(super) fn into_gpu(self) -> Gpu {
+        self.gpu
+    }
+}
+
+/// A model by its name, and its GPU.
+fn of_model(name: &str, gpu: Gpu) -> Result<(Timer, Gpu), Failure> {
+    let [model] = Models::read(&[name.to_owned()], &[])?.of(&gpu)[..] else {
+        let report = Report::new("a sample has one time, so one model gives it");
+        return Err(Failure::Usage(report.hint("write --on sm-simulation:titan-v")));
+    };
+    if model.model.needs().features {
+        let report = Report::new(format!("{} is what is calibrated", model.model.name()));
+        return Err(Failure::Usage(report.hint("name a model that needs no calibration")));
+    }
+    Ok((Timer::Model(model), gpu))
+}
+
+/// A GPU of this computer by its number. What is known of it, its driver tells.
+fn of_device(number: &str, arguments: &CalibrateCost) -> Result<(Timer, Gpu), Failure> {
+    let Ok(number) = number.parse() else {
+        let report = Report::new(format!("`{number}` is not the number of a GPU"));
+        return Err(Failure::Usage(report.hint("write --on device:0")));
+    };
+    let failed = |error: String| Report::new(error);
+    let device = driver::Gpu::open(number).map_err(|error| failed(error.to_string()))?;
+    let facts = device.facts();
+    let text = gpu_file::text(&gpu_file::name_of(&facts.name), facts, &[]);
+    let gpu = gpu_file::gpu(&text).map_err(|error| failed(error.to_string()))?.completed();
+    let trials = Trials { warm_up: arguments.warm_up, timed: arguments.trials.get() };
+    Ok((Timer::Device { device, number, trials }, gpu))
+}
+
+/// The making of samples.
+struct Sampling<'a> {
+    timer: &'a mut Timer,
+    gpu: &'a Gpu,
+    target: Target,
+    /// Trials that were left out as anomalous.
+    excluded: usize,
+}
+
+impl Sampling<'_> {
     fn sample(
-        &self,
+        &mut self,
         kernel: &Measured,
         formula: &Formula,
         names: &Names,
@@ -204,20 +284,16 @@ impl Measuring {
         if plan.launches.len() > 1 {
             return Ok(Outcome::LeftOut("a sample has one launch".to_owned()));
         }
-        let launched = sources::counted(&plan, &self.gpu, counts, terminal)?;
+        let launched = sources::counted(&plan, self.gpu, counts, terminal)?;
         let name = kernel.tags();
         let Some(source) = launched.into_iter().next() else {
             return Ok(Outcome::LeftOut("nothing is launched".to_owned()));
         };
-        let prediction =
-            match self.model.model.predict(&source.profile, &self.gpu, &source.conditions) {
-                Ok(prediction) => prediction,
-                // No other kernel will fare better.
-                Err(error @ ModelError::OlderGeneration { .. }) => {
-                    return Err(Report::new(error.to_string()).hint(OTHER_MODEL).into());
-                }
-                Err(error) => return Ok(Outcome::LeftOut(error.to_string())),
-            };
+        let Timed { seconds, excluded } = match self.time(&plan, &source)? {
+            Ok(timed) => timed,
+            Err(reason) => return Ok(Outcome::LeftOut(reason)),
+        };
+        self.excluded += excluded;
         let gathered = source.conditions.features.as_deref().into_iter().flatten().next();
         let Some((gathered, _)) = gathered else {
             return Ok(Outcome::LeftOut("its features cannot be gathered".to_owned()));
@@ -230,12 +306,34 @@ impl Measuring {
                     .map_err(|error| Report::new(format!("{name}: {error}")).hint(error.hint()))?,
             );
         }
-        Ok(Outcome::Sample(Sample { name, features, output: prediction.time_ms * 1e-3 }))
+        Ok(Outcome::Sample(Sample { name, features, output: seconds }))
     }
 
-    /// The GPU for which the calibration holds.
-    pub(super) fn into_gpu(self) -> Gpu {
-        self.gpu
+    /// The time of a launch, or the reason why there is none.
+    fn time(&mut self, plan: &Plan, source: &Source) -> Result<Result<Timed, String>, Failure> {
+        match self.timer {
+            Timer::Model(model) => {
+                match model.model.predict(&source.profile, self.gpu, &source.conditions) {
+                    Ok(prediction) => {
+                        Ok(Ok(Timed { seconds: prediction.time_ms * 1e-3, excluded: 0 }))
+                    }
+                    // No other kernel will fare better.
+                    Err(error @ ModelError::OlderGeneration { .. }) => {
+                        Err(Report::new(error.to_string()).hint(OTHER_MODEL).into())
+                    }
+                    Err(error) => Ok(Err(error.to_string())),
+                }
+            }
+            Timer::Device { device, trials, .. } => {
+                let times = device.time_plan(plan, *trials);
+                let times = times.map_err(|error| Report::new(error.to_string()))?;
+                let mean = trials::mean(&times);
+                Ok(mean.map_or_else(
+                    || Err("no trial was timed".to_owned()),
+                    |mean| Ok(Timed { seconds: mean.value, excluded: mean.excluded }),
+                ))
+            }
+        }
     }
 }
 
@@ -246,16 +344,20 @@ const OTHER_MODEL: &str =
 impl Made {
     /// The origin of the parameters, for the model file.
     pub(super) fn origin(&self) -> String {
-        let Self { model, gpu, kernels, tags, .. } = self;
+        let Self { model, gpu, kernels, tags, excluded, .. } = self;
         let tags = tags.join(" | ");
-        format!("times by {model} for {gpu}, none measured: {kernels} kernels of {tags}")
+        let measured = if excluded.is_some() { "" } else { ", none measured" };
+        format!("times by {model} for {gpu}{measured}: {kernels} kernels of {tags}")
     }
 
     /// How many kernels were measured and left out, and why.
     pub(super) fn described(&self) -> String {
-        let Self { model, gpu, kernels, left_out, .. } = self;
+        let Self { model, gpu, kernels, left_out, excluded, .. } = self;
         let word = if *kernels == 1 { "kernel" } else { "kernels" };
         let mut text = format!("{kernels} measurement {word}, timed by {model} for {gpu}.\n");
+        if let Some(excluded) = excluded.filter(|&excluded| excluded > 0) {
+            text += &format!("{excluded} trials were left out as anomalous.\n");
+        }
         let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
         for one in left_out {
             *reasons.entry(&one.reason).or_default() += 1;

@@ -173,7 +173,7 @@ impl Prepared {
                 let origin = format!("{} measurements of {}", samples.len(), source.name);
                 Ok(Observations { gpu, samples, origin, name: source.name.to_string(), made: None })
             }
-            Self::Kernels(measuring) => {
+            Self::Kernels(mut measuring) => {
                 let (samples, made) = measuring.samples(formula, names, arguments)?;
                 Ok(Observations {
                     samples,

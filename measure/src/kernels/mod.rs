@@ -1,0 +1,50 @@
+//! Kernels that measure a parameter: those of the collection by their tags, and those that only
+//! have a meaning for one figure.
+//!
+//! Each file is named after what limits its kernels.
+
+mod access_costs;
+mod arithmetic;
+mod atomics;
+mod chases;
+mod cold_code;
+mod constants;
+mod vectors;
+
+use gpucast_collection::language::{Array, Builder, Expression, Kernel, Type, Variable};
+use gpucast_collection::{MatchCondition, Request, Unfit};
+
+use crate::error::MeasureError;
+
+pub(crate) use access_costs::{
+    LOADS as WARP_LOADS, Loads, Spread, l1_loads, l2_loads, single_sectors, volatile_shared_loads,
+};
+pub(crate) use arithmetic::{
+    VARIABLES, chain, issue_mix, minima, paired_halves, repeated, wide_products,
+};
+pub(crate) use atomics::{EXCHANGES, atomic_chain, global_reductions, shared_exchanges};
+pub(crate) use chases::{CHASES, chase, shared_chase, shared_chase_with_sum};
+pub(crate) use cold_code::cold_code;
+pub(crate) use constants::constant_chase;
+pub(crate) use vectors::{
+    LOADS, READERS, Reading, VECTOR_BYTES, copy_stream, shared_vectors, stores, stream, vectors,
+};
+
+/// The first kernel that tags choose.
+pub(crate) fn of_tags(tags: &str) -> Result<Kernel, MeasureError> {
+    let words: Vec<&str> = tags.split_whitespace().collect();
+    let choices = Request::parse(&words, MatchCondition::Superset)?.choices()?;
+    let first = choices.first().ok_or_else(|| Unfit::new(format!("{tags} choose no kernel")))?;
+    Ok((first.generator.make)(&first.variant)?)
+}
+
+/// Stores a sum of sums of positive numbers where the first one is -1, which never happens. No
+/// compiler knows that, so it keeps what the sums are made of.
+fn store_never(kernel: &mut Builder, sums: &[Variable], result: &Array) {
+    let zero = Expression::number(0, Type::F32);
+    let total = sums.iter().fold(zero, |sum, &one| sum + Expression::from(one));
+    let first = sums.first().map_or(Expression::number(0, Type::F32), |&one| one.into());
+    let never = first.equals(Expression::number(0, Type::F32) - 1);
+    let place = kernel.thread_of_grid();
+    kernel.when(never, |kernel| kernel.store(result, place, total));
+}

@@ -1,0 +1,303 @@
+//! Shared memory, caches and device memory: clocks of a load, and bytes in a clock.
+
+use gpucast_collection::language::{Caching, Kernel};
+use gpucast_model::Gpu;
+
+use super::{BLOCKS_OF_SM, CLOCKS, Given, Parameter, RATE, SECTOR_BYTES, blocks, figure_of};
+use crate::bench::{Bench, How, Sizes};
+use crate::error::MeasureError;
+use crate::kernels::{
+    self, CHASES, LOADS, Loads, READERS, Reading, Spread, VECTOR_BYTES, WARP_LOADS,
+};
+
+pub(super) const ALL: &[Parameter] = &[
+    Parameter::field("shared_latency", CLOCKS, "chase of addresses in shared memory", |bench| {
+        bench.clocks(CHASE, How::default(), |m| Ok(kernels::shared_chase(m)))
+    }),
+    Parameter::field("l1_latency", CLOCKS, "chase of addresses in 8 KiB, ld.global.nc", |bench| {
+        chase(bench, ".nc", 8 << 10, false)
+    }),
+    Parameter {
+        given: Given::Fields(mean_l2_latency),
+        ..Parameter::field(
+            "l2_latency",
+            CLOCKS,
+            "chase of addresses in 256 KiB, ld.global.cg",
+            |bench| chase(bench, ".cg", 256 << 10, false),
+        )
+    },
+    Parameter::field(
+        "memory_latency",
+        CLOCKS,
+        "chase of addresses behind a read of twice the L2",
+        |bench| chase(bench, ".cg", 1 << 20, true),
+    ),
+    Parameter::field(
+        "load_store_rate",
+        RATE,
+        "loads of bytes from shared memory by all warps",
+        |bench| {
+            let loads = Loads { blocks: blocks(bench), ..WORDS_OF_SM };
+            Ok(WARP / shared_loads(bench, "u8", loads)?)
+        },
+    ),
+    Parameter::field(
+        "uniform_address_interval",
+        CLOCKS,
+        "loads from shared memory by the warps of one sub-core",
+        |bench| {
+            let warps_apart = bench.capability("sub_partitions")? as u64;
+            let loads =
+                Loads { warps_apart, threads: MOST_THREADS, ..one_block(Spread::Stride(1)) };
+            shared_loads(bench, "u32", loads)
+        },
+    ),
+    Parameter::field(
+        "address_interval",
+        CLOCKS,
+        "loads from the first-level cache by the warps of one sub-core",
+        |bench| {
+            let warps_apart = bench.capability("sub_partitions")? as u64;
+            let loads =
+                Loads { warps_apart, threads: MOST_THREADS, ..one_block(Spread::Stride(1)) };
+            l1_loads(bench, loads)
+        },
+    ),
+    Parameter::field(
+        "shared_bytes_rate",
+        RATE,
+        "vectors of 16 bytes from shared memory",
+        |bench| bytes(bench, VECTORS, kernels::shared_vectors),
+    ),
+    Parameter::field(
+        "l1_bytes_rate",
+        RATE,
+        "vectors of 16 bytes from 16 KiB, ld.global.nc",
+        |bench| {
+            bytes(bench, VECTORS, |blocks, passes| {
+                let caching = Caching::ReadOnly;
+                let reading =
+                    Reading { caching, bytes: 16 << 10, blocks, threads: READERS, passes };
+                kernels::vectors(reading)
+            })
+        },
+    ),
+    Parameter::field(
+        "l1_tag_rate",
+        RATE,
+        "loads from the first-level cache that touch 8 and 32 lines without conflicts of banks",
+        |bench| Ok(tags(bench)?.rate),
+    ),
+    Parameter::field("l1_tag_spread", CLOCKS, "the same", |bench| Ok(tags(bench)?.spread)),
+    Parameter::field(
+        "store_bytes_rate",
+        RATE,
+        "vectors of 16 bytes stored by one SM into 256 KiB",
+        |bench| {
+            let threads = MOST_THREADS;
+            let clocks = bench.clocks(VECTORS, How::default(), |passes| {
+                Ok(kernels::stores(256 << 10, 1, threads, passes))
+            })?;
+            Ok((threads * LOADS * VECTOR_BYTES) as f64 / clocks)
+        },
+    ),
+    Parameter::field(
+        "l2_bandwidth",
+        "GB/s",
+        "vectors of 16 bytes from 1 MiB by all SMs, ld.global.cg",
+        |bench| {
+            // Four blocks of an SM keep enough loads under way.
+            let blocks = bench.facts().sm_count * 4;
+            let seconds = bench.slope(L2_VECTORS, How::default(), |passes| {
+                let caching = Caching::SecondLevel;
+                let reading = Reading { caching, bytes: 1 << 20, blocks, threads: READERS, passes };
+                Ok(kernels::vectors(reading))
+            })?;
+            Ok((blocks * READERS * LOADS * VECTOR_BYTES) as f64 / seconds / 1e9)
+        },
+    ),
+    Parameter::field(
+        "l2_write_bandwidth",
+        "GB/s",
+        "vectors of 16 bytes stored into 1 MiB by all SMs",
+        |bench| {
+            let blocks = bench.facts().sm_count * 4;
+            let seconds = bench.slope(L2_VECTORS, How::default(), |passes| {
+                Ok(kernels::stores(1 << 20, blocks, READERS, passes))
+            })?;
+            Ok((blocks * READERS * LOADS * VECTOR_BYTES) as f64 / seconds / 1e9)
+        },
+    ),
+    Parameter::field(
+        "l2_reply_bytes_rate",
+        RATE,
+        "vectors of 16 bytes from 256 KiB by one SM, ld.global.cg",
+        l2_reply,
+    ),
+    Parameter::field(
+        "dram_efficiency",
+        "%",
+        "vectors of 16 bytes that are read once, slope over bytes",
+        |bench| efficiency(bench, 1.0, kernels::stream),
+    ),
+    Parameter::field(
+        "dram_mixed_efficiency",
+        "%",
+        "vectors of 16 bytes that are read once and written elsewhere, slope over bytes",
+        |bench| efficiency(bench, 2.0, kernels::copy_stream),
+    ),
+];
+
+/// A chase meets both halves of the L2 equally often.
+fn mean_l2_latency(gpu: &Gpu) -> Option<f64> {
+    Some(gpu.number("l2_latency")? + gpu.number("l2_far_latency").unwrap_or(0.0) / 2.0)
+}
+
+/// Threads of a warp.
+const WARP: f64 = 32.0;
+
+/// The most threads of a block.
+const MOST_THREADS: u64 = 1024;
+
+/// Loads of a chase.
+pub(super) const CHASE: Sizes = Sizes { smaller: 32 * CHASES as u64, larger: 96 * CHASES as u64 };
+
+/// Bytes from an address of a chase to the next: a line.
+const CHASE_STRIDE: u64 = 128;
+
+/// Passes of kernels that read vectors.
+const VECTORS: Sizes = Sizes { smaller: 128, larger: 384 };
+
+/// Passes of kernels in which all SMs read or write the L2.
+const L2_VECTORS: Sizes = Sizes { smaller: 32, larger: 96 };
+
+/// Loads of consecutive words by blocks that fill an SM.
+pub(super) const WORDS_OF_SM: Loads = Loads {
+    spread: Spread::Stride(1),
+    blocks: BLOCKS_OF_SM,
+    threads: READERS,
+    warps_apart: 1,
+    passes: 0,
+};
+
+/// Loads by one block.
+fn one_block(spread: Spread) -> Loads {
+    Loads { spread, blocks: 1, ..WORDS_OF_SM }
+}
+
+/// Clocks of a load that waits for the last one.
+fn chase(
+    bench: &mut Bench<'_>,
+    suffix: &str,
+    bytes: u64,
+    is_cold: bool,
+) -> Result<f64, MeasureError> {
+    let how = How { pointers: Some(CHASE_STRIDE), is_cold };
+    bench.clocks(CHASE, how, |m| Ok(kernels::chase(suffix, bytes, m, CHASES)))
+}
+
+/// Bytes of an SM in a clock.
+fn bytes(
+    bench: &mut Bench<'_>,
+    sizes: Sizes,
+    kernel: impl Fn(u64, u64) -> Kernel,
+) -> Result<f64, MeasureError> {
+    let blocks = blocks(bench);
+    let clocks = bench.clocks(sizes, How::default(), |passes| Ok(kernel(blocks, passes)))?;
+    Ok((BLOCKS_OF_SM * READERS * LOADS * VECTOR_BYTES) as f64 / clocks)
+}
+
+/// Warps of an SM that load.
+fn loading_warps(bench: &Bench<'_>, loads: Loads) -> f64 {
+    let blocks = (loads.blocks / bench.facts().sm_count).max(1);
+    (blocks * loads.threads) as f64 / WARP / loads.warps_apart as f64
+}
+
+/// Clocks of an SM for a warp's load from shared memory, in blocks of one SM or of all.
+pub(super) fn shared_loads(
+    bench: &mut Bench<'_>,
+    ty: &str,
+    loads: Loads,
+) -> Result<f64, MeasureError> {
+    let clocks = bench.clocks(LOAD_PASSES, How::default(), |passes| {
+        Ok(kernels::volatile_shared_loads(ty, Loads { passes, ..loads }))
+    })?;
+    Ok(clocks / (loading_warps(bench, loads) * WARP_LOADS as f64))
+}
+
+/// The same from the first-level cache.
+pub(super) fn l1_loads(bench: &mut Bench<'_>, loads: Loads) -> Result<f64, MeasureError> {
+    let clocks = bench.clocks(LOAD_PASSES, How::default(), |passes| {
+        Ok(kernels::l1_loads(Loads { passes, ..loads }))
+    })?;
+    Ok(clocks / (loading_warps(bench, loads) * WARP_LOADS as f64))
+}
+
+/// Passes of loads by the places of lanes.
+const LOAD_PASSES: Sizes = Sizes { smaller: 16, larger: 48 };
+
+/// The stage of the first-level cache that compares tags.
+struct Tags {
+    /// Lines in a clock.
+    rate: f64,
+    /// Further clocks, times the square root of the lines.
+    spread: f64,
+}
+
+/// Lines n take n / rate + spread √n clocks: two numbers of lines give both.
+fn tags(bench: &mut Bench<'_>) -> Result<Tags, MeasureError> {
+    let clocks = |bench: &mut Bench<'_>, lines: u64| {
+        let loads = Loads { blocks: blocks(bench), spread: Spread::Lines(lines), ..WORDS_OF_SM };
+        l1_loads(bench, loads)
+    };
+    const FEW: f64 = 8.0;
+    const MANY: f64 = 32.0;
+    let (few, many) = (clocks(bench, FEW as u64)?, clocks(bench, MANY as u64)?);
+    let ratio = (MANY / FEW).sqrt();
+    // many − √(MANY / FEW) few = (MANY − √(MANY / FEW) FEW) / rate
+    let rate = (MANY - ratio * FEW) / (many - ratio * few);
+    Ok(Tags { rate, spread: (few - FEW / rate) / FEW.sqrt() })
+}
+
+/// The port of one SM to the L2, if it limits the SM before the sectors do that it may wait for.
+fn l2_reply(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
+    /// The rest of a limit from which on another one shows.
+    const CLOSE: f64 = 0.9;
+    let threads = MOST_THREADS;
+    let clocks = bench.clocks(L2_VECTORS, How::default(), |passes| {
+        let (caching, bytes) = (Caching::SecondLevel, 256 << 10);
+        Ok(kernels::vectors(Reading { caching, bytes, blocks: 1, threads, passes }))
+    })?;
+    let rate = (threads * LOADS * VECTOR_BYTES) as f64 / clocks;
+    let waiting = rate * figure_of(bench, "l2_latency")? / SECTOR_BYTES;
+    let most = figure_of(bench, "pending_sectors")?;
+    if waiting > CLOSE * most {
+        return Err(MeasureError::unfit(format!(
+            "{waiting:.0} of {most:.0} sectors wait for the L2, so their number limits the SM first"
+        )));
+    }
+    Ok(rate)
+}
+
+/// The share of the peak bandwidth that a kernel reaches, which moves `moved` bytes for each of its
+/// bytes.
+fn efficiency(
+    bench: &mut Bench<'_>,
+    moved: f64,
+    kernel: fn(u64) -> Kernel,
+) -> Result<f64, MeasureError> {
+    // What a launch begins to read is gone from the L2 when it ends.
+    let smaller = (2 * bench.facts().l2_bytes).next_multiple_of(1 << 24).max(1 << 25);
+    let sizes = Sizes { smaller, larger: 2 * smaller };
+    let seconds = bench.slope(sizes, How::COLD, |bytes| Ok(kernel(bytes)))?;
+    let peak = bench.facts().peak_bandwidth().ok_or_else(|| {
+        MeasureError::unfit("the driver tells neither the clock nor the width of the memory's bus")
+    })?;
+    let percent = moved / seconds / 1e9 / peak * 100.0;
+    match percent {
+        ..=100.0 => Ok(percent),
+        _ => Err(MeasureError::unfit(format!(
+            "{percent:.1} % of the peak are too many, so a cache delivered a part"
+        ))),
+    }
+}

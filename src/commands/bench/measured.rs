@@ -1,0 +1,211 @@
+//! What was measured of a GPU, as text, CSV and JSON.
+
+use gpucast_measure::{Facts, Measured, Run, Trials};
+use gpucast_model::Gpu;
+use gpucast_render::table::{Align, aligned, wrapped};
+use gpucast_render::{csv, json};
+use serde::Serialize;
+
+use crate::failure::Report;
+
+/// The schema of the document.
+const SCHEMA: &str = "gpucast.measured-gpu/1";
+
+/// A measurement of a GPU.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema: &'static str,
+    device: DeviceFacts<'a>,
+    /// Trials of each kernel that do not count, and those that do.
+    warm_up: u32,
+    trials: u32,
+    /// The GPU that the measured one is compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared: Option<&'a str>,
+    parameters: Vec<Row>,
+    left_out: &'a [LeftOut],
+    /// Every kernel with its times, in raw data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<Vec<RawRun<'a>>>,
+}
+
+/// What the driver tells, and the clock that figures were computed with.
+#[derive(Serialize)]
+struct DeviceFacts<'a> {
+    name: &'a str,
+    driver_version: i32,
+    compute_capability: String,
+    sm_count: u64,
+    clock_mhz: f64,
+    told_clock_mhz: f64,
+    told_memory_clock_mhz: f64,
+    l2_bytes: u64,
+    memory_bytes: u64,
+}
+
+/// A parameter as the library has it and as it was measured.
+#[derive(Serialize)]
+struct Row {
+    field: &'static str,
+    unit: &'static str,
+    /// True if a field of a GPU's file holds it; false for a cost.
+    is_field: bool,
+    library: Option<f64>,
+    measured: f64,
+    /// The measured over the library's.
+    ratio: Option<f64>,
+    kernel: &'static str,
+    /// Trials that were left out as anomalous.
+    excluded: usize,
+}
+
+/// A parameter that was not measured.
+#[derive(Serialize)]
+pub(super) struct LeftOut {
+    pub(super) field: &'static str,
+    pub(super) reason: String,
+}
+
+/// A kernel with its times.
+#[derive(Serialize)]
+struct RawRun<'a> {
+    field: &'a str,
+    kernel: &'a str,
+    work: u64,
+    grid: [u32; 3],
+    block: [u32; 3],
+    launches: u32,
+    is_cold: bool,
+    seconds: &'a [f64],
+    excluded: usize,
+}
+
+/// The parts of a measurement.
+pub(super) struct Measurement<'a> {
+    pub(super) facts: &'a Facts,
+    /// The clock that figures in clocks were computed with, in MHz.
+    pub(super) clock_mhz: f64,
+    pub(super) trials: Trials,
+    pub(super) compared: Option<&'a Gpu>,
+    pub(super) measured: &'a [Measured],
+    pub(super) left_out: &'a [LeftOut],
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn new(measurement: &Measurement<'a>) -> Self {
+        let &Measurement { facts, clock_mhz, trials, compared, measured, left_out } = measurement;
+        Self {
+            schema: SCHEMA,
+            device: DeviceFacts {
+                name: &facts.name,
+                driver_version: facts.driver_version,
+                compute_capability: format!("{}.{}", facts.major, facts.minor),
+                sm_count: facts.sm_count,
+                clock_mhz,
+                told_clock_mhz: facts.clock_mhz,
+                told_memory_clock_mhz: facts.memory_clock_mhz,
+                l2_bytes: facts.l2_bytes,
+                memory_bytes: facts.memory_bytes,
+            },
+            warm_up: trials.warm_up,
+            trials: trials.timed,
+            compared: compared.map(|gpu| gpu.name.as_str()),
+            parameters: measured.iter().map(|one| row(one, compared)).collect(),
+            left_out,
+            runs: None,
+        }
+    }
+
+    /// The same with every kernel's times.
+    pub(super) fn with_runs(self, runs: &'a [Run]) -> Self {
+        let raw = |run: &'a Run| RawRun {
+            field: run.field,
+            kernel: &run.kernel,
+            work: run.work,
+            grid: run.grid,
+            block: run.block,
+            launches: run.launches,
+            is_cold: run.is_cold,
+            seconds: &run.seconds,
+            excluded: run.excluded,
+        };
+        Self { runs: Some(runs.iter().map(raw).collect()), ..self }
+    }
+
+    pub(super) fn as_json(&self) -> Result<String, Report> {
+        json::document(self)
+    }
+
+    /// The parameters as a table, and what was not measured.
+    pub(super) fn as_text(&self) -> String {
+        let library = self.compared.unwrap_or("library");
+        let titles = ["field", "unit", library, "measured", "ratio", "kernel"];
+        let mut lines = vec![titles.map(str::to_owned).to_vec()];
+        for Row { field, unit, library, measured, ratio, kernel, .. } in &self.parameters {
+            let number = |value: &Option<f64>, digits| match value {
+                Some(value) => format!("{value:.digits$}"),
+                None => "-".to_owned(),
+            };
+            lines.push(vec![
+                (*field).to_owned(),
+                (*unit).to_owned(),
+                number(library, 2),
+                number(&Some(*measured), 2),
+                number(ratio, 3),
+                (*kernel).to_owned(),
+            ]);
+        }
+        use Align::{Left, Right};
+        let mut text = aligned(0, &[Left, Left, Right, Right, Right, Left], &lines);
+        if !self.left_out.is_empty() {
+            text.push('\n');
+        }
+        for LeftOut { field, reason } in self.left_out {
+            text += &wrapped("", 2, 96, &format!("{field} is not measured: {reason}"));
+        }
+        text
+    }
+
+    /// What was not measured, as comments of a GPU's file.
+    pub(super) fn left_out_as_comments(&self) -> String {
+        let comment = |LeftOut { field, reason }: &LeftOut| format!("# {field}: {reason}.\n");
+        let comments: String = self.left_out.iter().map(comment).collect();
+        if comments.is_empty() { comments } else { format!("\n# Not measured.\n{comments}") }
+    }
+
+    pub(super) fn as_csv(&self) -> Result<String, Report> {
+        let number = |value: &Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        let lines: Vec<Vec<String>> = self
+            .parameters
+            .iter()
+            .map(|row| {
+                vec![
+                    row.field.to_owned(),
+                    row.unit.to_owned(),
+                    number(&row.library),
+                    row.measured.to_string(),
+                    number(&row.ratio),
+                    row.kernel.to_owned(),
+                    row.excluded.to_string(),
+                ]
+            })
+            .collect();
+        let titles = ["field", "unit", "library", "measured", "ratio", "kernel", "excluded"];
+        csv::document(&titles, &lines)
+    }
+}
+
+fn row(one: &Measured, gpu: Option<&Gpu>) -> Row {
+    let Measured { parameter, value, excluded } = *one;
+    let library = gpu.and_then(|gpu| parameter.of(gpu));
+    Row {
+        field: parameter.field,
+        unit: parameter.unit,
+        is_field: parameter.is_field(),
+        library,
+        measured: value,
+        ratio: library.map(|library| value / library),
+        kernel: parameter.kernel,
+        excluded,
+    }
+}

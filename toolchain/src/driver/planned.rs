@@ -1,0 +1,117 @@
+//! Launches of plans, whose buffers hold what the executor's do.
+
+use gpucast_buffers::init::Init;
+use gpucast_buffers::scalar::ElementType;
+use gpucast_counters::hierarchy::L2Contents;
+use gpucast_forecast::input::plan::{Plan, PlannedArgument};
+use gpucast_forecast::run::module;
+use gpucast_measure::{DeviceError, Trials};
+use gpucast_ptx_frontend::module::Formal;
+
+use super::library::{Entry, Memory, Module};
+use super::{Gpu, Timing};
+
+/// Bytes of a parameter that is passed as bits.
+const MOST_BYTES: u64 = 8;
+
+/// Dynamic shared memory that a kernel gets without asking for more.
+const MOST_SHARED_BYTES: u32 = 48 << 10;
+
+impl Gpu {
+    /// Seconds of each trial of a plan's launch, between two events.
+    ///
+    /// # Errors
+    ///
+    /// Plans that are not one launch of pointers and numbers, and whatever the driver refuses.
+    pub fn time_plan(&mut self, plan: &Plan, trials: Trials) -> Result<Vec<f64>, DeviceError> {
+        let refused = |what: &str| DeviceError(format!("{}: {what}", plan.module.name));
+        let [launch] = plan.launches.as_slice() else {
+            return Err(refused("several launches have no one time"));
+        };
+        if launch.repeat != 1 {
+            return Err(refused("repeated launches have no one time"));
+        }
+        if launch.cluster.is_some() || !plan.textures.is_empty() {
+            return Err(refused("clusters and textures are not timed on a device"));
+        }
+        if launch.shared_bytes > MOST_SHARED_BYTES {
+            return Err(refused(
+                "more than 48 KiB of dynamic shared memory need leave of the driver",
+            ));
+        }
+        let entry = Entry {
+            name: launch.kernel.clone(),
+            grid: launch.grid,
+            block: launch.block,
+            shared_bytes: launch.shared_bytes,
+            parameters: parameters(plan, &launch.kernel)?,
+        };
+        let module = self.driver.load(&plan.module.text)?;
+        self.fill_symbols(plan, &module)?;
+        let launcher = module.launcher(entry)?;
+        let memory: Vec<Memory<'_>> = plan
+            .buffers
+            .iter()
+            .map(|buffer| {
+                let memory = self.driver.allocate(buffer.bytes())?;
+                memory.write(&contents(&buffer.init, buffer.ty, buffer.bytes(), plan)?)?;
+                Ok(memory)
+            })
+            .collect::<Result<_, DeviceError>>()?;
+        let bits = |argument: &PlannedArgument| match argument {
+            PlannedArgument::Pointer(pointer) => memory
+                .get(pointer.buffer)
+                .map(|memory| memory.address + pointer.offset)
+                .ok_or_else(|| refused("a pointer leads to no buffer")),
+            PlannedArgument::Scalar { bits, .. } => Ok(*bits),
+            PlannedArgument::Structure(_) => Err(refused("structures are not passed to a device")),
+        };
+        let arguments: Vec<u64> = launch.arguments.iter().map(bits).collect::<Result<_, _>>()?;
+        // The caches hold what the plan says when its launch begins.
+        let is_cold = plan.l2 != L2Contents::Warm;
+        self.timed(&Timing { launcher: &launcher, arguments, launches: 1, is_cold, trials })
+    }
+
+    /// Writes the values of a plan's variables.
+    fn fill_symbols(&self, plan: &Plan, module: &Module<'_>) -> Result<(), DeviceError> {
+        for symbol in &plan.symbols {
+            let memory = module.variable(&symbol.name)?;
+            let bytes = match symbol.len {
+                Some(len) => len as u64 * symbol.ty.bytes() as u64,
+                None => memory.bytes(),
+            };
+            memory.write(&contents(&symbol.init, symbol.ty, bytes, plan)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// First contents, as the executor has them.
+fn contents(init: &Init, ty: ElementType, bytes: u64, plan: &Plan) -> Result<Vec<u8>, DeviceError> {
+    let mut contents = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+    init.fill(ty, &mut contents, &plan.folder).map_err(|error| DeviceError(error.to_string()))?;
+    Ok(contents)
+}
+
+/// The number of a kernel's parameters, each of which is passed as bits.
+fn parameters(plan: &Plan, kernel: &str) -> Result<usize, DeviceError> {
+    let refused = |what: String| DeviceError(format!("{}: {what}", plan.module.name));
+    let loaded = module::load(plan).map_err(|reports| {
+        let first = reports.first().map(ToString::to_string).unwrap_or_default();
+        refused(first)
+    })?;
+    let function = loaded.module.functions.iter().find(|one| one.name == kernel);
+    let function = function.ok_or_else(|| refused(format!("there is no kernel {kernel}")))?;
+    let variables = &loaded.module.variables;
+    // Parameters of kernels are variables; those in registers are of device functions.
+    let is_passed = |one: &Formal| match one {
+        Formal::Variable(id) => {
+            variables.get(id.index()).is_some_and(|variable| variable.size_bytes <= MOST_BYTES)
+        }
+        Formal::Register(_) => false,
+    };
+    match function.params.iter().all(is_passed) {
+        true => Ok(function.params.len()),
+        false => Err(refused("structures are not passed to a device".to_owned())),
+    }
+}
