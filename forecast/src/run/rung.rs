@@ -41,32 +41,38 @@ pub struct CountedBy {
     pub classes: Option<usize>,
     /// CTAs that were executed, if it was counted by a sample.
     pub sampled: Option<u64>,
+    /// True if time was over before all CTAs of the sample were executed.
+    pub is_cut_short: bool,
 }
 
 impl CountedBy {
     /// A launch of which everything was executed, for a reason.
     #[must_use]
     pub fn full(because: impl Into<String>) -> Self {
-        Self { rung: Rung::Full, because: Some(because.into()), classes: None, sampled: None }
+        Self::new(Rung::Full, Some(because.into()))
     }
 
     /// A launch of which the slice was executed for every CTA. There is a reason unless it was
     /// asked for.
     #[must_use]
     pub fn slice(because: Option<String>) -> Self {
-        Self { rung: Rung::Slice, because, classes: None, sampled: None }
+        Self::new(Rung::Slice, because)
     }
 
     /// A launch of which the slice was executed for one CTA of each class.
     #[must_use]
     pub fn classes(classes: usize) -> Self {
-        Self { rung: Rung::Classes, because: None, classes: Some(classes), sampled: None }
+        Self { classes: Some(classes), ..Self::new(Rung::Classes, None) }
     }
 
     /// A launch of which the slice was executed for a sample of CTAs, for a reason.
     #[must_use]
-    pub fn sample(executed: u64, because: impl Into<String>) -> Self {
-        let because = Some(because.into());
-        Self { rung: Rung::Sample, because, classes: None, sampled: Some(executed) }
+    pub fn sample(executed: u64, is_cut_short: bool, because: impl Into<String>) -> Self {
+        let one = Self::new(Rung::Sample, Some(because.into()));
+        Self { sampled: Some(executed), is_cut_short, ..one }
+    }
+
+    fn new(rung: Rung, because: Option<String>) -> Self {
+        Self { rung, because, classes: None, sampled: None, is_cut_short: false }
     }
 }
