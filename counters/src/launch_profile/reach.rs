@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn few_unlike_runs_have_few_degrees_of_freedom() {
         let freedom = |unlike: usize| {
-            let value = |run: usize| f64::from(run % 2 == 0 && run < 2 * unlike);
+            let value = |run: usize| f64::from(run.is_multiple_of(2) && run < 2 * unlike);
             let changes: Vec<f64> = (0..128).map(value).collect();
             Variance::of(&changes, &pairs(100.0, 64)).freedom
         };
