@@ -2,6 +2,7 @@
 
 mod doubt;
 mod local;
+mod reach;
 mod sampled;
 
 use std::collections::BTreeMap;

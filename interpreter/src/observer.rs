@@ -105,14 +105,19 @@ pub trait Windows: Tally {
 
 /// An observer that estimates what all CTAs do from some of them.
 pub trait Samples: Observer {
-    /// The CTAs to execute next: ranges of the grid, which may overlap. It is asked again when it
-    /// has heard of all of them, until it wants none. [`Observer::collect`] never spans two ranges.
+    /// The CTAs to execute next: ranges of the grid in any order, which may overlap. It is asked
+    /// again when it has heard of all of them, until it wants none. [`Observer::collect`] never
+    /// spans two ranges.
     ///
     /// # Errors
     ///
     /// The reason why the launch is better executed as a whole. The observer is then as if it had
     /// heard nothing.
     fn next_ranges(&mut self) -> Result<Vec<Range<u64>>, String>;
+
+    /// Time is over. Returns true if the CTAs that were heard of are a sample by themselves. It
+    /// then hears of no more, and the launch has ended without an error.
+    fn may_end(&mut self) -> bool;
 }
 
 /// A launch is so large that one of its counts does not fit its counter.

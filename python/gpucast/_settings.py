@@ -24,7 +24,7 @@ class ExecutionOptions(TypedDict, total=False):
     budget: int
     """Warp instructions after which a launch is given up as endless."""
     time_limit: float
-    """Seconds after which launches are given up."""
+    """Seconds after which launches are given up. A sample ends with what was executed by then."""
     threads: int
     """Threads of the CPU; by default one for each core."""
 

@@ -19,7 +19,7 @@ pub(crate) struct Settings {
     ptxas: Option<PathBuf>,
     /// Warp instructions after which a launch is given up as endless.
     budget: Option<u64>,
-    /// Seconds after which launches are given up.
+    /// Seconds after which launches are given up. A sample ends with what was executed by then.
     time_limit: Option<f64>,
     /// Threads of the CPU; by default one for each core.
     pub(crate) threads: Option<usize>,

@@ -219,11 +219,13 @@ fn parameter(text: &str) -> Result<(String, f64), String> {
 #[command(next_help_heading = "Execution")]
 pub(crate) struct ExecutionOptions {
     /// Warp instructions after which a launch is given up as endless, or seconds after which all
-    /// launches are, such as 30s [default: 4294967296]
+    /// launches are, such as 30s; a sample of CTAs ends with what was executed by then [default:
+    /// 4294967296]
     #[arg(long, value_name = "N", value_parser = budget)]
     pub(crate) budget: Option<Budget>,
 
-    /// Seconds after which launches are given up, whatever they execute
+    /// Seconds after which launches are given up, whatever they execute; a sample of CTAs ends with
+    /// what was executed by then
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) time_limit: Option<u64>,
 

@@ -61,6 +61,7 @@ impl Sums {
 }
 
 /// Traffic of some CTAs, and the sectors that they made dirty.
+#[derive(Clone, Debug)]
 pub(crate) struct Moved {
     pub(crate) traffic: PartTraffic,
     pub(crate) dirtied: u64,

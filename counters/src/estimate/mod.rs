@@ -15,7 +15,8 @@ use columns::Counts;
 pub(crate) use columns::{Columns, Moved, Sums};
 pub(crate) use ended::Ended;
 
-/// Runs that are drawn in each stratum: the fewest that tell how runs differ.
+/// Runs that are drawn in each stratum: the fewest that tell how runs differ. There are more where
+/// a sample ended early, whose strata are then wider.
 pub(crate) const RUNS_PER_STRATUM: usize = 2;
 
 /// A table and traffic that a launch may have.
@@ -30,7 +31,7 @@ pub(crate) struct Variant {
 pub(crate) struct Stratum {
     /// Runs that it would hold, its CTAs over those of a run.
     pub(crate) runs: f64,
-    /// The counts of those that were executed.
+    /// The counts of those that were executed, in order of the grid.
     pub(crate) executed: Vec<Vec<f64>>,
 }
 
@@ -55,11 +56,6 @@ pub(crate) struct Weight {
     pub(crate) executed: usize,
 }
 
-/// With a confidence of 98 %, a kind of runs of which none is among `n` makes up less than 4/`n` of
-/// all: 0.98 = 1 − (1 − 4/n)ⁿ for large n (Hanley and Lippman-Hand, "If nothing goes wrong, is
-/// everything all right?", JAMA 249, 1983).
-const UNSEEN: f64 = 4.0;
-
 impl Estimate {
     /// The strata, in order of the grid.
     pub(crate) fn weights(&self) -> impl Iterator<Item = Weight> {
@@ -73,13 +69,12 @@ impl Estimate {
 
     /// Runs that were executed.
     pub(crate) fn executed(&self) -> usize {
-        RUNS_PER_STRATUM * self.strata.len()
+        self.strata.iter().map(|one| one.executed.len()).sum()
     }
 
-    /// The runs of the grid that were not executed and may be of a kind that the sample lacks.
-    pub(crate) fn unseen_runs(&self) -> f64 {
-        let (runs, executed) = (self.runs(), self.executed() as f64);
-        (UNSEEN / executed.max(UNSEEN)) * (runs - executed).max(0.0)
+    /// The runs of the grid that one executed run stands for, in the mean.
+    fn runs_of_each(&self) -> f64 {
+        self.runs() / self.executed().max(1) as f64
     }
 
     fn runs(&self) -> f64 {
@@ -100,21 +95,20 @@ impl Estimate {
         self.variant(&self.sum(), hits)
     }
 
-    /// The same, for each run that was executed, where [`Self::unseen_runs`] are like this one and
-    /// not like the mean. They come in order of the strata.
+    /// The same, for each run that was executed, where it stands for twice as many: as many as it
+    /// stands for are like this one and not like the mean. They come in order of the grid.
     pub(crate) fn moved(&self, hits: f64) -> impl Fn(usize) -> Variant + Sync {
         let sum = self.sum();
         let mut mean = sum.clone();
         add(&mut mean, &self.ends, -1.0);
         let runs = self.runs().max(1.0);
         mean.iter_mut().for_each(|count| *count /= runs);
-        let moved = self.unseen_runs();
+        let moved = self.runs_of_each();
+        let executed: Vec<&Vec<f64>> = self.strata.iter().flat_map(|one| &one.executed).collect();
         move |run: usize| {
-            let (stratum, run) = (run / RUNS_PER_STRATUM, run % RUNS_PER_STRATUM);
             let mut list = sum.clone();
             add(&mut list, &mean, -moved);
-            let executed = self.strata.get(stratum).and_then(|one| one.executed.get(run));
-            add(&mut list, executed.map_or(&mean, |run| run), moved);
+            add(&mut list, executed.get(run).copied().unwrap_or(&mean), moved);
             self.variant(&list, hits)
         }
     }

@@ -109,6 +109,13 @@ impl PartTraffic {
             *self.unsure.row(row) += traffic;
         }
     }
+
+    /// Adds the traffic of the same CTAs by row that came later.
+    pub(crate) fn add_rows(&mut self, later: &Self) {
+        for (all, more) in [(&mut self.rows, &later.rows), (&mut self.unsure, &later.unsure)] {
+            more.iter().for_each(|(row, &traffic)| *all.row(row) += traffic);
+        }
+    }
 }
 
 /// Adds the traffic of a row to those of its kind.
@@ -201,6 +208,11 @@ impl Hierarchy {
     /// was asked before. The contents stay.
     pub(crate) fn take_part(&mut self) -> PartTraffic {
         self.replay(true);
+        self.take_so_far()
+    }
+
+    /// The same, while CTAs are under way: their later requests belong to the next part.
+    pub(crate) fn take_so_far(&mut self) -> PartTraffic {
         let mut part = PartTraffic::default();
         let Singles { rows: single_rows, unsure: single_unsure } = &mut part.singles;
         for (row, l1_hit_sectors) in self.merger.hits() {

@@ -349,6 +349,13 @@ impl CtaStream {
         }
     }
 
+    /// No request belongs to a row: their traffic is not to be told.
+    pub(crate) fn leave_rows(&mut self) {
+        for request in &mut self.requests {
+            request.row_and_warp = ROW_LIMIT << WARP_BITS | request.warp();
+        }
+    }
+
     /// Lines of the latest request.
     pub(crate) fn last_lines(&self) -> usize {
         self.requests.last().map_or(0, Request::line_count)

@@ -16,7 +16,6 @@ use crate::choice::metric_choice::MetricChoice;
 use crate::failure::{Failure, Report};
 use crate::input::expression::Parameters;
 use crate::input::plan::Plan;
-use crate::run::assembler::Toolchain;
 use crate::run::counting::rebuilt::FoundOut;
 use crate::run::counting::{self, Counted, Counting, Extras};
 use crate::run::execute::Loaded;
@@ -24,7 +23,7 @@ use crate::run::machine::Machine;
 use crate::run::module;
 use crate::run::rung::Rung;
 use crate::run::sources::Counts;
-use crate::run::supervisor::Supervisor;
+use crate::run::supervisor::{Silent, Supervisor};
 use crate::settings::RungChoice;
 
 /// Warp instructions after which a size counts as one at which the launches do not run: the search
@@ -144,20 +143,6 @@ struct Module {
     machine: Machine,
 }
 
-/// Passes on nothing but the wish to stop, and the assembler: sizes are too many to be heard of,
-/// and too cheap to be kept.
-struct Silent<'a>(&'a dyn Supervisor);
-
-impl Supervisor for Silent<'_> {
-    fn should_stop(&self) -> bool {
-        self.0.should_stop()
-    }
-
-    fn toolchain(&self) -> Option<&dyn Toolchain> {
-        self.0.toolchain()
-    }
-}
-
 impl<'a> Executed<'a> {
     pub(super) fn new(
         names: Vec<String>,
@@ -269,6 +254,7 @@ impl<'a> Executed<'a> {
         let named = self.names.iter().cloned().zip(sizes.iter().map(|&size| size as f64));
         let plan = (self.plan_at)(&named.collect())?;
         let device = gpu_argument::device_model(self.gpu)?;
+        // Sizes are too many to be heard of, and too cheap to be kept.
         let supervisor = &Silent(self.supervisor);
         let is_loaded = |module: &Module| {
             let kernels = |plan: &Plan| {

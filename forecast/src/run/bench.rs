@@ -16,7 +16,7 @@ use crate::run::counting::{self, Counting, Extras};
 use crate::run::execute::{self, Loaded, Timing, Unwatched};
 use crate::run::machine::Machine;
 use crate::run::rung::Rung;
-use crate::run::supervisor::Supervisor;
+use crate::run::supervisor::{Silent, Supervisor};
 use crate::settings::{CacheChoice, MachineChoice, MachineSettings, RungChoice};
 
 /// A way of executing the launches of a plan.
@@ -262,7 +262,10 @@ impl Executor<'_> {
 
     /// The reason why a launch is not sampled, if there is one.
     fn no_sample_because(&self) -> Result<Option<String>, Failure> {
-        let counted = self.counted(RungChoice::Sample)?;
+        // The reason stands below the table.
+        let silent = &Silent(self.supervisor);
+        let trial = Executor { supervisor: silent, ..*self };
+        let counted = trial.counted(RungChoice::Sample)?;
         let mut others = counted.into_iter().filter(|one| one.counted_by.rung != Rung::Sample);
         Ok(others.next().map(|one| one.counted_by.because.unwrap_or_default()))
     }

@@ -109,6 +109,11 @@ pub trait Watch {
         false
     }
 
+    /// What may help against an error of the launch, if the watcher knows better than the error.
+    fn hint(&self, _error: &RunError) -> Option<String> {
+        None
+    }
+
     /// All repetitions of the launch have ended.
     fn launched(&mut self, executed: Executed<'_>);
 }
@@ -280,7 +285,9 @@ pub(super) fn launch<W: Watch>(
                 }
                 Err(error) if watch.failed(observer, &error) => return Err(Failure::Explained),
                 Err(error) => {
-                    return Err(trouble::of_run(error, plan, planned, loaded, &program).into());
+                    let hint = watch.hint(&error);
+                    let report = trouble::of_run(error, plan, planned, loaded, &program);
+                    return Err(report.maybe_hint(hint).into());
                 }
             };
             lanes += summary.issued_lanes;

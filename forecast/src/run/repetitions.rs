@@ -118,6 +118,11 @@ impl Sums {
 }
 
 impl Mean {
+    /// Repetitions so far.
+    pub(super) fn invocations(&self) -> u64 {
+        self.invocations
+    }
+
     /// Returns true if the order of events in the next repetition is needed.
     pub(super) fn is_traced(&self) -> bool {
         self.invocations < 2

@@ -48,11 +48,13 @@ pub struct CountedBy {
     /// Sizes in which the launch was executed to find and to compare the formulas, if it was
     /// counted by them.
     pub sizes: Option<u64>,
+    /// True if time was over before all CTAs of the sample were executed.
+    pub is_cut_short: bool,
 }
 
 impl CountedBy {
     fn of(rung: Rung, because: Option<String>) -> Self {
-        Self { rung, because, classes: None, sampled: None, sizes: None }
+        Self { rung, because, classes: None, sampled: None, sizes: None, is_cut_short: false }
     }
 
     /// A launch of which everything was executed, for a reason.
@@ -76,9 +78,9 @@ impl CountedBy {
 
     /// A launch of which the slice was executed for a sample of CTAs, for a reason.
     #[must_use]
-    pub fn sample(executed: u64, because: impl Into<String>) -> Self {
+    pub fn sample(executed: u64, is_cut_short: bool, because: impl Into<String>) -> Self {
         let because = Some(because.into());
-        Self { sampled: Some(executed), ..Self::of(Rung::Sample, because) }
+        Self { sampled: Some(executed), is_cut_short, ..Self::of(Rung::Sample, because) }
     }
 
     /// A launch that was executed in so many other sizes.

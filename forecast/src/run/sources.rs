@@ -220,10 +220,12 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         }
         (None, None) => "executing".to_owned(),
     };
+    let in_time =
+        if counted.counted_by.is_cut_short { ", as many as its time allowed" } else { "" };
     Source {
         origin: format!(
-            "Counts from {executing} {} blocks of {} threads on the CPU: {instructions}, and \
-             {caches}.{machine_code}",
+            "Counts from {executing} {} blocks of {} threads on the CPU{in_time}: {instructions}, \
+             and {caches}.{machine_code}",
             number::count(blocks),
             number::count(threads_per_block),
         ),

@@ -59,3 +59,17 @@ pub trait Supervisor: Sync {
 pub struct Alone;
 
 impl Supervisor for Alone {}
+
+/// Passes on nothing but the wish to stop, and the assembler: for trials that nobody wants to hear
+/// of, and whose counts are not worth keeping.
+pub(crate) struct Silent<'a>(pub(crate) &'a dyn Supervisor);
+
+impl Supervisor for Silent<'_> {
+    fn should_stop(&self) -> bool {
+        self.0.should_stop()
+    }
+
+    fn toolchain(&self) -> Option<&dyn Toolchain> {
+        self.0.toolchain()
+    }
+}

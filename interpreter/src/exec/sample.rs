@@ -7,13 +7,14 @@
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
 
 use super::classes::unfit;
 use super::cta::LaunchContext;
 use super::level::Level;
 use super::observation::hand_over;
 use super::{Engine, Failed, MIN_BATCH, Request, clusters_under_way, prepare_rest, rest_of, setup};
-use crate::launch::{Host, Launch, Options, RunError, Schedule, Summary};
+use crate::launch::{Host, Launch, Options, RunError, Schedule, StopReason, Summary};
 use crate::memory::DeviceMemory;
 use crate::observer::{Recorder, Samples, Wants};
 use crate::program::Program;
@@ -26,10 +27,18 @@ pub struct BySample {
     /// CTAs that were executed, those included that an observer had executed to no other end than
     /// to plan its sample or to fill caches.
     pub executed: u64,
+    /// True if time was over before all CTAs of the sample were executed.
+    pub is_cut_short: bool,
 }
 
+/// The time of the CTAs that are under way when time is over, over that of the slowest ones before.
+/// Beyond it they are taken to be of a kind that no other CTA of the sample is: an endless loop, or
+/// one that does most of the work. A sample without them would say nothing of the launch.
+const UNLIKE_OTHERS: u32 = 8;
+
 /// Executes the CTAs of a launch that an observer asks for, and no others. `program` comes from
-/// [`Program::sliced`]. The budget of instructions covers what is executed.
+/// [`Program::sliced`]. The budget of instructions covers what is executed. At the deadline, what
+/// was executed by then is the sample, if the observer agrees and no CTA hangs.
 ///
 /// The inner error is the reason why this cannot be done. The observer has heard nothing then.
 ///
@@ -108,17 +117,20 @@ impl Request<'_> {
                 watched: false,
             },
             executed: 0,
+            is_cut_short: false,
         };
-        loop {
+        while !sampled.is_cut_short {
             match observer.next_ranges() {
-                Ok(ranges) if ranges.is_empty() => return Ok(Ok(sampled)),
+                Ok(ranges) if ranges.is_empty() => break,
                 Ok(ranges) => self.run_ranges(&context, &ranges, observer, &mut sampled)?,
                 Err(because) => return Ok(Err(because)),
             }
         }
+        Ok(Ok(sampled))
     }
 
-    /// Executes ranges of CTAs while the observer collects those before.
+    /// Executes ranges of CTAs while the observer collects those before. It ends early where time
+    /// is over and the CTAs before are a sample by themselves.
     fn run_ranges<O: Samples>(
         &self,
         context: &LaunchContext<'_>,
@@ -145,29 +157,38 @@ impl Request<'_> {
         let (mut filling, mut full) = (recorders(observer), recorders(observer));
         let mut pending: Vec<Piece> = Vec::new();
         let budget = self.options.instruction_budget;
+        let mut longest = Duration::ZERO;
         for batch in batches(ranges, most) {
             let ctas: Vec<u64> = batch
                 .iter()
                 .flat_map(|piece| piece.first..piece.first + piece.ctas as u64)
                 .collect();
             let limit = rest_of(budget, sampled.summary.warp_instructions);
+            let began = Instant::now();
             let execute = || {
                 let mut recorders: Vec<&mut dyn Recorder> =
                     filling[..ctas.len()].iter_mut().map(|one| one as &mut dyn Recorder).collect();
-                engine.run_parallel(|index| ctas[index], &mut recorders, limit)
+                let outcome = engine.run_parallel(|index| ctas[index], &mut recorders, limit);
+                (outcome, began.elapsed())
             };
-            let (outcome, ()) = rayon::join(execute, || collect(observer, &pending, &mut full));
-            let (issued, lanes) = match outcome {
-                Ok(issued) => issued,
-                Err(Failed { error, .. }) => return Err(engine.stopped().unwrap_or(error)),
-            };
+            let ((outcome, lasting), ()) =
+                rayon::join(execute, || collect(observer, &pending, &mut full));
+            if let Some(error) = engine.stopped() {
+                let is_over =
+                    matches!(error, RunError::Stopped { reason: StopReason::Deadline, .. });
+                let hangs = lasting > UNLIKE_OTHERS * longest;
+                if !is_over || hangs || !observer.may_end() {
+                    return Err(error);
+                }
+                sampled.is_cut_short = true;
+                return Ok(());
+            }
+            longest = longest.max(lasting);
+            let (issued, lanes) = outcome.map_err(|Failed { error, .. }| error)?;
             let Summary { warp_instructions, issued_lanes, .. } = &mut sampled.summary;
             *warp_instructions += u128::from(issued);
             *issued_lanes += u128::from(lanes);
             sampled.executed += ctas.len() as u64;
-            if let Some(error) = engine.stopped() {
-                return Err(error);
-            }
             if *warp_instructions > budget.into() {
                 return Err(engine.over_budget());
             }

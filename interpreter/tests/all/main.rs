@@ -20,6 +20,7 @@ mod mbarrier;
 mod mutation;
 mod narrow_addresses;
 mod races;
+mod samples;
 mod slices;
 mod tensor_copy;
 mod textures;

@@ -120,6 +120,9 @@ struct LaunchView<'a> {
     /// The number of other sizes that were executed, if formulas gave the counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     formula_sizes: Option<u64>,
+    /// True if time was over before all CTAs of the sample were executed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    sample_cut_short: bool,
     /// `none` if no request went through caches, so that what depends on them is absent;
     /// `windows` if those of some windows of the grid did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -206,6 +209,7 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
         cta_classes: counted.counted_by.classes,
         sampled_ctas: counted.counted_by.sampled,
         formula_sizes: counted.counted_by.sizes,
+        sample_cut_short: counted.counted_by.is_cut_short,
         caches: caches(profile).map(CacheChoice::name),
         warning: too_large(view.gpu, counted),
         machine_code: counted.machine_code.as_ref(),
@@ -290,6 +294,9 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
             "counted by a sample, {sampled} of {ctas} blocks: figures are estimated, with intervals of \
              95 %\n"
         );
+        if counted.counted_by.is_cut_short {
+            text += "time was over before the whole sample was executed: intervals are wider\n";
+        }
         if let Some(because) = &counted.counted_by.because {
             text += &format!("why by a sample: {because}\n");
         }

@@ -10,10 +10,16 @@
 //! would find caches that are empty. With caches a run has some whole waves, and CTAs that count
 //! for nothing fill the caches before it. How many these are follows from the sectors of some
 //! CTAs, which are executed first.
+//!
+//! Requests of a run's CTAs mix with those of the CTAs before and after it, as they do in the
+//! whole grid. The latter belong to no row, so that traffic by row is that of the run alone. Dirty
+//! sectors and write-backs of local memory have no rows. They are those of the time from the start
+//! of the run to that of the CTAs after it: such times follow each other without a gap.
 
 mod plan;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use gpucast_interpreter::Samples;
 
@@ -34,9 +40,15 @@ pub const LEAST_SAMPLE: u64 = 16;
 /// Strata where caches are modelled: runs are long, and each has to fill the caches first.
 const STRATA_OF_CACHES: u64 = 4;
 
-/// Waves of a run where caches are modelled. Its first CTAs begin together and its last ones end
-/// alone, so that a run of one wave would be like no part of the grid.
-const WAVES_OF_RUN: u64 = 4;
+/// Waves of a run where caches are modelled, at least: whole ones, because CTAs share data with
+/// those of their wave, and with the wave before.
+const WAVES_OF_RUN: u64 = 2;
+
+/// Groups of strata, at most. A round of the sample has a run of each.
+const GROUPS: u64 = 16;
+
+/// The fewest runs that tell how runs differ, where caches are modelled and runs are long.
+const LEAST_RUNS_OF_CACHES: usize = 4;
 
 /// CTAs that are executed to find out what the requests of one take to fill the caches.
 const PILOT: u64 = 32;
@@ -66,6 +78,24 @@ enum Stage {
     Drawn,
 }
 
+/// A run that was executed.
+#[derive(Clone, Debug)]
+struct Run {
+    stratum: usize,
+    /// Its first CTA.
+    start: u64,
+    counts: Vec<f64>,
+}
+
+/// CTAs that count, whose last requests may still be under way.
+#[derive(Clone, Debug)]
+struct Counting {
+    part: Part,
+    sums: Sums,
+    /// What they moved so far, if there are caches.
+    moved: Option<Moved>,
+}
+
 /// The sample of one launch.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
@@ -78,15 +108,18 @@ pub(super) struct Sample {
     at: usize,
     left: u64,
     sums: Sums,
+    counting: Option<Counting>,
     columns: Columns,
     ends: Vec<Vec<f64>>,
-    /// Counts of the runs of each stratum.
-    runs: Vec<Vec<Vec<f64>>>,
+    /// In the order of execution.
+    runs: Vec<Run>,
     dirty_at_start: u64,
     dirty_before: u64,
     /// The fewest and the most dirty sectors after parts that count.
     left_dirty: [u64; 2],
     is_filled: bool,
+    /// The caches after the last CTAs of the grid.
+    at_end: Option<Arc<Hierarchy>>,
 }
 
 impl Sample {
@@ -96,10 +129,11 @@ impl Sample {
             random: Random(size.seed),
             stage: Stage::Unplanned,
             pilot_sectors: 0,
-            plan: Plan { parts: Vec::new(), strata: Vec::new() },
+            plan: Plan::default(),
             at: 0,
             left: 0,
             sums: Sums::new(blocks, guarded),
+            counting: None,
             columns: Columns::new(blocks, guarded),
             ends: Vec::new(),
             runs: Vec::new(),
@@ -107,6 +141,7 @@ impl Sample {
             dirty_before: 0,
             left_dirty: [u64::MAX, 0],
             is_filled: true,
+            at_end: None,
         }
     }
 
@@ -128,14 +163,18 @@ impl Sample {
             self.pilot_sectors += recorders.iter().map(sectors).sum::<u64>();
             return;
         }
-        let is_warming = self.plan.parts.get(self.at).is_some_and(|part| part.role == Role::Warm);
-        if !is_warming {
-            recorders.iter().for_each(|recorder| self.sums.add(recorder));
+        let counts = self.plan.parts.get(self.at).is_some_and(|part| part.role.counts());
+        for recorder in recorders.iter_mut() {
+            match counts {
+                true => self.sums.add(recorder),
+                false => recorder.stream.leave_rows(),
+            }
         }
         self.left = self.left.saturating_sub(recorders.len() as u64);
         match hierarchy {
             Some(hierarchy) => {
-                self.sums.left_out_sectors += through_caches(recorders, hierarchy);
+                let left_out = through_caches(recorders, hierarchy);
+                self.sums.left_out_sectors += if counts { left_out } else { 0 };
                 if self.left == 0 {
                     self.end_part(Some(hierarchy));
                     self.begin_part(Some(hierarchy));
@@ -158,32 +197,87 @@ impl Sample {
     }
 
     fn end_part(&mut self, hierarchy: Option<&mut Hierarchy>) {
-        let Some(&Part { role, .. }) = self.plan.parts.get(self.at) else { return };
+        let Some(part) = self.plan.parts.get(self.at).cloned() else { return };
         self.at += 1;
+        match part.role {
+            Role::Warm => {
+                let so_far = hierarchy.map(Hierarchy::take_so_far);
+                self.dirty_before = so_far.map_or(0, |traffic| traffic.dirty_sectors);
+            }
+            Role::Following => {
+                let later = hierarchy.map(Hierarchy::take_part);
+                let Some(mut counting) = self.counting.take() else { return };
+                if let (Some(moved), Some(later)) = (&mut counting.moved, later) {
+                    moved.traffic.add_rows(&later);
+                }
+                self.settle_part(&counting);
+            }
+            Role::First | Role::Last | Role::Run(_) => self.end_counting(part, hierarchy),
+        }
+    }
+
+    fn end_counting(&mut self, part: Part, hierarchy: Option<&mut Hierarchy>) {
+        let next = self.plan.parts.get(self.at);
+        let is_followed = next.is_some_and(|next| next.role == Role::Following);
         let moved = hierarchy.map(|hierarchy| {
-            let traffic = hierarchy.take_part();
-            let dirtied = traffic.dirty_sectors + traffic.l2.dram_write_sectors;
-            let dirtied = dirtied.saturating_sub(self.dirty_before);
-            self.dirty_before = traffic.dirty_sectors;
-            self.is_filled = traffic.is_filled;
+            let traffic = if is_followed { hierarchy.take_so_far() } else { hierarchy.take_part() };
+            let dirty = traffic.dirty_sectors;
+            let dirtied = (dirty + traffic.l2.dram_write_sectors).saturating_sub(self.dirty_before);
+            if part.role == Role::Last {
+                self.is_filled = traffic.is_filled;
+                self.at_end = Some(Arc::new(hierarchy.clone()));
+            }
+            // Those after the first CTAs say nothing of the end.
+            if part.role != Role::First {
+                let [least, most] = self.left_dirty;
+                self.left_dirty = [least.min(dirty), most.max(dirty)];
+            }
             Moved { traffic, dirtied }
         });
         let fresh = Sums::new(self.sums.blocks.len(), self.sums.guarded_lanes.len());
         let sums = std::mem::replace(&mut self.sums, fresh);
-        if role == Role::Warm {
-            return;
+        let counting = Counting { part, sums, moved };
+        match is_followed {
+            true => self.counting = Some(counting),
+            false => self.settle_part(&counting),
         }
-        let list = self.columns.list(&sums, moved.as_ref());
-        match role {
-            Role::Run(stratum) => self.runs[stratum].push(list),
-            Role::Itself | Role::Warm => self.ends.push(list),
+    }
+
+    fn settle_part(&mut self, Counting { part, sums, moved }: &Counting) {
+        let counts = self.columns.list(sums, moved.as_ref());
+        match part.role {
+            Role::Run(stratum) => self.runs.push(Run { stratum, start: part.ctas.start, counts }),
+            Role::First | Role::Last | Role::Warm | Role::Following => self.ends.push(counts),
         }
-        // Those after the first CTAs say nothing of the end.
-        if let Some(Moved { traffic, .. }) = moved.filter(|_| self.at > 1) {
-            let [least, most] = self.left_dirty;
-            let dirty = traffic.dirty_sectors;
-            self.left_dirty = [least.min(dirty), most.max(dirty)];
+    }
+
+    /// Ends the sample with the rounds that were executed, if they suffice; `least` runs do.
+    fn end_early(&mut self, least: usize) -> bool {
+        let rounds = self.plan.rounds_of(self.runs.len());
+        let runs = self.plan.rounds.iter().take(rounds).sum::<usize>();
+        // Two runs of each group tell how runs differ.
+        let suffices = rounds >= RUNS_PER_STRATUM && runs >= least;
+        if suffices {
+            self.runs.truncate(runs);
         }
+        suffices
+    }
+
+    /// The runs by stratum, or by group if not all of them were executed.
+    fn strata(&mut self) -> Vec<Stratum> {
+        let Plan { sizes, strata, rounds, .. } = &self.plan;
+        let is_whole = self.runs.len() == rounds.iter().sum::<usize>();
+        let place = |stratum: usize| if is_whole { stratum } else { sizes.group(stratum) };
+        let count = if is_whole { strata.len() } else { sizes.groups as usize };
+        let mut all = vec![Stratum { runs: 0.0, executed: Vec::new() }; count];
+        for (stratum, &ctas) in strata.iter().enumerate() {
+            all[place(stratum)].runs += ctas as f64 / sizes.run as f64;
+        }
+        self.runs.sort_by_key(|run| run.start);
+        for Run { stratum, counts, .. } in self.runs.drain(..) {
+            all[place(stratum)].executed.push(counts);
+        }
+        all
     }
 }
 
@@ -199,7 +293,8 @@ impl Counter {
         let wanted = sample.size.ctas.max(LEAST_SAMPLE);
         let Some(hierarchy) = &self.hierarchy else {
             let strata = (wanted - 2) / RUNS_PER_STRATUM as u64;
-            let sizes = Sizes { ctas, strata, run: 1, end: 1, warming: 0 };
+            let groups = GROUPS.min(strata);
+            let sizes = Sizes { ctas, strata, groups, run: 1, end: 1, warming: 0, following: 0 };
             let executed = sizes.executed();
             return match executed > ctas / 2 {
                 true => Err(too_many(executed, "", ctas)),
@@ -213,7 +308,15 @@ impl Counter {
         let sectors = (WARMING * hierarchy.l2_sectors()).min(MOST_WARMING_SECTORS);
         let warming = (sectors as f64 / sectors_per_cta.max(1.0)).ceil() as u64;
         let warming = warming.max(1).next_multiple_of(wave);
-        let sizes = Sizes { ctas, strata: STRATA_OF_CACHES, run, end: wave, warming };
+        let sizes = Sizes {
+            ctas,
+            strata: STRATA_OF_CACHES,
+            groups: 1,
+            run,
+            end: wave,
+            warming,
+            following: wave,
+        };
         let executed = sizes.executed();
         match executed > ctas / 2 {
             true => Err(too_many(executed, ", with those that fill the caches,", ctas)),
@@ -225,7 +328,6 @@ impl Counter {
         let per_cta = sample.pilot_sectors as f64 / PILOT as f64;
         let sizes = self.sizes(&sample, per_cta)?;
         sample.plan = Plan::new(&sizes, &mut sample.random);
-        sample.runs = vec![Vec::new(); sample.plan.strata.len()];
         sample.stage = Stage::Drawn;
         if let Some(hierarchy) = &mut self.hierarchy {
             sample.dirty_at_start = hierarchy.take_part().dirty_sectors;
@@ -238,8 +340,9 @@ impl Counter {
     }
 
     /// What the sample says of all CTAs, and the L2 as it left it.
-    pub(super) fn settle_sample(&mut self, sample: Sample) -> (Estimate, Option<L2>) {
+    pub(super) fn settle_sample(&mut self, mut sample: Sample) -> (Estimate, Option<L2>) {
         let hierarchy = self.hierarchy.take().map(|hierarchy| {
+            let hierarchy = sample.at_end.take().map_or(hierarchy, Arc::unwrap_or_clone);
             let capacity = hierarchy.l2_sectors();
             let is_first = hierarchy.is_of_first_launch(self.contents);
             let (_, mut l2) = hierarchy.finish(self.contents);
@@ -259,12 +362,8 @@ impl Counter {
     }
 
     /// What the sample says of all CTAs; `ended` if requests went through caches.
-    pub(super) fn estimate(&self, sample: Sample, ended: Option<Ended>) -> Estimate {
-        let run = sample.plan.parts.iter().find(|part| matches!(part.role, Role::Run(_)));
-        let run = run.map_or(1, |part| part.ctas.end - part.ctas.start) as f64;
-        let strata = sample.plan.strata.iter().zip(sample.runs);
-        let strata =
-            strata.map(|(&ctas, executed)| Stratum { runs: ctas as f64 / run, executed }).collect();
+    pub(super) fn estimate(&self, mut sample: Sample, ended: Option<Ended>) -> Estimate {
+        let strata = sample.strata();
         let longest = sample.ends.iter().map(Vec::len).max().unwrap_or_default();
         let mut ends = vec![0.0; longest];
         for list in &sample.ends {
@@ -303,5 +402,13 @@ impl Samples for Counter {
             self.sample = Some(sample);
         }
         drawn
+    }
+
+    fn may_end(&mut self) -> bool {
+        let least = match self.hierarchy {
+            Some(_) => LEAST_RUNS_OF_CACHES,
+            None => LEAST_SAMPLE as usize - 2,
+        };
+        self.sample.as_mut().is_some_and(|sample| sample.end_early(least))
     }
 }

@@ -23,7 +23,7 @@ use gpucast_counters::trace::TraceLimits;
 use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile, SampleSize};
 use gpucast_interpreter::{
     ByClasses, BySample, ClassEffort, DeviceMemory, FaultKind, Host, Launch, ModuleInstance,
-    Observer, Options, Program, RunError, Summary,
+    Observer, Options, Program, RunError, StopReason, Summary,
 };
 use gpucast_model::offload::Transfers;
 use gpucast_model::sm_simulation::Invocations;
@@ -34,6 +34,7 @@ use self::observer::{Counts, Launching, MACHINE_PER_PTX, Sampling};
 use crate::failure::{Failure, Report};
 use crate::input::plan::{LoadCaching, Plan, PlannedArgument};
 use crate::inspection::MachineFacts;
+use crate::number;
 use crate::run::execute::{self, Executed, Loaded, Timing, Watch};
 use crate::run::instruction_facts::instruction_facts;
 use crate::run::machine::Machine;
@@ -267,6 +268,8 @@ struct Count<'a, C> {
     launch: usize,
     /// The launch of which it was said that it is not sampled.
     told: Option<usize>,
+    /// True while a sample of the launch is executed.
+    is_sampling: bool,
     /// Set if a slice has turned out to leave out too much, and says where.
     not_computed: Option<String>,
     counter: PhantomData<C>,
@@ -286,6 +289,7 @@ impl<'a, C> Count<'a, C> {
             is_sliced: false,
             launch: 0,
             told: None,
+            is_sampling: false,
             not_computed: None,
             counter: PhantomData,
         }
@@ -300,6 +304,37 @@ impl<C> Count<'_, C> {
             self.counting.supervisor.note(&format!("{kernel} is not sampled: {because}"));
         }
     }
+
+    /// The options of a launch that is sampled. A sample takes what time there is. So each of the
+    /// launches that are left, their repetitions counted, has an equal share of it.
+    fn with_share(&self, options: &Options) -> Options {
+        let share = |deadline: Instant| {
+            let launches = self.plan.launches.iter().skip(self.launch);
+            let left: u64 = launches.map(|one| u64::from(one.repeat)).sum();
+            let left = left.saturating_sub(self.repetitions.invocations()).max(1);
+            let (now, left) = (Instant::now(), u32::try_from(left).unwrap_or(u32::MAX));
+            now + deadline.saturating_duration_since(now) / left
+        };
+        Options { deadline: options.deadline.map(share), ..*options }
+    }
+
+    /// Remembers how a repetition was sampled, and says if that was cut short.
+    fn sampled(&mut self, sampled: &BySample, because: Option<String>) {
+        let BySample { executed, is_cut_short, .. } = *sampled;
+        let before = Some(&self.counted_by).filter(|_| self.repetitions.invocations() > 0);
+        let was_cut_short = before.is_some_and(|one| one.is_cut_short);
+        // Of several repetitions the smallest sample.
+        let fewest = before.and_then(|one| one.sampled).map_or(executed, |one| one.min(executed));
+        if is_cut_short && !was_cut_short {
+            let kernel = &self.plan.launches[self.launch].kernel;
+            self.counting.supervisor.note(&format!(
+                "the sample of {kernel} was cut short: its time was over after {} CTAs",
+                number::count(executed)
+            ));
+        }
+        let because = because.unwrap_or_else(|| "it was asked for".to_owned());
+        self.counted_by = CountedBy::sample(fewest, is_cut_short || was_cut_short, because);
+    }
 }
 
 impl<C: Counts> Watch for Count<'_, C> {
@@ -307,6 +342,7 @@ impl<C: Counts> Watch for Count<'_, C> {
 
     fn launching(&mut self, index: usize, memory: &DeviceMemory) {
         self.launch = index;
+        self.is_sampling = false;
         let has_caches = self.counting.caches != CacheChoice::None;
         if has_caches && self.plan.l2 == L2Contents::Warm && self.l2.is_none() {
             self.l2 = Some(warmed(self.plan, &self.counting.device, memory));
@@ -364,14 +400,16 @@ impl<C: Counts> Watch for Count<'_, C> {
             because = Some(no_classes);
         }
         if self.counting.sample.is_some() {
+            let options = &self.with_share(options);
             let sampling = Sampling { program, launch, memory, options, host, times };
+            self.is_sampling = true;
             match counter.by_sample(sampling) {
-                Ok(Ok(BySample { summary, executed })) => {
-                    let because = because.unwrap_or_else(|| "it was asked for".to_owned());
-                    self.counted_by = CountedBy::sample(executed, because);
-                    return Ok(Some(Ok(summary)));
+                Ok(Ok(sampled)) => {
+                    self.sampled(&sampled, because);
+                    return Ok(Some(Ok(sampled.summary)));
                 }
                 Ok(Err(no_sample)) => {
+                    self.is_sampling = false;
                     self.tell(&no_sample);
                     because.get_or_insert(no_sample);
                 }
@@ -396,6 +434,19 @@ impl<C: Counts> Watch for Count<'_, C> {
             self.not_computed = Some(fault.to_string());
         }
         self.not_computed.is_some()
+    }
+
+    fn hint(&self, error: &RunError) -> Option<String> {
+        let RunError::Stopped { reason: StopReason::Deadline, .. } = error else { return None };
+        let is_choice = self.is_sliced || self.counting.rung == RungChoice::Full;
+        let hint = match self.counting.sample {
+            Some(_) if self.is_sampling => {
+                "the sample says nothing of the launch yet: give it more time"
+            }
+            None if is_choice => "--counting sample estimates counts from what is executed in time",
+            Some(_) | None => return None,
+        };
+        Some(hint.to_owned())
     }
 
     fn launched(&mut self, executed: Executed<'_>) {
