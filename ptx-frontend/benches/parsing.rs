@@ -1,7 +1,7 @@
 //! Bytes of PTX per second, from text to tree and to module: `cargo bench -p gpucast-ptx-frontend`.
 //!
-//! The texts are outputs of compilers: nvcc's for a kernel and for modules of 27 and 42 kernels, and
-//! Triton's.
+//! The texts are outputs of compilers: nvcc's for a kernel and for modules of 27 and 42 kernels,
+//! and Triton's.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot run should stop")]
 

@@ -25,7 +25,7 @@ fn the_closed_loop_recovers_what_a_gpu_file_says() {
         ("barrier_latency", 41.0),
         ("tensor_latency", 20.0),
         ("constant_latency", 29.0),
-        ("atomic_interval", 1.0),
+        ("shared_atomic_interval", 2.0),
         // Eight words of 32 banks have a bank in common.
         ("shared_stride_8", 8.0),
     ];

@@ -34,23 +34,25 @@ pub(super) fn is_header(line: &str) -> bool {
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct Document<'a> {
     schema: String,
-    launches: Vec<Launch>,
+    #[serde(borrow)]
+    launches: Vec<Launch<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Launch {
+struct Launch<'a> {
     kernel: String,
     invocations: u64,
-    #[serde(default)]
-    metrics: BTreeMap<String, Figure>,
+    #[serde(default, borrow)]
+    metrics: BTreeMap<String, Figure<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Figure {
+struct Figure<'a> {
     /// As text: a reader of numbers would round counts of 2⁶⁴ or more.
-    value: Box<RawValue>,
+    #[serde(borrow)]
+    value: &'a RawValue,
     kind: Kind,
 }
 
@@ -60,7 +62,7 @@ struct Figure {
 ///
 /// When the text is no JSON, is another document, or has no metrics, as with `--by line`.
 pub fn profile_json(text: &str) -> Result<Imported, ImportError> {
-    let document: Document = serde_json::from_str(text).map_err(|error| {
+    let document: Document<'_> = serde_json::from_str(text).map_err(|error| {
         let position = Position { line: error.line().max(1), column: error.column().max(1) };
         // The parser's own place stands at the end of its sentence.
         let message = error.to_string();
@@ -83,8 +85,11 @@ pub fn profile_json(text: &str) -> Result<Imported, ImportError> {
                 ignored.insert(name);
                 continue;
             };
-            let value = number::parse(&name, figure.value.get())
-                .map_err(|reason| ImportError { position: Position::START, reason })?;
+            let value = figure.value.get();
+            let value = number::parse(&name, value).map_err(|reason| {
+                let offset = value.as_ptr().addr() - text.as_ptr().addr();
+                ImportError { position: Position::of(text, offset), reason }
+            })?;
             metrics.insert(name, MetricValue { value, unit: metric.unit, kind: figure.kind });
         }
         if metrics.is_empty() || launch.invocations == 0 {
