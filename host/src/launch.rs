@@ -136,7 +136,7 @@ impl Device {
                             }
                             Ok(Timed { predicted, counted: predicted.is_some() })
                         }
-                        Err(HostLaunchError::Run(error)) => Err(error),
+                        Err(HostLaunchError::Run(error)) => Err(*error),
                         Err(HostLaunchError::Machine(report)) => {
                             program.note(&report.to_string());
                             Ok(Timed::default())

@@ -288,7 +288,7 @@ fn machine_table<'a>(
             kernel_name::shortened(name),
             facts.registers_per_thread.to_string(),
             number::count(facts.shared_bytes),
-            facts.stack_bytes.map_or_else(|| "?".to_owned(), |bytes| number::count(bytes)),
+            facts.stack_bytes.map_or_else(|| "?".to_owned(), number::count),
             number::count(facts.local_bytes),
             number::count(facts.constant_bytes),
             number::count(facts.code_bytes),

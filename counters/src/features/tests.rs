@@ -135,7 +135,7 @@ fn the_prefetching_matrix_product_has_the_patterns_of_table_1() {
         };
         assert_eq!((step("a"), step("b")), (Some(16 * 4), Some(16 * n as i64 * 4)));
         let products = u128::from(n.pow(3));
-        assert_eq!(operations(features, "madd"), (u128::from(products) / 32, products.into()));
+        assert_eq!(operations(features, "madd"), (products / 32, products));
         // Section 8.3: 2 n^3 loads of shared memory and 2 n^3 / 16 stores, counted by sub-groups.
         let local = |direction| -> u128 {
             let is_one =

@@ -119,7 +119,7 @@ pub fn reference(
 
 /// The longest time that is predicted: of 2¹²⁸ events, the most that are counted, one in each
 /// millisecond.
-const MOST_PREDICTED_MS: f64 = 3.402_823_669_209_384_6e38;
+const MOST_PREDICTED_MS: f64 = 2.0 * (1_u128 << 127) as f64;
 
 /// Predicts with the models of each GPU.
 pub fn predict(

@@ -565,10 +565,16 @@ pub struct HostLaunch<'a> {
 pub enum HostLaunchError {
     /// It did not run to its end.
     #[error(transparent)]
-    Run(#[from] RunError),
+    Run(Box<RunError>),
     /// There are no machine instructions for it.
     #[error(transparent)]
     Machine(#[from] Failure),
+}
+
+impl From<RunError> for HostLaunchError {
+    fn from(error: RunError) -> Self {
+        Self::Run(Box::new(error))
+    }
 }
 
 impl HostLaunch<'_> {
