@@ -73,7 +73,8 @@ struct Answer {
 
 pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
-    let arguments = with_profile(arguments)?;
+    let mut arguments = with_profile(arguments)?;
+    arguments.execution.execution_time |= arguments.measurement.asks_for_execution();
     let models = models(&arguments)?;
     let what_ifs = what_if::read(&arguments.what_if)?;
     let library = gpu_argument::library()?;
@@ -199,8 +200,7 @@ fn executed(
             let counts = Counts {
                 machine: (&arguments.machine).into(),
                 execution: ExecutionSettings {
-                    timing: arguments.execution.execution_time
-                        || arguments.measurement.asks_for_execution(),
+                    timing: arguments.execution.execution_time,
                     ..ExecutionSettings::from(&arguments.execution)
                 },
                 needs: Needs { features: question.reads_features(&group.gpus), ..group.needs },

@@ -22,7 +22,8 @@ use crate::cli::Profile;
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
 
-pub(crate) fn run(arguments: Profile) -> Result<(), Failure> {
+pub(crate) fn run(mut arguments: Profile) -> Result<(), Failure> {
+    arguments.execution.execution_time |= arguments.timing;
     if (arguments.stalls || arguments.inlined) && arguments.by != By::Line {
         let report = Report::new("--stalls and --inlined are about lines");
         return Err(Failure::Usage(report.hint("add --by line")));
@@ -126,7 +127,7 @@ impl Profiling<'_> {
             metrics: &arguments.metrics,
             by: arguments.by,
             source: arguments.source,
-            timing: arguments.execution.execution_time || arguments.timing,
+            timing: arguments.execution.execution_time,
             width: self.width,
             simulations: &simulations,
             inlined: arguments.inlined,

@@ -110,6 +110,28 @@ fn timing_appears_only_when_asked_for() {
     }
 }
 
+/// Counts that were kept have no time of their own: they are counted anew.
+#[test]
+fn the_time_of_kept_counts_is_that_of_counting_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |arguments: &str| {
+        let mut command = command(arguments);
+        command.env("GPUCAST_CACHE", folder.path());
+        let outcome = outcome(command);
+        assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+        serde_json::from_str::<Value>(&outcome.stdout).unwrap()
+    };
+    let predict = "predict sgemm --gpu gtx-660 --format json";
+    of(predict);
+    assert_ne!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was kept");
+    for option in ["--execution-time", "--timing"] {
+        let timed = of(&format!("{predict} {option}"));
+        assert!(timed["predictions"][0]["timing"]["execute_s"].as_f64().unwrap() > 0.0);
+        let timed = of(&format!("profile sgemm --gpu gtx-660 --format json {option}"));
+        assert!(timed["launches"][0]["timing"]["execute_s"].as_f64().unwrap() > 0.0);
+    }
+}
+
 /// Two events around a launch: the time of the model, and the time between two events.
 #[test]
 fn a_way_of_measuring_and_a_clock_change_the_time_as_the_gpus_file_says() {
