@@ -21,7 +21,7 @@ pub enum Stroke {
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// Its name.
+    /// Its name; empty where nothing tells it from others, and then the legend leaves it out.
     pub name: String,
     /// x and y, in order.
     pub points: Vec<(f64, f64)>,
@@ -135,6 +135,34 @@ impl Curves {
             };
             Entry::new(key, curve.name.as_str())
         };
-        self.curves.iter().map(entry).collect()
+        self.curves.iter().filter(|curve| !curve.name.is_empty()).map(entry).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_without_a_name_has_no_key() {
+        let curve = |name: &str, series| Curve {
+            name: name.to_owned(),
+            points: vec![(1.0, 2.0), (2.0, 3.0)],
+            stroke: Stroke::Marked,
+            series,
+        };
+        let mut curves = Curves {
+            title: "t".to_owned(),
+            subtitle: String::new(),
+            x: "n".to_owned(),
+            y: "ms".to_owned(),
+            scales: (Kind::Linear, Kind::Linear),
+            curves: vec![curve("", 0)],
+            notes: Vec::new(),
+        };
+        assert!(curves.legend().is_empty());
+        assert!(curves.scene().is_ok());
+        curves.curves.push(curve("n 2", 1));
+        assert_eq!(curves.legend().len(), 1);
     }
 }
