@@ -4,8 +4,10 @@
 //! The models use counts from one GPU to predict others. The plan gives the L2's content before a
 //! launch ([`Plan::l2`]). A launch's metrics are the means over its repetitions, as nvprof's are.
 
+mod host_launch;
 mod observer;
 pub(crate) mod rebuilt;
+mod transferred;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
@@ -22,15 +24,17 @@ use gpucast_counters::stages::{StageCounter, Stages};
 use gpucast_counters::trace::TraceLimits;
 use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile, SampleSize};
 use gpucast_interpreter::{
-    ByClasses, BySample, ClassEffort, DeviceMemory, FaultKind, Host, Launch, ModuleInstance,
-    Observer, Options, Program, RunError, StopReason, Summary,
+    ByClasses, BySample, ClassEffort, DeviceMemory, FaultKind, Host, Launch, Options, Program,
+    RunError, StopReason, Summary,
 };
 use gpucast_model::offload::Transfers;
 use gpucast_model::sm_simulation::Invocations;
 use gpucast_model::{InstructionFacts, Needs};
 use sha2::{Digest as _, Sha256};
 
+pub use self::host_launch::{HostLaunch, HostLaunchError};
 use self::observer::{Counts, Launching, MACHINE_PER_PTX, Sampling};
+use self::transferred::Transferred;
 use crate::failure::{Failure, Report};
 use crate::input::plan::{LoadCaching, Plan, PlannedArgument};
 use crate::inspection::MachineFacts;
@@ -254,7 +258,7 @@ struct Count<'a, C> {
     /// Repetitions of the launch that is running.
     repetitions: Mean,
     /// The buffers that the launch takes, if transfers are counted.
-    before: Option<Taken>,
+    before: Option<Transferred>,
     counted: Vec<Counted>,
     /// The L2 as the launch or copy before left it.
     l2: Option<L2>,
@@ -348,7 +352,7 @@ impl<C: Counts> Watch for Count<'_, C> {
             self.l2 = Some(warmed(self.plan, &self.counting.device, memory));
         }
         if self.counting.extras.transfers {
-            self.before = Some(Taken::of(self.plan, index, memory));
+            self.before = Some(Transferred::of(self.plan, index, memory));
         }
     }
 
@@ -546,106 +550,6 @@ fn repetition<C: Counts>(
     Ok((Repetition { profile, stages, features, simulation, instructions }, l2))
 }
 
-/// A launch of a host program, in memory that the program owns.
-pub struct HostLaunch<'a> {
-    /// The variables of the kernel's module.
-    pub instance: &'a ModuleInstance,
-    /// The kernel.
-    pub program: &'a Program,
-    /// Its extents and arguments.
-    pub launch: &'a Launch,
-    /// Limits and the order of CTAs.
-    pub options: &'a Options,
-    /// Hears what the kernel prints.
-    pub host: &'a dyn Host,
-}
-
-/// Reason why a launch of a host program has no counts.
-#[derive(Debug, thiserror::Error)]
-pub enum HostLaunchError {
-    /// It did not run to its end.
-    #[error(transparent)]
-    Run(Box<RunError>),
-    /// There are no machine instructions for it.
-    #[error(transparent)]
-    Machine(#[from] Failure),
-}
-
-impl From<RunError> for HostLaunchError {
-    fn from(error: RunError) -> Self {
-        Self::Run(Box::new(error))
-    }
-}
-
-impl HostLaunch<'_> {
-    /// Executes the launch without counting.
-    ///
-    /// # Errors
-    ///
-    /// A launch that is impossible, or a fault of the kernel.
-    pub fn run<O: Observer>(
-        &self,
-        memory: &mut DeviceMemory,
-        observer: &mut O,
-    ) -> Result<Summary, RunError> {
-        let Self { instance, program, launch, options, host } = *self;
-        gpucast_interpreter::run_in(instance, program, launch, memory, observer, options, host)
-    }
-
-    /// Executes the launch and counts it. `l2` is the L2 as the launch before left it, and as this
-    /// launch leaves it.
-    ///
-    /// # Errors
-    ///
-    /// A launch that is impossible, a fault of the kernel, or a kernel without machine code where
-    /// the caller insists on it.
-    pub fn count(
-        &self,
-        memory: &mut DeviceMemory,
-        counting: &Counting<'_>,
-        l2: &mut Option<L2>,
-    ) -> Result<Counted, HostLaunchError> {
-        let Extras { stages, features, .. } = counting.extras;
-        match (stages, features) {
-            (false, false) => self.count_with::<Counter>(memory, counting, l2),
-            (true, false) => self.count_with::<StageCounter>(memory, counting, l2),
-            (false, true) => self.count_with::<(Counter, FeatureCounter)>(memory, counting, l2),
-            (true, true) => self.count_with::<(StageCounter, FeatureCounter)>(memory, counting, l2),
-        }
-    }
-
-    fn count_with<C: Counts>(
-        &self,
-        memory: &mut DeviceMemory,
-        counting: &Counting<'_>,
-        l2: &mut Option<L2>,
-    ) -> Result<Counted, HostLaunchError> {
-        let started = Instant::now();
-        let before = (L2Contents::default(), l2.take());
-        let mut counter: C = counter(counting, self.program, self.launch, before, true);
-        let summary = self.run(memory, &mut counter)?;
-        let (counts, after) = repetition(counting, counter, self.program, memory)?;
-        *l2 = after;
-        let count = 1;
-        let simulation = counts.simulation.map(|launch| vec![Invocations { launch, count }]);
-        Ok(Counted {
-            profile: counts.profile,
-            ranges: Ranges::default(),
-            stages: counts.stages,
-            simulation,
-            instructions: counts.instructions,
-            features: counts.features.map(|features| vec![(features, count)]),
-            timing: Timing::since(started, summary.issued_lanes),
-            ordered_because: summary.ordered_because,
-            watched: summary.watched,
-            machine_code: None,
-            transfers: None,
-            buffers_sha256: BTreeMap::new(),
-            counted_by: CountedBy::full("the host program needs the values"),
-        })
-    }
-}
-
 /// An L2 through which the host copied its buffers, in their order. To a buffer without `init`
 /// nothing was copied.
 fn warmed(plan: &Plan, device: &DeviceModel, memory: &DeviceMemory) -> L2 {
@@ -661,40 +565,6 @@ fn warmed(plan: &Plan, device: &DeviceModel, memory: &DeviceMemory) -> L2 {
 /// The buffers that arguments refer to, by their index in the plan.
 fn buffer_arguments(arguments: &[PlannedArgument]) -> BTreeSet<usize> {
     arguments.iter().flat_map(PlannedArgument::buffers).collect()
-}
-
-/// The buffers as a launch is given them, to be compared with their state afterwards.
-struct Taken {
-    dispatch_bytes: u64,
-    /// Index and hash of each buffer.
-    buffers: Vec<(usize, [u8; 32])>,
-}
-
-impl Taken {
-    fn of(plan: &Plan, launch: usize, memory: &DeviceMemory) -> Self {
-        let mut taken = Self { dispatch_bytes: 0, buffers: Vec::new() };
-        for index in buffer_arguments(&plan.launches[launch].arguments) {
-            let bytes = memory.bytes(&plan.buffers[index].name).unwrap_or_default();
-            // A host clears a buffer where it is; nothing needs to be sent for that.
-            if bytes.iter().any(|&byte| byte != 0) {
-                taken.dispatch_bytes += bytes.len() as u64;
-            }
-            taken.buffers.push((index, Sha256::digest(bytes).into()));
-        }
-        taken
-    }
-
-    fn until(&self, plan: &Plan, memory: &DeviceMemory) -> Transfers {
-        let changed = |(index, before): &(usize, [u8; 32])| {
-            let bytes = memory.bytes(&plan.buffers[*index].name).unwrap_or_default();
-            let after: [u8; 32] = Sha256::digest(bytes).into();
-            if after == *before { 0 } else { bytes.len() as u64 }
-        };
-        Transfers {
-            dispatch_bytes: self.dispatch_bytes,
-            collect_bytes: self.buffers.iter().map(changed).sum(),
-        }
-    }
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

@@ -1,0 +1,120 @@
+//! Launches of host programs, which own the memory and need the values.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use gpucast_counters::Counter;
+use gpucast_counters::export::Ranges;
+use gpucast_counters::features::FeatureCounter;
+use gpucast_counters::hierarchy::{L2, L2Contents};
+use gpucast_counters::stages::StageCounter;
+use gpucast_interpreter::{
+    DeviceMemory, Host, Launch, ModuleInstance, Observer, Options, Program, RunError, Summary,
+};
+use gpucast_model::sm_simulation::Invocations;
+
+use super::observer::Counts;
+use super::{Counted, Counting, Extras, counter, repetition};
+use crate::failure::Failure;
+use crate::run::execute::Timing;
+use crate::run::rung::CountedBy;
+
+/// A launch of a host program, in memory that the program owns.
+pub struct HostLaunch<'a> {
+    /// The variables of the kernel's module.
+    pub instance: &'a ModuleInstance,
+    /// The kernel.
+    pub program: &'a Program,
+    /// Its extents and arguments.
+    pub launch: &'a Launch,
+    /// Limits and the order of CTAs.
+    pub options: &'a Options,
+    /// Hears what the kernel prints.
+    pub host: &'a dyn Host,
+}
+
+/// Reason why a launch of a host program has no counts.
+#[derive(Debug, thiserror::Error)]
+pub enum HostLaunchError {
+    /// It did not run to its end.
+    #[error(transparent)]
+    Run(Box<RunError>),
+    /// There are no machine instructions for it.
+    #[error(transparent)]
+    Machine(#[from] Failure),
+}
+
+impl From<RunError> for HostLaunchError {
+    fn from(error: RunError) -> Self {
+        Self::Run(Box::new(error))
+    }
+}
+
+impl HostLaunch<'_> {
+    /// Executes the launch without counting.
+    ///
+    /// # Errors
+    ///
+    /// A launch that is impossible, or a fault of the kernel.
+    pub fn run<O: Observer>(
+        &self,
+        memory: &mut DeviceMemory,
+        observer: &mut O,
+    ) -> Result<Summary, RunError> {
+        let Self { instance, program, launch, options, host } = *self;
+        gpucast_interpreter::run_in(instance, program, launch, memory, observer, options, host)
+    }
+
+    /// Executes the launch and counts it. `l2` is the L2 as the launch before left it, and as this
+    /// launch leaves it.
+    ///
+    /// # Errors
+    ///
+    /// A launch that is impossible, a fault of the kernel, or a kernel without machine code where
+    /// the caller insists on it.
+    pub fn count(
+        &self,
+        memory: &mut DeviceMemory,
+        counting: &Counting<'_>,
+        l2: &mut Option<L2>,
+    ) -> Result<Counted, HostLaunchError> {
+        let Extras { stages, features, .. } = counting.extras;
+        match (stages, features) {
+            (false, false) => self.count_with::<Counter>(memory, counting, l2),
+            (true, false) => self.count_with::<StageCounter>(memory, counting, l2),
+            (false, true) => self.count_with::<(Counter, FeatureCounter)>(memory, counting, l2),
+            (true, true) => self.count_with::<(StageCounter, FeatureCounter)>(memory, counting, l2),
+        }
+    }
+
+    fn count_with<C: Counts>(
+        &self,
+        memory: &mut DeviceMemory,
+        counting: &Counting<'_>,
+        l2: &mut Option<L2>,
+    ) -> Result<Counted, HostLaunchError> {
+        let started = Instant::now();
+        let before = (L2Contents::default(), l2.take());
+        let mut counter: C = counter(counting, self.program, self.launch, before, true);
+        let summary = self.run(memory, &mut counter)?;
+        let (counts, after) = repetition(counting, counter, self.program, memory)?;
+        *l2 = after;
+        let count = 1;
+        let simulation = counts.simulation.map(|launch| vec![Invocations { launch, count }]);
+        Ok(Counted {
+            profile: counts.profile,
+            ranges: Ranges::default(),
+            stages: counts.stages,
+            simulation,
+            instructions: counts.instructions,
+            features: counts.features.map(|features| vec![(features, count)]),
+            timing: Timing::since(started, summary.issued_lanes),
+            ordered_because: summary.ordered_because,
+            watched: summary.watched,
+            machine_code: None,
+            transfers: None,
+            buffers_sha256: BTreeMap::new(),
+            counted_by: CountedBy::full("the host program needs the values"),
+        })
+    }
+}
