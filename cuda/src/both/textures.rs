@@ -1,10 +1,71 @@
 //! Texture and surface objects.
 
 use gpucast_host::Error;
-use gpucast_interpreter::texture::Object;
+use gpucast_interpreter::texture::{Format, Object};
 
-use crate::abi::Out;
+use super::arrays::{ArrayHandle, array};
+use crate::abi::{In, Out};
 use crate::state::on_device;
+use crate::texture::{Texels, not_executed};
+
+/// The way in which an interface describes elements.
+pub(crate) trait ElementFormat: Copy {
+    /// The format, with whole numbers as they are.
+    fn format(self) -> Result<Format, Error>;
+}
+
+/// `cudaResourceDesc` or `CUDA_RESOURCE_DESC` of an array.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct ArrayTexels {
+    kind: i32,
+    array: ArrayHandle,
+}
+
+/// `cudaResourceDesc` or `CUDA_RESOURCE_DESC` of linear memory.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct LinearMemory<F> {
+    kind: i32,
+    address: u64,
+    format: F,
+    bytes: usize,
+}
+
+/// `cudaResourceDesc` or `CUDA_RESOURCE_DESC` of rows.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct PitchedMemory<F> {
+    kind: i32,
+    address: u64,
+    format: F,
+    width: usize,
+    height: usize,
+    pitch: usize,
+}
+
+/// The texels of a `cudaResourceDesc` or `CUDA_RESOURCE_DESC` at an address.
+pub(crate) fn texels<F: ElementFormat>(resource: u64) -> Result<Texels, Error> {
+    // `cudaResourceType` and `CUresourcetype`: array, mipmapped array, linear memory, rows.
+    match In::<i32>::at_number(resource).get()? {
+        0 => {
+            let ArrayTexels { array: handle, .. } = In::at_number(resource).get()?;
+            Ok(Texels::Array(array(handle)?))
+        }
+        1 => not_executed("an array of several levels"),
+        2 => {
+            let memory: LinearMemory<F> = In::at_number(resource).get()?;
+            let LinearMemory { address, format, bytes, .. } = memory;
+            Ok(Texels::Linear { address, bytes, format: format.format()? })
+        }
+        3 => {
+            let memory: PitchedMemory<F> = In::at_number(resource).get()?;
+            let PitchedMemory { address, format, width, height, pitch, .. } = memory;
+            Ok(Texels::Rows { address, width, height, pitch, format: format.format()? })
+        }
+        _ => Err(Error::InvalidValue),
+    }
+}
 
 /// Makes an object, and writes its handle.
 pub(crate) fn create(handle: Out<u64>, object: Object) -> Result<(), Error> {

@@ -7,6 +7,7 @@ use super::driver_functions;
 use crate::abi::{In, Out};
 use crate::both::arrays::{self, ArrayHandle, End, array};
 use crate::both::streams::Stream;
+use crate::both::textures::ElementFormat;
 use crate::texture::{elements, not_executed};
 
 /// `CUarray_format` and the channels of an element.
@@ -29,8 +30,8 @@ const CHANNELS: [(i32, Channel); 8] = [
     (0x20, Channel::F32),
 ];
 
-impl ArrayFormat {
-    pub(super) fn format(self) -> Result<Format, Error> {
+impl ElementFormat for ArrayFormat {
+    fn format(self) -> Result<Format, Error> {
         let channel = CHANNELS.iter().find(|(number, _)| *number == self.number);
         let Some((_, channel)) = channel else {
             return not_executed("a packed or compressed format");
@@ -40,7 +41,9 @@ impl ArrayFormat {
             _ => Err(Error::InvalidValue),
         }
     }
+}
 
+impl ArrayFormat {
     fn of(format: Format) -> Self {
         let number = CHANNELS.iter().find(|(_, channel)| *channel == format.channel);
         Self { number: number.map_or(0, |one| one.0), channels: format.channels.into() }

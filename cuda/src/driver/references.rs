@@ -11,6 +11,7 @@ use super::driver_functions;
 use super::modules::{ModuleHandle, module};
 use crate::abi::{In, Out, Text};
 use crate::both::arrays::{ArrayHandle, array};
+use crate::both::textures::ElementFormat;
 use crate::state::{self, on_device};
 use crate::texture::{self, Texels, TextureReference};
 

@@ -9,6 +9,7 @@ use crate::abi::{In, Out};
 use crate::both::arrays::{self, ArrayHandle, End, array};
 use crate::both::memory;
 use crate::both::streams::Stream;
+use crate::both::textures::ElementFormat;
 use crate::texture::elements;
 
 /// `cudaExtent`.

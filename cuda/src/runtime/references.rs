@@ -10,6 +10,7 @@ use super::textures::ChannelFormat;
 use super::{plain_functions, runtime_functions};
 use crate::abi::{In, Out, Text};
 use crate::both::arrays::{ArrayHandle, array};
+use crate::both::textures::ElementFormat;
 use crate::state::{self, on_device};
 use crate::texture::{self, Reading, Texels};
 

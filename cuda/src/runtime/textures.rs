@@ -5,8 +5,7 @@ use gpucast_interpreter::texture::{Channel, Format, Object, Texture};
 
 use super::runtime_functions;
 use crate::abi::{In, Out};
-use crate::both::arrays::{ArrayHandle, array};
-use crate::both::textures;
+use crate::both::textures::{self, ElementFormat};
 use crate::texture::{self, Reading, Texels, not_executed};
 
 /// `cudaChannelFormatDesc`: bits of each channel, and their kind.
@@ -15,36 +14,6 @@ use crate::texture::{self, Reading, Texels, not_executed};
 pub(super) struct ChannelFormat {
     pub(super) bits: [i32; 4],
     pub(super) kind: i32,
-}
-
-/// `cudaResourceDesc` of an array.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct ArrayTexels {
-    kind: i32,
-    array: ArrayHandle,
-}
-
-/// `cudaResourceDesc` of linear memory.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct LinearMemory {
-    kind: i32,
-    address: u64,
-    format: ChannelFormat,
-    bytes: usize,
-}
-
-/// `cudaResourceDesc` of rows.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct PitchedMemory {
-    kind: i32,
-    address: u64,
-    format: ChannelFormat,
-    width: usize,
-    height: usize,
-    pitch: usize,
 }
 
 /// `cudaTextureDesc`, as far as textures of one level need it.
@@ -64,9 +33,8 @@ const SIGNED: i32 = 0;
 const UNSIGNED: i32 = 1;
 const FLOAT: i32 = 2;
 
-impl ChannelFormat {
-    /// The format, with whole numbers as they are.
-    pub(super) fn format(self) -> Result<Format, Error> {
+impl ElementFormat for ChannelFormat {
+    fn format(self) -> Result<Format, Error> {
         let channels = self.bits.iter().take_while(|&&bits| bits > 0).count();
         let alike = self.bits[..channels].iter().all(|bits| *bits == self.bits[0]);
         if !alike || self.bits[channels..].iter().any(|&bits| bits != 0) {
@@ -86,7 +54,9 @@ impl ChannelFormat {
         };
         Ok(Format::new(channel, channels as u8))
     }
+}
 
+impl ChannelFormat {
     /// The description of a format.
     pub(super) fn of(format: Format) -> Self {
         let kind = match format.channel {
@@ -113,31 +83,9 @@ impl From<TextureDescription> for Reading {
     }
 }
 
-/// The texels of a `cudaResourceDesc` at an address.
-fn texels(resource: u64) -> Result<Texels, Error> {
-    // `cudaResourceType`: array, mipmapped array, linear memory, rows.
-    match In::<i32>::at_number(resource).get()? {
-        0 => {
-            let ArrayTexels { array: handle, .. } = In::at_number(resource).get()?;
-            Ok(Texels::Array(array(handle)?))
-        }
-        1 => not_executed("an array of several levels"),
-        2 => {
-            let LinearMemory { address, format, bytes, .. } = In::at_number(resource).get()?;
-            Ok(Texels::Linear { address, bytes, format: format.format()? })
-        }
-        3 => {
-            let memory: PitchedMemory = In::at_number(resource).get()?;
-            let PitchedMemory { address, format, width, height, pitch, .. } = memory;
-            Ok(Texels::Rows { address, width, height, pitch, format: format.format()? })
-        }
-        _ => Err(Error::InvalidValue),
-    }
-}
-
 /// The texture that the structures at `resource` and `description` describe.
 fn texture(resource: u64, description: In<TextureDescription>) -> Result<Texture, Error> {
-    texture::texture(texels(resource)?, &description.get()?.into())
+    texture::texture(textures::texels::<ChannelFormat>(resource)?, &description.get()?.into())
 }
 
 runtime_functions! {
@@ -159,7 +107,7 @@ runtime_functions! {
 
     /// Describes a surface to kernels.
     fn cudaCreateSurfaceObject(object: Out<u64>, resource: u64) {
-        let Texels::Array(array) = texels(resource)? else { return Err(Error::InvalidValue) };
+        let Texels::Array(array) = textures::texels::<ChannelFormat>(resource)? else { return Err(Error::InvalidValue) };
         textures::create(object, Object::Surface(texture::surface(&array)?))
     }
 
