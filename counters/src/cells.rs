@@ -4,8 +4,8 @@
 //! LaunchProfile ──► Cells ──► formulas in the sizes ──► Cells ──► Frame::profile ──► LaunchProfile
 //! ```
 //!
-//! Cells say everything that an execution finds out. What follows from the program, the launch and
-//! the GPU alone is left out, and so are all figures that follow from the counts.
+//! Cells say everything that an execution finds out. They leave out facts of the program, the
+//! launch and the GPU, and figures that follow from the counts.
 
 use std::collections::BTreeMap;
 
@@ -316,7 +316,8 @@ impl Frame<'_> {
         };
         let facts = LaunchFacts::new(ctas, cta, &self.device);
         let instructions = self.program.instructions();
-        let row = |(instruction, one)| empty_row(instruction as u32, Description::of(one));
+        let row =
+            |(instruction, one)| Row::without_counts(instruction as u32, Description::of(one));
         let mut rows: Vec<Row> = instructions.iter().enumerate().map(row).collect();
         let mut l2 = L2Traffic::default();
         let mut left = cells.len();
@@ -341,19 +342,6 @@ impl Frame<'_> {
         let kernel = self.program.kernel().to_owned();
         let extents = (self.grid, self.block);
         Some(LaunchProfile::new(kernel, extents, facts, table, l2, (replay, Extent::Formulas)))
-    }
-}
-
-fn empty_row(instruction: u32, description: Description) -> Row {
-    Row {
-        instruction,
-        description,
-        warp_executions: 0,
-        issued_lanes: 0,
-        thread_executions: 0,
-        branch: None,
-        memory: Vec::new(),
-        products: Vec::new(),
     }
 }
 

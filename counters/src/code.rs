@@ -56,15 +56,8 @@ impl Code {
         products: &SparseRows<u128>,
         has_caches: bool,
     ) -> BaseTable {
-        let row = |(instruction, description): (usize, &Description)| Row {
-            instruction: instruction as u32,
-            description: *description,
-            warp_executions: 0,
-            issued_lanes: 0,
-            thread_executions: 0,
-            branch: None,
-            memory: Vec::new(),
-            products: Vec::new(),
+        let row = |(instruction, description): (usize, &Description)| {
+            Row::without_counts(instruction as u32, *description)
         };
         let mut rows: Vec<Row> = self.instructions.iter().enumerate().map(row).collect();
         for (&(first, instructions), count) in self.blocks.iter().zip(blocks) {

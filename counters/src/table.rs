@@ -69,6 +69,20 @@ pub struct Row {
 }
 
 impl Row {
+    /// The row of an instruction that has not run.
+    pub(crate) fn without_counts(instruction: u32, description: Description) -> Self {
+        Self {
+            instruction,
+            description,
+            warp_executions: 0,
+            issued_lanes: 0,
+            thread_executions: 0,
+            branch: None,
+            memory: Vec::new(),
+            products: Vec::new(),
+        }
+    }
+
     /// Adds the counts of the same instruction in another launch.
     pub fn add(&mut self, other: &Self) {
         self.warp_executions += other.warp_executions;

@@ -9,11 +9,11 @@
 //!   "Introduction to Variance Estimation", 2nd ed. 2007, section 8.2, estimators of overlapping
 //!   differences).
 //! - *Tails are long.* Few CTAs may do most of the work, and the greatest of them are rarely
-//!   drawn. Runs beyond the greatest one that was drawn are expected to add its excess over α −
-//!   1 to the sum of the runs, if the tail is that of a power law of exponent α. Hill's
-//!   estimator gives α from the greatest runs ("A simple general approach to inference about the
-//!   tail of a distribution", Annals of Statistics 3, 1975). Where all of the greatest are
-//!   alike, nothing is added.
+//!   drawn. The tail is taken for a power law of exponent α. The runs beyond the greatest drawn
+//!   one then add its excess, divided by α − 1, to the expected sum. Hill's estimator gives α
+//!   from the greatest runs ("A simple general approach to inference about the tail of a
+//!   distribution", Annals of Statistics 3, 1975). Where all of the greatest are alike, nothing
+//!   is added.
 //!
 //! Tails to either side count by themselves. Where all runs are alike, all of this is zero.
 
