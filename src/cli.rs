@@ -144,7 +144,7 @@ pub(crate) enum Command {
     ///
     /// nvcc -L FOLDER then takes the shared runtime, even without -cudart shared.
     Libraries(exec::Libraries),
-    /// Measure how fast this computer executes kernels, and what counting costs
+    /// Measure a GPU, or how fast this computer executes kernels and what counting costs
     Bench(bench::Bench),
     /// Draw predictions as SVG or PNG
     #[command(subcommand)]
