@@ -45,7 +45,7 @@ pub(super) struct Bases {
     /// All others. There are thousands, and most functions need none of them.
     others: LazyCell<Vec<Basis>, Box<dyn FnOnce() -> Vec<Basis>>>,
     /// Those for sizes of one residue.
-    of_residues: LazyCell<Vec<Basis>, Box<dyn FnOnce() -> Vec<Basis>>>,
+    of_residues: LazyCell<[Vec<Basis>; 2], Box<dyn FnOnce() -> [Vec<Basis>; 2]>>,
 }
 
 impl Bases {
@@ -63,9 +63,9 @@ impl Bases {
         }
     }
 
-    /// Those for sizes of one residue, the simplest first.
-    pub(super) fn of_residues(&self) -> &[Basis] {
-        LazyCell::force(&self.of_residues).as_slice()
+    /// Those for sizes of one residue: see [`of_residues`].
+    pub(super) fn of_residues(&self) -> &[Vec<Basis>; 2] {
+        LazyCell::force(&self.of_residues)
     }
 
     /// The simple ones, the simplest first.
@@ -83,30 +83,41 @@ impl Bases {
 /// The divisors of products of two sizes: elements of a sector, of a line and of a row of banks.
 const OF_PRODUCTS: [u64; 5] = [2, 4, 8, 16, 32];
 
-/// The bases for sizes of one residue of a parameter, among so many parameters, the simplest first.
-/// Rows of a matrix that lie one behind the other begin anywhere in a sector: what they have in common
-/// is the sector in which the last one ends.
-pub(super) fn of_residues(parameter: usize, parameters: usize, divisors: &[u64]) -> Vec<Basis> {
+/// The bases for sizes of one residue of a parameter, among so many parameters: those of lines and
+/// polynomials, and those of products, the simplest first. Rows of a matrix that lie one behind the other
+/// begin anywhere in a sector: what they have in common is the sector in which the last one ends.
+pub(super) fn of_residues(
+    parameter: usize,
+    parameters: usize,
+    divisors: &[u64],
+) -> [Vec<Basis>; 2] {
     let size = Atom::Parameter(parameter);
     let up = |by: u64| up(parameter, by);
-    let mut all: Vec<(Vec<Atom>, u32)> = (0..=HIGHEST).map(|degree| (vec![size], degree)).collect();
-    all.extend(divisors.iter().map(|&by| (vec![size, up(by)], 1)));
+    let polynomials = || (0..=HIGHEST).map(|degree| products(&[size], degree));
+    let mut lines: Vec<Basis> = polynomials().collect();
+    lines.extend(divisors.iter().map(|&by| products(&[size, up(by)], 1)));
     // Matrices of two sizes are the more frequent ones where there are two.
     let others = (0..parameters).filter(|&other| other != parameter);
     let ends: Vec<(u64, Atom)> = others
         .chain([parameter])
         .flat_map(|other| OF_PRODUCTS.map(|by| (by, Atom::product(parameter, other, by))))
         .collect();
-    all.extend(ends.iter().map(|&(_, end)| (vec![size, end], 1)));
+    lines.extend(ends.iter().map(|&(_, end)| products(&[size, end], 1)));
     for &(_, end) in &ends {
-        all.extend(divisors.iter().map(|&tile| (vec![size, up(tile), end], 1)));
+        lines.extend(divisors.iter().map(|&tile| products(&[size, up(tile), end], 1)));
     }
-    all.extend(divisors.iter().map(|&by| (vec![size, up(by)], 2)));
+    let mut squares: Vec<Basis> = divisors.iter().map(|&by| products(&[size, up(by)], 2)).collect();
     for &(by, end) in &ends {
-        let tiles = divisors.iter().filter(|&&tile| tile != by);
-        all.extend(tiles.map(|&tile| (vec![size, up(by), up(tile), end], 2)));
+        for &tile in divisors.iter().filter(|&&tile| tile != by) {
+            let mut basis = products(&[size, up(by), up(tile)], 2);
+            let end = Monomial(vec![(end, 1)]);
+            // Each column of tiles reads all rows.
+            basis.push(end.times(&Monomial(vec![(up(tile), 1)])));
+            basis.push(end);
+            squares.push(basis);
+        }
     }
-    all.into_iter().map(|(atoms, degree)| products(&atoms, degree)).collect()
+    [lines, squares]
 }
 
 fn up(parameter: usize, by: u64) -> Atom {

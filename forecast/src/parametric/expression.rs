@@ -145,10 +145,11 @@ impl Monomial {
         Self(factors)
     }
 
-    /// The sum of the powers.
+    /// The sum of the powers of sizes.
     #[must_use]
     pub fn degree(&self) -> u32 {
-        self.0.iter().map(|(_, power)| power).sum()
+        let of_atom = |atom: &Atom| if matches!(atom, Atom::Product { .. }) { 2 } else { 1 };
+        self.0.iter().map(|(atom, power)| of_atom(atom) * power).sum()
     }
 
     /// The value at these sizes.

@@ -47,17 +47,28 @@ fn first_sum<'b>(
 /// The greatest period of sums that differ by the residue of the size.
 pub(super) const GREATEST_PERIOD: u64 = 64;
 
-/// Sums over `bases` that differ by the residue of one parameter.
+/// Sums that differ by the residue of one parameter, over that of several sets of bases which needs the
+/// fewest.
 pub(super) fn by_residues(
     parameter: usize,
     sizes: &[Sizes],
-    bases: &[Basis],
+    sets: &[Vec<Basis>],
     samples: &[Sample],
 ) -> Option<Found> {
+    /// So few are as good as any fewer, and the sets come in the order of their cost.
+    const FEW_CASES: usize = 8;
     let mut moduli = vec![1; sizes.len()];
     moduli[parameter] = GREATEST_PERIOD;
-    let sum = |samples: &[Sample]| first_sum(bases.iter(), samples);
-    Some(Found { cases: residues::cases(sizes, &moduli, samples, &sum)? })
+    let mut best: Option<Vec<Case>> = None;
+    for bases in sets {
+        if best.as_ref().is_some_and(|best| best.len() <= FEW_CASES) {
+            break;
+        }
+        let sum = |samples: &[Sample]| first_sum(bases.iter(), samples);
+        let found = residues::cases(sizes, &moduli, samples, &sum);
+        best = [best, found].into_iter().flatten().min_by_key(Vec::len);
+    }
+    Some(Found { cases: best? })
 }
 
 /// Consecutive sizes with one formula.
@@ -176,7 +187,7 @@ mod tests {
         let rows = |n: u64| (0..n).map(|row| sectors(row * n, row * n + n)).sum();
         let tiles = |n: u64| {
             let of_row =
-                |row| (0..n.div_ceil(32)).map(move |at| (tile(at, row), tile(at + 1, row)));
+                |row| (0..n.div_ceil(32)).map(move |at| (tile(n, at, row), tile(n, at + 1, row)));
             (0..n).flat_map(of_row).map(|(from, to)| sectors(from, to)).sum()
         };
         let counts: [fn(u64) -> u64; 2] = [rows, tiles];

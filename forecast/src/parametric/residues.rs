@@ -121,7 +121,7 @@ impl Search<'_> {
         if samples.len() <= MORE_SAMPLES {
             return None;
         }
-        if is_new {
+        if is_new && self.has_all_halves(part, samples) {
             let own: Vec<Sample> = samples.iter().map(|&one| one.clone()).collect();
             if let Some(formula) = (self.solve)(&own) {
                 return Some(vec![Case { residues: residues(part), formula }]);
@@ -139,6 +139,20 @@ impl Search<'_> {
             }
         }
         best.filter(|cases| cases.len() <= MOST_CASES)
+    }
+
+    /// True if samples show both halves of each parameter's next bit: a sum that no sample of one half
+    /// could contradict is not known to hold there.
+    fn has_all_halves(&self, part: &[Bits], samples: &[&Sample]) -> bool {
+        let mut halves = (0..part.len())
+            .filter(|&parameter| 2 * part[parameter].modulus <= self.moduli[parameter])
+            .flat_map(|parameter| {
+                [false, true].map(|upper| (parameter, part[parameter].half(upper)))
+            });
+        halves.all(|(parameter, half)| {
+            let is_of = |sample: &&Sample| sample.sizes[parameter] % half.modulus == half.residue;
+            !half.is_reached(self.sizes[parameter]) || samples.iter().any(|sample| is_of(sample))
+        })
     }
 
     fn halves(

@@ -278,7 +278,7 @@ fn basis(key: Key, slices: &[Vec<Answer>]) -> Option<Basis> {
         basis.moduli.push(modulus);
         all.push(own);
     }
-    add_smaller_quotients(&mut all, &basis.moduli);
+    add_rows(&mut all, &mut basis.moduli);
     for own in all {
         let products: BTreeSet<Monomial> = basis
             .products
@@ -296,23 +296,22 @@ fn basis(key: Key, slices: &[Vec<Answer>]) -> Option<Basis> {
 }
 
 /// Rows of `n` elements begin at a sector's beginning at every eighth of them, or at every fourth if `n` is
-/// even, and so on. So a count of rows that lie one behind the other needs smaller quotients where the
-/// other size has residues.
-fn add_smaller_quotients(all: &mut [BTreeSet<Monomial>], moduli: &[u64]) {
+/// even, and so on. So a count of rows that lie one behind the other tells `n` apart by residues up to
+/// the sector's elements, and has all quotients of the other size up to them.
+fn add_rows(all: &mut [BTreeSet<Monomial>], moduli: &mut [u64]) {
     let atoms = all.iter().flatten().flat_map(|monomial| monomial.0.iter().map(|(atom, _)| *atom));
-    let mut quotients: BTreeSet<(usize, u64)> = BTreeSet::new();
+    let mut rows: BTreeSet<(usize, usize, u64)> = BTreeSet::new();
     for atom in atoms {
         let Atom::Product { parameter, other, by } = atom else { continue };
-        for (own, beside) in [(parameter, other), (other, parameter)] {
-            if own != beside && moduli[beside] > 1 {
-                let smaller = (1..=by.ilog2()).map(|bits| 1 << bits);
-                quotients.extend(smaller.map(|by| (own, by)));
-            }
-        }
+        let both = [(parameter, other, by), (other, parameter, by)];
+        rows.extend(both.into_iter().filter(|&(own, beside, _)| own != beside && moduli[own] > 1));
     }
-    for (parameter, by) in quotients {
-        let atom = Atom::Ceiling { parameter, plus: 0, by };
-        all[parameter].insert(Monomial(vec![(atom, 1)]));
+    for (own, beside, by) in rows {
+        moduli[own] = moduli[own].max(by);
+        for bits in 1..=by.ilog2() {
+            let atom = Atom::Ceiling { parameter: beside, plus: 0, by: 1 << bits };
+            all[beside].insert(Monomial(vec![(atom, 1)]));
+        }
     }
 }
 
