@@ -83,7 +83,7 @@ pub trait StandIn: Recorder + Sync {
 /// records up and needs neither their order nor their addresses.
 pub trait Tally: Observer<Recorder: StandIn> {
     /// Takes over the record of a CTA that counts for `ctas` CTAs, itself included. They stand at
-    /// `places` of the grid.
+    /// `places` of the grid, and differ by the shift along each dimension in which there are several.
     ///
     /// # Errors
     ///
@@ -93,8 +93,12 @@ pub trait Tally: Observer<Recorder: StandIn> {
         record: &mut Self::Recorder,
         ctas: u128,
         places: &GridBox,
+        shifts: &Shifts<'_, Self::Recorder>,
     ) -> Result<(), CountOverflow>;
 }
+
+/// The shift along each dimension of a box of CTAs.
+pub type Shifts<'a, R> = [Option<&'a <R as StandIn>::Shift>; 3];
 
 /// An observer that adds records up, and wants to hear of some CTAs one by one afterwards.
 pub trait Windows: Tally {
@@ -486,6 +490,45 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 
     fn fresh(&self) -> Self {
         (self.0.fresh(), self.1.fresh())
+    }
+}
+
+impl<A: StandIn, B: StandIn> StandIn for (A, B) {
+    type Shift = (A::Shift, B::Shift);
+
+    fn become_anonymous(&mut self) {
+        self.0.become_anonymous();
+        self.1.become_anonymous();
+    }
+
+    fn singles_out(&self, cta: u64) -> bool {
+        self.0.singles_out(cta) || self.1.singles_out(cta)
+    }
+
+    fn shift_to(&self, other: &Self) -> Option<Self::Shift> {
+        Some((self.0.shift_to(&other.0)?, self.1.shift_to(&other.1)?))
+    }
+
+    fn stand_in(&mut self, representative: &Self, shifts: &[(&Self::Shift, u32)]) {
+        let first: Vec<_> = shifts.iter().map(|&((shift, _), steps)| (shift, steps)).collect();
+        self.0.stand_in(&representative.0, &first);
+        let second: Vec<_> = shifts.iter().map(|&((_, shift), steps)| (shift, steps)).collect();
+        self.1.stand_in(&representative.1, &second);
+    }
+}
+
+impl<A: Tally, B: Tally> Tally for (A, B) {
+    fn tally(
+        &mut self,
+        record: &mut Self::Recorder,
+        ctas: u128,
+        places: &GridBox,
+        shifts: &Shifts<'_, Self::Recorder>,
+    ) -> Result<(), CountOverflow> {
+        let first = shifts.map(|shift| shift.map(|(shift, _)| shift));
+        self.0.tally(&mut record.0, ctas, places, &first)?;
+        let second = shifts.map(|shift| shift.map(|(_, shift)| shift));
+        self.1.tally(&mut record.1, ctas, places, &second)
     }
 }
 

@@ -37,9 +37,7 @@ pub(crate) fn counted_on(
     let device = gpu_argument::device_model(&gpu).unwrap();
     let loaded = module::load(kernel.plan()).unwrap();
     let trace = Some(TraceLimits::default());
-    // Features are made of all addresses, so that classes do not give them.
-    let features = rung != RungChoice::Classes;
-    let extras = Extras { stages: true, features, trace, ..Extras::default() };
+    let extras = Extras { stages: true, features: true, trace, ..Extras::default() };
     let counting = Counting {
         device,
         machine: &Machine::none(),
@@ -102,6 +100,7 @@ fn classes_of_ctas_have_the_tables_stages_and_traces_of_the_slice() {
             assert_eq!(one.counted_by.rung, Rung::Classes);
             assert!(one.profile == slice.profile, "the profile of {name}");
             assert_eq!(one.stages, slice.stages, "{name}");
+            assert!(one.features == slice.features, "the features of {name}");
             let lanes = |counted: &Counted| counted.timing.thread_instructions;
             assert_eq!(lanes(one), lanes(slice), "{name}");
             let ctas: u32 = one.profile.grid.iter().product();
