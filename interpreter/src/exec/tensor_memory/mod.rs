@@ -9,6 +9,7 @@ mod copy;
 mod memory;
 mod multiply;
 mod shared;
+mod shift;
 mod transfer;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +25,7 @@ use crate::program::memory_op::{MemoryOp, Space, window};
 use crate::program::op::Op;
 use crate::program::tensor_memory_op::{Allocate, TensorMemoryOp};
 use crate::semantics::tensor_memory::Cell;
+use memory::Request;
 pub(super) use memory::TensorMemory;
 
 /// The tensor memory of a CTA, which the other CTA of its pair works on too.
@@ -124,7 +126,10 @@ impl Warp {
     ) -> Result<Next, WarpFault> {
         let pc = split.pc;
         let op = &context.program.tables.tensor_memory_ops[op.a as usize];
-        let of_threads = matches!(op, TensorMemoryOp::Copy(_) | TensorMemoryOp::Multiply(_));
+        let of_threads = matches!(
+            op,
+            TensorMemoryOp::Copy(_) | TensorMemoryOp::Multiply(_) | TensorMemoryOp::Shift(_)
+        );
         if !of_threads && mask != FULL_MASK {
             return Err(WarpFault { pc, lane: None, kind: FaultKind::PartialWarp { lanes: mask } });
         }
@@ -135,11 +140,12 @@ impl Warp {
                 TensorMemoryOp::Allocate(op) => {
                     return self.allocate(context, recorder, frame, op, split, report);
                 }
-                TensorMemoryOp::Free { address, columns } => {
+                TensorMemoryOp::Free { address, columns, exclusive } => {
                     let address = common(frame, *address, "an address that differs between lanes");
                     let columns = common(frame, *columns, "a number that differs between lanes");
                     let freed = address.and_then(|address| {
-                        Memories::new(context, 1).of(0)?.free(address, columns?).map_err(of_lane(0))
+                        let mut memory = Memories::new(context, 1).of(0)?;
+                        memory.free(address, columns?, *exclusive).map_err(of_lane(0))
                     });
                     freed.map_err(|fault| fault.at(pc))?;
                 }
@@ -161,6 +167,12 @@ impl Warp {
                         let reads = copy::copy(context, frame, op, lane);
                         let reads = reads.map_err(|fault| fault.at(pc))?;
                         shared::tell(recorder, &reads, op.instruction, self.index, time);
+                    }
+                }
+                TensorMemoryOp::Shift(op) => {
+                    for lane in lanes {
+                        let done = shift::shift(context, frame, op, lane);
+                        done.map_err(|fault| fault.at(pc))?;
                     }
                 }
                 TensorMemoryOp::Multiply(op) => {
@@ -226,13 +238,14 @@ impl Warp {
     ) -> Result<Option<u32>, OperandFault> {
         // SAFETY: by the contract.
         let columns = unsafe { common(frame, op.columns, "a number that differs between lanes")? };
+        let request = Request { columns, warp: self.index, pc, exclusive: op.exclusive };
         let found = if op.pair {
             let pair = Memories::new(context, 2);
             let own = context.rank & 1;
             let (mut memory, mut peer) = (pair.of(own)?, pair.of(1 - own)?);
-            memory.allocate_in_pair(&mut peer, columns, self.index, pc)
+            memory.allocate_in_pair(&mut peer, request)
         } else {
-            Memories::new(context, 1).of(0)?.allocate(columns, self.index, pc)
+            Memories::new(context, 1).of(0)?.allocate(request)
         };
         found.map_err(of_lane(0))
     }

@@ -12,7 +12,7 @@ use super::super::matrix::OperandFault;
 use super::super::warp::Context;
 use super::memory::TensorMemory;
 use super::shared::SharedMatrix;
-use super::{Memories, cell, of_lane, undefined};
+use super::{Memories, cell, of_lane, shift, undefined};
 use crate::observer::TensorUse;
 use crate::program::tensor_memory_op::{BlockScales, FactorA, TensorMultiply};
 use crate::semantics::matrix::element::{self, Format};
@@ -88,6 +88,13 @@ pub(super) unsafe fn multiply(
                 Accumulator::S32 => integer(&operands, &mut memory, at as usize),
                 Accumulator::F16 | Accumulator::F32 => float(&operands, &mut memory, at as usize),
             }
+            if let (true, FactorA::Tensor(place)) = (op.shifts_a, &op.a) {
+                // SAFETY: by the contract.
+                let first = unsafe { cell(frame, place, lane) };
+                for quarter in (0..LANES).step_by(shift::QUARTER as usize) {
+                    shift::quarter(&mut memory, first.offset(quarter, 0));
+                }
+            }
         }
     }
     Ok(Done { reads, product })
@@ -114,6 +121,10 @@ unsafe fn operands(
             && mask != 0
         {
             return Err(undefined(lane, "a zero-column mask that is not executed yet", mask));
+        }
+        if op.shifts_a && !matches!(descriptor.m, 128 | 256) {
+            let what = "a shift of A in a product of so many rows";
+            return Err(undefined(lane, what, descriptor.m.into()));
         }
         let sparse = if descriptor.sparse { 2 } else { 1 };
         let stored = op.kind.depth() as usize;

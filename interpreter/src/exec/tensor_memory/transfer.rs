@@ -1,4 +1,4 @@
-//! `tcgen05.ld` and `tcgen05.st`: registers against cells.
+//! `tcgen05.ld`, those that reduce and compress, and `tcgen05.st`: registers against cells.
 
 #![allow(unsafe_code, reason = "registers are rows of checked programs")]
 
@@ -8,8 +8,9 @@ use super::super::matrix::OperandFault;
 use super::memory::TensorMemory;
 use super::{of_lane, same};
 use crate::fault::FaultKind;
-use crate::program::tensor_memory_op::{ReducedValues, Reduction, Transfer};
+use crate::program::tensor_memory_op::{Compression, ReducedValues, Reduction, Transfer};
 use crate::semantics::float;
+use crate::semantics::sparse_vector::{Comparable, Fields, GROUP};
 use crate::semantics::tensor_memory::Cell;
 
 /// Executes a transfer by warp `warp` of the CTA. Without rows the cells are only checked.
@@ -39,8 +40,14 @@ pub(super) unsafe fn transfer(
         }
     }
     let mut reduced: Option<[u32; 32]> = None;
-    for (&row, register) in op.rows.iter().zip(0..) {
-        if op.is_store {
+    // A load that compresses keeps some of the values only.
+    let cells = match &op.compression {
+        Some(_) => vec![None; op.registers as usize],
+        None => op.rows.iter().copied().map(Some).collect(),
+    };
+    let mut dense: Vec<[u32; 32]> = Vec::new();
+    for (row, register) in cells.into_iter().zip(0..) {
+        if let (true, Some(row)) = (op.is_store, row) {
             // SAFETY: by the contract.
             let values = unsafe { frame.row::<u32>(row) };
             for (lane, &value) in values.iter().enumerate() {
@@ -67,14 +74,48 @@ pub(super) unsafe fn transfer(
             let combine = |lane| reduce(reduction, before[lane], values[lane]);
             reduced = Some(std::array::from_fn(combine));
         }
+        match row {
+            // SAFETY: by the contract.
+            Some(row) => unsafe { frame.set_row::<u32>(row, FULL_MASK, values) },
+            None => dense.push(values),
+        }
+    }
+    if let Some(compression) = &op.compression {
         // SAFETY: by the contract.
-        unsafe { frame.set_row::<u32>(row, FULL_MASK, values) };
+        unsafe { compress(frame, compression, &dense) };
     }
     if let (Some(reduction), Some(values)) = (&op.reduction, reduced) {
         // SAFETY: by the contract.
         unsafe { frame.set_row::<u32>(reduction.row, FULL_MASK, values) };
     }
     Ok(())
+}
+
+/// Keeps two of each four values of a thread, and tells which.
+///
+/// # Safety
+///
+/// As [`transfer`].
+unsafe fn compress(frame: &Frame, op: &Compression, dense: &[[u32; 32]]) {
+    let indices = Fields { bits: 2 };
+    let mut metadata = vec![[0; 32]; op.metadata.len()];
+    let mut kept = vec![[0; 32]; op.kept.len()];
+    for lane in 0..32 {
+        let mut words = vec![0; metadata.len()];
+        for (group, cells) in dense.chunks_exact(GROUP).enumerate() {
+            let elements = std::array::from_fn(|place| Comparable::of_f32(cells[place][lane]));
+            for (at, place) in op.selection.choose(elements).into_iter().enumerate() {
+                indices.set(&mut words, 2 * group + at, place as u32);
+                kept[2 * group + at][lane] = cells[place][lane];
+            }
+        }
+        metadata.iter_mut().zip(words).for_each(|(row, word)| row[lane] = word);
+    }
+    let rows = op.metadata.iter().zip(metadata).chain(op.kept.iter().zip(kept));
+    for (&row, values) in rows {
+        // SAFETY: by the contract.
+        unsafe { frame.set_row::<u32>(row, FULL_MASK, values) };
+    }
 }
 
 /// A warp reaches the lanes of one quarter only: its index modulo four.
