@@ -256,7 +256,7 @@ impl RowUses {
                 self.reads.extend([*address, *columns]);
             }
             TensorMemoryOp::Shift(op) => self.reads.extend(op.address.base),
-            TensorMemoryOp::Relinquish => {}
+            TensorMemoryOp::Relinquish | TensorMemoryOp::Wait { .. } => {}
             TensorMemoryOp::Transfer(op) => {
                 self.reads.extend(op.address.base);
                 let rows = if op.is_store { &mut self.reads } else { &mut self.writes };

@@ -25,6 +25,8 @@ pub(crate) enum TensorMemoryOp {
     Multiply(Box<TensorMultiply>),
     /// `tcgen05.shift`
     Shift(Box<ShiftRows>),
+    /// `tcgen05.wait::ld` and `.wait::st`: nothing is left to wait for, but checkers hear of it.
+    Wait { loads: bool },
 }
 
 /// `tcgen05.alloc`.

@@ -12,6 +12,7 @@ use super::super::warp::Context;
 use super::memory::TensorMemory;
 use super::{Memories, cell, of_lane};
 use crate::fault::FaultKind;
+use crate::observer::TensorCells;
 use crate::program::tensor_memory_op::ShiftRows;
 use crate::semantics::tensor_memory::Cell;
 
@@ -20,7 +21,7 @@ pub(super) const QUARTER: u32 = 32;
 /// Columns that move: 32 bytes.
 const WIDTH: u32 = 8;
 
-/// Executes a shift that one lane issues.
+/// Executes a shift that one lane issues. Returns the cells of all its lanes.
 ///
 /// # Safety
 ///
@@ -30,7 +31,7 @@ pub(super) unsafe fn shift(
     frame: &Frame,
     op: &ShiftRows,
     lane: u32,
-) -> Result<(), OperandFault> {
+) -> Result<Vec<TensorCells>, OperandFault> {
     // SAFETY: by the contract.
     let base = unsafe { cell(frame, &op.address, lane) };
     if !base.lane.is_multiple_of(QUARTER) {
@@ -39,14 +40,21 @@ pub(super) unsafe fn shift(
         return Err(OperandFault { lane, kind });
     }
     let memories = Memories::new(context, if op.pair { 2 } else { 1 });
+    let mut all = Vec::new();
     for at in 0..memories.ctas {
         let mut memory = memories.of(at)?;
         memory.check(base, QUARTER, WIDTH).map_err(of_lane(lane))?;
         if op.computes {
             quarter(&mut memory, base);
         }
+        all.push(cells(memories.first + at, base));
     }
-    Ok(())
+    Ok(all)
+}
+
+/// The cells of a quarter.
+pub(super) fn cells(rank: u32, base: Cell) -> TensorCells {
+    TensorCells { rank, lane: base.lane, lanes: QUARTER, column: base.column, columns: WIDTH }
 }
 
 /// Moves the cells of 32 lanes.

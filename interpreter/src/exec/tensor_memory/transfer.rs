@@ -2,18 +2,23 @@
 
 #![allow(unsafe_code, reason = "registers are rows of checked programs")]
 
+use std::ops::Range;
+
 use super::super::access::addresses;
 use super::super::lanes::{FULL_MASK, Frame};
 use super::super::matrix::OperandFault;
 use super::memory::TensorMemory;
 use super::{of_lane, same};
 use crate::fault::FaultKind;
+use crate::observer::TensorCells;
 use crate::program::tensor_memory_op::{Compression, ReducedValues, Reduction, Transfer};
 use crate::semantics::float;
 use crate::semantics::sparse_vector::{Comparable, Fields, GROUP};
 use crate::semantics::tensor_memory::Cell;
+use crate::semantics::tensor_memory::fragment::Shape;
 
-/// Executes a transfer by warp `warp` of the CTA. Without rows the cells are only checked.
+/// Executes a transfer by warp `warp` of the CTA. Without rows the cells are only checked. Returns
+/// the cells.
 ///
 /// # Safety
 ///
@@ -23,7 +28,7 @@ pub(super) unsafe fn transfer(
     memory: &mut TensorMemory,
     op: &Transfer,
     warp: u32,
-) -> Result<(), OperandFault> {
+) -> Result<Vec<TensorCells>, OperandFault> {
     // SAFETY: by the contract.
     let addresses = unsafe { addresses(frame, &op.address) }.map(|address| address as u32);
     let address = same(&addresses, "an address of tensor memory that differs between lanes")?;
@@ -88,7 +93,29 @@ pub(super) unsafe fn transfer(
         // SAFETY: by the contract.
         unsafe { frame.set_row::<u32>(reduction.row, FULL_MASK, values) };
     }
-    Ok(())
+    Ok(cells_of(op, base))
+}
+
+/// The cells of a transfer: a rectangle, or two of them side by side.
+fn cells_of(op: &Transfer, base: Cell) -> Vec<TensorCells> {
+    let last = op.registers.saturating_sub(1);
+    let end = |lanes: Range<u32>| {
+        let last = lanes.map(|lane| op.shape.cell(lane, last, op.packed).column).max();
+        last.unwrap_or_default() + if op.packed { 2 } else { 1 }
+    };
+    let cells = |first: u32, end: u32| TensorCells {
+        rank: 0,
+        lane: base.lane,
+        lanes: op.shape.lanes(),
+        column: base.column + first,
+        columns: end - first,
+    };
+    match op.shape {
+        Shape::L16B32Twice { split } => {
+            vec![cells(0, end(0..16)), cells(split, end(16..32))]
+        }
+        _ => vec![cells(0, end(0..32))],
+    }
 }
 
 /// Keeps two of each four values of a thread, and tells which.

@@ -546,12 +546,11 @@ fn instruction(
         | O::Tcgen05MmaSp
         | O::Tcgen05MmaWs
         | O::Tcgen05MmaWsSp
-        | O::Tcgen05Commit => tensor_memory::lower(builder, instruction),
+        | O::Tcgen05Commit
+        | O::Tcgen05WaitLd
+        | O::Tcgen05WaitSt => tensor_memory::lower(builder, instruction),
         // Transfers, copies and products of tensor memory are done when they are issued.
-        O::Tcgen05WaitLd
-        | O::Tcgen05WaitSt
-        | O::Tcgen05FenceBeforeThreadSync
-        | O::Tcgen05FenceAfterThreadSync => Ok(()),
+        O::Tcgen05FenceBeforeThreadSync | O::Tcgen05FenceAfterThreadSync => Ok(()),
         O::Spcompress | O::Spdecompress => sparse_vector::lower(builder, instruction),
         O::FabricTryGet
         | O::FabricTryPut

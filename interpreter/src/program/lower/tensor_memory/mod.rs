@@ -55,6 +55,8 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
             emit(builder, TensorMemoryOp::Shift(Box::new(op)));
         }
         O::Tcgen05Commit => commit(builder, instruction)?,
+        O::Tcgen05WaitLd => emit(builder, TensorMemoryOp::Wait { loads: true }),
+        O::Tcgen05WaitSt => emit(builder, TensorMemoryOp::Wait { loads: false }),
         _ => multiply::lower(builder, instruction)?,
     }
     Ok(())
