@@ -6,6 +6,7 @@
 //! back in CTA order, so that its result does not depend on the number of CPU threads.
 
 mod synchronisation;
+mod tensor_memory;
 
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -19,6 +20,7 @@ pub use synchronisation::{
     BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit, GroupQueue, GroupStep, GroupUse,
     HeapUse, MbarrierStep, MbarrierUse, ShuffleUse, TensorUse, WarpArrival, WarpRelease,
 };
+pub use tensor_memory::{TensorCells, TensorMemoryStep, TensorMemoryUse};
 
 /// Collects the records of the CTAs of one launch.
 pub trait Observer: Send {
@@ -347,6 +349,10 @@ events! {
 
         /// A lane issues a product whose extents are in a register (`tcgen05.mma`).
         fn tensor(product: &TensorUse);
+
+        /// Cells of tensor memory are allocated, read or written, or a warp waits for its
+        /// transfers.
+        fn tensor_memory(used: &TensorMemoryUse<'_>);
 
         /// `malloc` or `free` was called.
         fn heap(heap: &HeapUse);

@@ -238,6 +238,8 @@ impl Program {
                 MatrixOp::Multiply(_)
                 | MatrixOp::Warpgroup(_)
                 | MatrixOp::Transpose { .. }
+                | MatrixOp::Compress(_)
+                | MatrixOp::Expand(_)
                 | MatrixOp::CountedOnly => SmallVec::new(),
             },
             _ => SmallVec::new(),
