@@ -106,7 +106,11 @@ pub type Shifts<'a, R> = [Option<&'a <R as StandIn>::Shift>; 3];
 pub trait Windows: Tally {
     /// The CTAs to hear of: ranges of the grid in its order, which do not overlap. It is asked
     /// once, after all records were added up. [`Observer::collect`] never spans two ranges.
-    fn windows(&mut self) -> Vec<Range<u64>>;
+    ///
+    /// # Errors
+    ///
+    /// [`CountOverflow`] if a sum is too large for what the observer would make of it.
+    fn windows(&mut self) -> Result<Vec<Range<u64>>, CountOverflow>;
 }
 
 /// An observer that estimates what all CTAs do from some of them.

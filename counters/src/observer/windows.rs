@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use gpucast_interpreter::{AccessKind, Windows};
+use gpucast_interpreter::{AccessKind, CountOverflow, Windows};
 
 use super::Counter;
 use crate::counts::MemoryCounts;
@@ -75,6 +75,8 @@ struct Measured {
 /// The windows of one launch.
 #[derive(Clone, Debug)]
 pub(super) struct WindowReplay {
+    /// How many times as large the sums of counts may become.
+    times: u64,
     /// Empty until the windows were asked for, and if all CTAs are to be replayed.
     parts: Vec<Part>,
     has_begun: bool,
@@ -90,9 +92,11 @@ pub(super) struct WindowReplay {
     is_filled: bool,
 }
 
-impl Default for WindowReplay {
-    fn default() -> Self {
+impl WindowReplay {
+    /// Nothing yet; sums of counts may become `times` as large.
+    pub(super) fn new(times: u64) -> Self {
         Self {
+            times,
             parts: Vec::new(),
             has_begun: false,
             at: 0,
@@ -150,11 +154,14 @@ fn cut(
 }
 
 impl Windows for Counter {
-    fn windows(&mut self) -> Vec<Range<u64>> {
+    fn windows(&mut self) -> Result<Vec<Range<u64>>, CountOverflow> {
         let ctas = self.ctas_in_order();
         let all = 0..ctas;
+        if let Some(windows) = &self.windows {
+            self.check_sums(windows.times)?;
+        }
         let (Some(hierarchy), Some(windows)) = (&mut self.hierarchy, &mut self.windows) else {
-            return vec![all];
+            return Ok(vec![all]);
         };
         let sectors: u128 = self.memory.iter().map(|(_, counts)| counts.sectors).sum();
         let resident = self.resident as u64;
@@ -172,10 +179,10 @@ impl Windows for Counter {
                 self.tracer = None;
             }
         }
-        match windows.parts.as_slice() {
+        Ok(match windows.parts.as_slice() {
             [] => vec![all],
             parts => parts.iter().map(|part| part.ctas.clone()).collect(),
-        }
+        })
     }
 }
 

@@ -363,7 +363,7 @@ impl Tally for StageCounter {
 }
 
 impl Windows for StageCounter {
-    fn windows(&mut self) -> Vec<Range<u64>> {
+    fn windows(&mut self) -> Result<Vec<Range<u64>>, CountOverflow> {
         self.counter.windows()
     }
 }

@@ -161,7 +161,7 @@ pub fn window_classes<O: Windows>(
         let issued = cover.issued().ok_or(LaunchError::Counts(CountOverflow::Sum))?;
         setup::ctas_in_order(&context.shape)?;
         tally::tally(cover, observer).map_err(LaunchError::Counts)?;
-        let windows = observer.windows();
+        let windows = observer.windows().map_err(LaunchError::Counts)?;
         tell::tell(context, cover, observer, &windows, host)?;
         Ok(Ok(issued))
     })
