@@ -261,8 +261,26 @@ fn suggestion<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
 /// the usual ones where any number is allowed.
 #[must_use]
 pub fn words() -> BTreeMap<String, &'static str> {
+    words_of(generators::all().iter())
+}
+
+/// The same, of the generators that the tags before choose. Where these are unknown or choose none,
+/// all words.
+#[must_use]
+pub fn words_beside(before: &[&str]) -> BTreeMap<String, &'static str> {
+    let chosen = Request::parse(before, MatchCondition::Superset)
+        .and_then(|request| request.generators())
+        .unwrap_or_default();
+    if chosen.is_empty() { words() } else { words_of(chosen.into_iter()) }
+}
+
+fn words_of(
+    generators: impl Iterator<Item = &'static Generator>,
+) -> BTreeMap<String, &'static str> {
     let mut words = BTreeMap::new();
-    for generator in generators::all() {
+    let mut names = Vec::new();
+    for generator in generators {
+        names.push((generator.name.to_owned(), generator.summary));
         words.extend(generator.tags.iter().map(|tag| ((*tag).to_owned(), "a kind of kernels")));
         for axis in generator.axes {
             let values: Vec<Value> = match axis.allowed {
@@ -273,6 +291,7 @@ pub fn words() -> BTreeMap<String, &'static str> {
             words.extend(tags);
         }
     }
-    words.extend(generators::all().iter().map(|one| (one.name.to_owned(), one.summary)));
+    // A name says more than a tag of the same word.
+    words.extend(names);
     words
 }

@@ -14,6 +14,7 @@
 //! | `bench` | times of kernels, and slopes of these |
 //! | `trials` | the mean of trials, without anomalous ones |
 //! | `runs` | raw data |
+//! | `flush` | what takes a kernel's data out of the L2 |
 //! | `told` | what the driver tells, as fields |
 //! | `kernels` | kernels by what limits them |
 //! | `parameters` | what is measured, by the part of the GPU |
@@ -22,6 +23,7 @@
 mod bench;
 pub mod device;
 mod error;
+mod flush;
 pub mod gpu_file;
 mod kernels;
 pub mod parameters;
@@ -32,6 +34,7 @@ pub mod trials;
 pub use bench::Bench;
 pub use device::{Device, DeviceError, Facts, Job};
 pub use error::MeasureError;
+pub use flush::flush;
 pub use parameters::{Measured, Parameter};
 pub use runs::Run;
 pub use trials::Trials;

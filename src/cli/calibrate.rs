@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use gpucast_render::TextOrJson;
 
 use super::kernels::Condition;
-use super::options::{ExecutionOptions, MachineOptions};
+use super::options::{ExecutionOptions, L2Choice, MachineOptions};
 use super::{FeatureNames, words};
 
 #[derive(Debug, Subcommand)]
@@ -44,6 +44,11 @@ pub(crate) struct CalibrateCost {
     /// or a model and its GPU, such as sm-simulation:titan-v
     #[arg(long, value_name = "WHAT", requires = "measure", conflicts_with = "gpu")]
     pub(crate) on: Option<String>,
+
+    /// The contents of the L2 when a kernel of --measure begins [default: what a launch file says,
+    /// and cold otherwise]
+    #[arg(long, value_name = "CONTENTS", requires = "measure")]
+    pub(crate) l2: Option<L2Choice>,
 
     /// Trials of each kernel on a device, whose mean counts
     #[arg(long, value_name = "N", default_value = "60", requires = "measure")]

@@ -31,6 +31,7 @@ fn taught_argument(argument: Arg) -> Arg {
         // Its values are names of models in some commands, an expression in another.
         ("model", Some("NAME")) => ArgValueCompleter::new(models),
         (_, Some("TAG")) => ArgValueCompleter::new(tags),
+        (_, Some("TAGS")) => ArgValueCompleter::new(tags_in_one_word),
         ("refine", _) => ArgValueCompleter::new(refinements),
         _ => return argument,
     };
@@ -76,6 +77,33 @@ fn refinements(current: &OsStr) -> Vec<CompletionCandidate> {
 fn tags(current: &OsStr) -> Vec<CompletionCandidate> {
     let words = gpucast_collection::tags::words();
     beginning(words.iter().map(|(word, about)| named(word, Some(about))).collect(), current)
+}
+
+/// The last of several tags that stand in one word, such as the value of `--measure`. Those of the
+/// generators that the tags before it choose are offered.
+fn tags_in_one_word(current: &OsStr) -> Vec<CompletionCandidate> {
+    let current = current.to_string_lossy();
+    let begin = current.rfind(' ').map_or(0, |space| space + 1);
+    let (before, last) = current.split_at(begin);
+    // Some shells hand on the quote that the user has typed.
+    let quote = before.chars().next().or(last.chars().next());
+    let quote = quote.filter(|letter| matches!(letter, '\'' | '"')).map(String::from);
+    let quote = quote.unwrap_or_default();
+    let unquoted = |text: &str| text.strip_prefix(quote.as_str()).unwrap_or(text).to_owned();
+    let (tags_before, typed, prefix) = match before.is_empty() {
+        true => (String::new(), unquoted(last), quote.clone()),
+        false => (unquoted(before), last.to_owned(), before.to_owned()),
+    };
+    let given: Vec<&str> = tags_before.split_whitespace().collect();
+    let words = gpucast_collection::tags::words_beside(&given);
+    let named_words = words.iter().map(|(word, about)| named(word, Some(about))).collect();
+    let typed = OsStr::new(&typed);
+    let found = if given.is_empty() {
+        with_files(named_words, typed)
+    } else {
+        beginning(named_words, typed)
+    };
+    found.into_iter().map(|one| one.add_prefix(&prefix)).collect()
 }
 
 fn named(name: &str, help: Option<&str>) -> CompletionCandidate {

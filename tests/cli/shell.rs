@@ -34,6 +34,13 @@ fn commands_options_and_names_are_completed() {
     has(&["gpucast", "corpus", "show", "sgemm-1"], "sgemm-16");
     has(&["gpucast", "kernels", "show", "flops_ma"], "flops_madd_pattern");
     has(&["gpucast", "kernels", "generate", "matmul_sq", "prefetch:T"], "prefetch:True");
+    // Tags in one word, whose quote some shells hand on: those that go with the tags before.
+    let measure = |tags| ["gpucast", "calibrate", "cost", "--measure", tags];
+    has(&measure("flops_ma"), "flops_madd_pattern");
+    has(&measure("'flops_ma"), "'flops_madd_pattern");
+    has(&measure("'matmul_sq pre"), "'matmul_sq prefetch:True");
+    let offered = completed(&measure("matmul_sq dtype:"));
+    assert_eq!(offered, ["matmul_sq dtype:float32", "matmul_sq dtype:float64"]);
     has(&["gpucast", "plot", "roof"], "roofline");
     has(&["gpucast", "profile", "sgemm", "--by", "l"], "line");
 }

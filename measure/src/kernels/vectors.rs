@@ -40,7 +40,12 @@ pub(crate) fn vectors(reading: Reading) -> Kernel {
     let array = kernel.input("in", Type::F32, bytes / 4, Contents::Uniform(1));
     let result = kernel.output("result", Type::F32, blocks * threads);
     let begin = kernel.block(0) * pass_words(threads);
-    read_round(&mut kernel, &array, Round { caching, begin, threads, passes }, &result);
+    read_round(
+        &mut kernel,
+        &array,
+        Round { caching, begin, threads, passes, wraps: true },
+        &result,
+    );
     kernel.launched([blocks, 1, 1], [threads, 1, 1])
 }
 
@@ -51,7 +56,7 @@ pub(crate) fn stream(bytes: u64) -> Kernel {
     let blocks = array.len / pass_words(READERS);
     let result = kernel.output("result", Type::F32, blocks * READERS);
     let begin = kernel.block(0) * pass_words(READERS);
-    let round = Round { caching: Caching::Usual, begin, threads: READERS, passes: 1 };
+    let round = Round { caching: Caching::Usual, begin, threads: READERS, passes: 1, wraps: false };
     read_round(&mut kernel, &array, round, &result);
     kernel.launched([blocks, 1, 1], [READERS, 1, 1])
 }
@@ -110,7 +115,7 @@ pub(crate) fn shared_vectors(blocks: u64, passes: u64) -> Kernel {
     });
     kernel.barrier();
     let begin = Expression::number(0, Type::S32);
-    let round = Round { caching: Caching::Usual, begin, threads: READERS, passes };
+    let round = Round { caching: Caching::Usual, begin, threads: READERS, passes, wraps: true };
     read_round(&mut kernel, &tile, round, &result);
     kernel.launched([blocks, 1, 1], [READERS, 1, 1])
 }
@@ -121,16 +126,20 @@ struct Round {
     begin: Expression,
     threads: u64,
     passes: u64,
+    /// True if reads go round and round in an array whose length is a power of two. Otherwise they
+    /// stay inside the array by themselves.
+    wraps: bool,
 }
 
 /// Reads passes of vectors and stores their sum.
 fn read_round(kernel: &mut Builder, array: &Array, round: Round, result: &Array) {
-    let Round { caching, begin, threads, passes } = round;
+    let Round { caching, begin, threads, passes, wraps } = round;
     let pass = pass_words(threads);
     // Each pass begins at a multiple of its size, so it ends inside the array.
     let mask = (array.len - 1) & !(pass - 1);
     let own = kernel.name("own", kernel.thread(0) * VECTOR_WORDS);
-    let at = kernel.variable("at", begin.masked(mask));
+    let masked = |place: Expression| if wraps { place.masked(mask) } else { place };
+    let at = kernel.variable("at", masked(begin));
     let sums: Vec<_> = (0..VECTOR_WORDS)
         .map(|one| kernel.variable(&format!("sum{one}"), Expression::number(0, Type::F32)))
         .collect();
@@ -143,7 +152,7 @@ fn read_round(kernel: &mut Builder, array: &Array, round: Round, result: &Array)
                 kernel.assign(sum, Expression::from(sum) + loaded);
             }
         }
-        kernel.assign(at, (Expression::from(at) + pass).masked(mask));
+        kernel.assign(at, masked(Expression::from(at) + pass));
     });
     super::store_never(kernel, &sums, result);
 }

@@ -4,8 +4,8 @@ mod library;
 mod planned;
 
 use gpucast_collection::language::{Array, Contents, Kernel, Parameter, Place, Type};
-use gpucast_collection::{MatchCondition, Request, Target, ptx};
-use gpucast_measure::{Device, DeviceError, Facts, Job, Trials};
+use gpucast_collection::{Target, ptx};
+use gpucast_measure::{Device, DeviceError, Facts, Job, Trials, flush};
 
 use library::{Attribute, Driver, Entry, Launcher, Memory};
 
@@ -46,20 +46,6 @@ impl Gpu {
         };
         let target = Target::new(facts.major * 10 + facts.minor);
         Ok(Self { driver, facts, target })
-    }
-
-    /// The kernel that reads twice the L2, so that nothing else stays in it.
-    fn flush(&self) -> Result<Kernel, DeviceError> {
-        let bytes = (2 * self.facts.l2_bytes).next_multiple_of(1 << 20).max(1 << 20);
-        let elements = bytes / 4;
-        let tags = format!("membench access:read dtype:float32 lsize_0:256 nelements:{elements}");
-        let words: Vec<&str> = tags.split(' ').collect();
-        let choices = Request::parse(&words, MatchCondition::Superset)
-            .and_then(|request| request.choices())
-            .map_err(|error| DeviceError(error.to_string()))?;
-        let first =
-            choices.first().ok_or_else(|| DeviceError(format!("{tags} choose no kernel")))?;
-        first.kernel(self.target).map_err(|error| DeviceError(error.to_string()))
     }
 
     /// Device memory for each parameter of a kernel, in order.
@@ -139,7 +125,7 @@ impl Gpu {
     /// Seconds of each trial, between two events.
     fn timed(&self, timing: &Timing<'_>) -> Result<Vec<f64>, DeviceError> {
         let Timing { launcher, ref arguments, launches, is_cold, trials } = *timing;
-        let flush = if is_cold { Some(self.flush()?) } else { None };
+        let flush = is_cold.then(|| flush(self.facts.l2_bytes));
         let flush_module =
             flush.as_ref().map(|flush| self.driver.load(&ptx::module(flush, self.target)));
         let flush_module = flush_module.transpose()?;

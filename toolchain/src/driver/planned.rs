@@ -67,8 +67,8 @@ impl Gpu {
             PlannedArgument::Structure(_) => Err(refused("structures are not passed to a device")),
         };
         let arguments: Vec<u64> = launch.arguments.iter().map(bits).collect::<Result<_, _>>()?;
-        // The caches hold what the plan says when its launch begins.
-        let is_cold = plan.l2 != L2Contents::Warm;
+        // Without a flush, each trial finds what the one before it left.
+        let is_cold = plan.l2 == L2Contents::Cold;
         self.timed(&Timing { launcher: &launcher, arguments, launches: 1, is_cold, trials })
     }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gpucast_collection::{Choice, Request, Target, Unfit};
+use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::{Chosen, Models};
@@ -34,6 +35,8 @@ pub(super) struct Measuring {
     timer: Timer,
     gpu: Gpu,
     target: Target,
+    /// The contents of the L2 when a kernel begins, if the user says them.
+    l2: Option<L2Contents>,
 }
 
 /// What times kernels.
@@ -171,7 +174,8 @@ impl Measuring {
         };
         let capability = gpu_argument::device_model(&gpu)?.capability;
         let target = Target::new(capability.major * 10 + capability.minor);
-        Ok(Self { tags: arguments.measure.clone(), kernels: all, timer, gpu, target })
+        let l2 = arguments.l2.map(Into::into);
+        Ok(Self { tags: arguments.measure.clone(), kernels: all, timer, gpu, target, l2 })
     }
 
     /// Executes the kernels: their features, and the times that the model or device gives them.
@@ -195,8 +199,8 @@ impl Measuring {
             },
             ..Counts::default()
         };
-        let (gpu, target) = (&self.gpu, self.target);
-        let mut sampling = Sampling { timer: &mut self.timer, gpu, target, excluded: 0 };
+        let (gpu, target, l2) = (&self.gpu, self.target, self.l2);
+        let mut sampling = Sampling { timer: &mut self.timer, gpu, target, l2, excluded: 0 };
         let mut samples = Vec::new();
         let mut left_out = Vec::new();
         for (index, kernel) in self.kernels.iter().enumerate() {
@@ -264,6 +268,7 @@ struct Sampling<'a> {
     timer: &'a mut Timer,
     gpu: &'a Gpu,
     target: Target,
+    l2: Option<L2Contents>,
     /// Trials that were left out as anomalous.
     excluded: usize,
 }
@@ -277,10 +282,15 @@ impl Sampling<'_> {
         counts: &Counts,
         terminal: &Terminal,
     ) -> Result<Outcome, Failure> {
-        let plan = match kernel.plan(self.target)? {
+        let mut plan = match kernel.plan(self.target)? {
             Ok(plan) => plan,
             Err(reason) => return Ok(Outcome::LeftOut(reason)),
         };
+        plan.l2 = self.l2.unwrap_or(match plan.l2 {
+            // A device and a model would keep different things: the trial before, and nothing.
+            L2Contents::Keep => L2Contents::Cold,
+            said => said,
+        });
         if plan.launches.len() > 1 {
             return Ok(Outcome::LeftOut("a sample has one launch".to_owned()));
         }
