@@ -18,6 +18,7 @@
 //! | `kernels` | kernels by what limits them |
 //! | `parameters` | what is measured, by the part of the GPU |
 //! | `gpu_file` | the file of a measured GPU |
+//! | `stall_counts` | files that contradict machine code |
 
 mod bench;
 pub mod device;
@@ -26,6 +27,7 @@ pub mod gpu_file;
 mod kernels;
 pub mod parameters;
 mod runs;
+mod stall_counts;
 mod told;
 pub mod trials;
 
@@ -34,4 +36,5 @@ pub use device::{Device, DeviceError, Facts, Job};
 pub use error::MeasureError;
 pub use parameters::{Measured, Parameter};
 pub use runs::Run;
+pub use stall_counts::{OtherStallCount, other_stall_count};
 pub use trials::Trials;
