@@ -337,15 +337,16 @@ fn starts_in_front_of_busy_memory_are_lost_to_the_memory() {
         };
         Launch::of_equal_ctas(code.clone(), vec![trace; 8], 80 * 400)
     };
-    let machine = machine();
+    // The GPU starts CTAs faster than they end.
+    let machine =
+        Parameters { launch: LaunchCosts { cta_interval: 0.5, ..machine().launch }, ..machine() };
     let share = |launch: &Launch, state: State| {
         let outcome = run(&machine, launch, 8);
         outcome.slots.of(state) / outcome.clocks
     };
     let (few, many) = (launch(1), launch(16));
     assert!(share(&few, State::Launch) > 0.2, "{}", share(&few, State::Launch));
-    // CTAs end in bunches, and the GPU starts the next ones one after the other.
-    assert!(share(&many, State::Launch) < 0.1, "{}", share(&many, State::Launch));
+    assert!(share(&many, State::Launch) < 0.05, "{}", share(&many, State::Launch));
     assert!(share(&many, State::DramQueue) > 0.6, "{}", share(&many, State::DramQueue));
 }
 
