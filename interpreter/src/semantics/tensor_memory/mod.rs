@@ -2,10 +2,9 @@
 //!
 //! Each CTA has 128 lanes of 512 columns of 32 bits, and on some targets a few more. An address has
 //! the lane in its upper half and the column in its lower one. [`fragment`] gives the places of the
-//! registers of `tcgen05.ld` and
-//! `.st`, [`layout`] those of matrices; [`descriptor`] decodes the descriptors of products. Where
-//! the manual shows a layout as a picture only, the places are those that CUTLASS's CuTe layouts
-//! state (`mma_traits_sm100_frag.hpp`, `copy_traits_sm100.hpp`).
+//! registers of `tcgen05.ld` and `.st`, [`layout`] those of matrices; [`descriptor`] decodes the
+//! descriptors of products. Where the manual shows a layout as a picture only, the places are those
+//! that CUTLASS's CuTe layouts state (`mma_traits_sm100_frag.hpp`, `copy_traits_sm100.hpp`).
 
 pub mod descriptor;
 pub mod fragment;
