@@ -104,8 +104,9 @@ pub type Shifts<'a, R> = [Option<&'a <R as StandIn>::Shift>; 3];
 
 /// An observer that adds records up, and wants to hear of some CTAs one by one afterwards.
 pub trait Windows: Tally {
-    /// The CTAs to hear of: ranges of the grid in its order, which do not overlap. It is asked
-    /// once, after all records were added up. [`Observer::collect`] never spans two ranges.
+    /// The CTAs to hear of: ranges of the grid that do not overlap. It is asked first after all
+    /// records were added up, and again when it has heard of all of them, until it wants none.
+    /// [`Observer::collect`] never spans two ranges.
     ///
     /// # Errors
     ///

@@ -35,8 +35,8 @@ impl Agenda {
         self.times.keys().next().copied()
     }
 
-    /// Those that wait for the first time, by SM, then by place. [`Agenda::give_back`] takes the list
-    /// afterwards.
+    /// Those that wait for the first time, by SM, then by place. [`Agenda::give_back`] takes the
+    /// list afterwards.
     pub(crate) fn take_first(&mut self) -> Option<Vec<Waiting>> {
         let (_, mut waiting) = self.times.pop_first()?;
         if !waiting.is_sorted() {

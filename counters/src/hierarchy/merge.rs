@@ -67,7 +67,8 @@ pub(crate) struct Merger {
     /// Places in `residents` whose last requests are in the step.
     ending: Vec<usize>,
     router: Router,
-    /// True if the first-level caches together are so large that several requests read them at once.
+    /// True if the first-level caches together are so large that several requests read them
+    /// together.
     looks_ahead: bool,
     /// Sectors that first-level caches held, by row.
     hits: RowSums<u64>,
@@ -222,8 +223,8 @@ impl Merger {
     }
 }
 
-/// Reads the data that loads of single lines will need from first-level caches, so that the CPU waits
-/// for all of it at once.
+/// Reads the data that loads of single lines will need from first-level caches, so that the CPU
+/// waits for all of it at once.
 fn look_ahead(coming: &[WarpAccess], residents: &[Resident], sms: &[Option<SmCaches>]) {
     let mut seen = 0;
     for access in coming {

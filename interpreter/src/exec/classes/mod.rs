@@ -161,9 +161,13 @@ pub fn window_classes<O: Windows>(
         let issued = cover.issued().ok_or(LaunchError::Counts(CountOverflow::Sum))?;
         setup::ctas_in_order(&context.shape)?;
         tally::tally(cover, observer).map_err(LaunchError::Counts)?;
-        let windows = observer.windows().map_err(LaunchError::Counts)?;
-        tell::tell(context, cover, observer, &windows, host)?;
-        Ok(Ok(issued))
+        loop {
+            let windows = observer.windows().map_err(LaunchError::Counts)?;
+            if windows.is_empty() {
+                return Ok(Ok(issued));
+            }
+            tell::tell(context, cover, observer, &windows, host)?;
+        }
     })
 }
 
