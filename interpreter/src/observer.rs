@@ -85,7 +85,8 @@ pub trait StandIn: Recorder + Sync {
 /// records up and needs neither their order nor their addresses.
 pub trait Tally: Observer<Recorder: StandIn> {
     /// Takes over the record of a CTA that counts for `ctas` CTAs, itself included. They stand at
-    /// `places` of the grid, and differ by the shift along each dimension in which there are several.
+    /// `places` of the grid, and differ by the shift along each dimension in which there are
+    /// several.
     ///
     /// # Errors
     ///

@@ -223,8 +223,8 @@ struct NamedResidue<'a> {
     residue: u64,
 }
 
-/// True if the pieces of a metric have a residue of the only parameter at most, and no product of sizes
-/// that is divided. Readers of the first documents understand no others.
+/// True if the pieces of a metric have a residue of the only parameter at most, and no product of
+/// sizes that is divided. Readers of the first documents understand no others.
 fn is_plain(counts: &ParametricCounts, metric: &MetricFormula) -> bool {
     let has_product = |piece: &Piece| {
         let monomials = piece.formula.terms.iter().map(|(_, monomial)| monomial);

@@ -1,7 +1,8 @@
 //! Features of CTAs that one of them stands for: the same accesses at addresses that lie elsewhere.
 //!
-//! The record of a representative keeps what it touches, in order, and the samples of addresses. Another
-//! CTA's record has the same places in that order; the distance of each is how far it moves.
+//! The record of a representative keeps what it touches, in order, and the samples of addresses.
+//! Another CTA's record has the same places in that order; the distance of each is how far it
+//! moves.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher as _};
@@ -161,10 +162,7 @@ impl Tally for FeatureCounter {
         shifts: &Shifts<'_, FeatureRecorder>,
     ) -> Result<(), CountOverflow> {
         let marks = record.marks.take().unwrap_or_default();
-        for (at, &Mark { place, first, count }) in marks.all.iter().enumerate() {
-            let along =
-                |axis: usize| (shifts[axis].map_or(0, |it| it.marks[at]), places.count[axis]);
-            let family = Family { first, count, along: [0, 1, 2].map(along) };
+        for (place, family) in families(&marks.all, places, shifts) {
             record.mark_family(place, &family);
         }
         for ctaid in self.code.sampled_within(places) {
@@ -175,5 +173,48 @@ impl Tally for FeatureCounter {
             self.of_classes.insert([z, y, x], record.moved_samples(&own));
         }
         Ok(())
+    }
+}
+
+/// What all CTAs of a box touch, by the place of the instruction. Marks that touch each other and
+/// move alike are one: so are those of neighbouring warps.
+fn families(
+    marks: &[Mark],
+    places: &GridBox,
+    shifts: &Shifts<'_, FeatureRecorder>,
+) -> Vec<(u32, Family)> {
+    let by = |at: usize| [0, 1, 2].map(|axis: usize| shifts[axis].map_or(0, |it| it.marks[at]));
+    let moving = |(at, &mark): (usize, &Mark)| Moving { place: mark.place, by: by(at), mark };
+    let mut all: Vec<Moving> = marks.iter().enumerate().map(moving).collect();
+    all.sort_unstable_by_key(|one| (one.place, one.by, one.mark.first));
+    let mut merged: Vec<Moving> = Vec::new();
+    for one in all {
+        match merged.last_mut() {
+            Some(last) if last.touches(&one) => {
+                let end = one.mark.first + one.mark.count;
+                last.mark.count = last.mark.count.max(end - last.mark.first);
+            }
+            _ => merged.push(one),
+        }
+    }
+    let family = |Moving { place, by, mark: Mark { first, count, .. } }: Moving| {
+        let along = [0, 1, 2].map(|axis: usize| (by[axis], places.count[axis]));
+        (place, Family { first, count, along })
+    };
+    merged.into_iter().map(family).collect()
+}
+
+/// A mark, and the elements by which it moves from CTA to CTA along each dimension.
+struct Moving {
+    place: u32,
+    by: [i64; 3],
+    mark: Mark,
+}
+
+impl Moving {
+    /// True if one that begins later moves alike and begins within this one, or at its end.
+    fn touches(&self, later: &Self) -> bool {
+        let end = self.mark.first + self.mark.count;
+        (self.place, self.by) == (later.place, later.by) && later.mark.first <= end
     }
 }

@@ -84,8 +84,9 @@ impl Bases {
 const OF_PRODUCTS: [u64; 5] = [2, 4, 8, 16, 32];
 
 /// The bases for sizes of one residue of a parameter, among so many parameters: those of lines and
-/// polynomials, and those of products, the simplest first. Rows of a matrix that lie one behind the other
-/// begin anywhere in a sector: what they have in common is the sector in which the last one ends.
+/// polynomials, and those of products, the simplest first. Rows of a matrix that lie one behind the
+/// other begin anywhere in a sector: what they have in common is the sector in which the last one
+/// ends.
 pub(super) fn of_residues(
     parameter: usize,
     parameters: usize,

@@ -47,8 +47,8 @@ fn first_sum<'b>(
 /// The greatest period of sums that differ by the residue of the size.
 pub(super) const GREATEST_PERIOD: u64 = 64;
 
-/// Sums that differ by the residue of one parameter, over that of several sets of bases which needs the
-/// fewest.
+/// Sums that differ by the residue of one parameter, over that of several sets of bases which needs
+/// the fewest.
 pub(super) fn by_residues(
     parameter: usize,
     sizes: &[Sizes],

@@ -98,7 +98,8 @@ pub struct Piece {
     pub first: Vec<u64>,
     /// The largest size of each parameter, where the formula does not hold at a larger one.
     pub last: Vec<Option<u64>>,
-    /// The residues of its sizes, if the formula does not hold for all: at most one of each parameter.
+    /// The residues of its sizes, if the formula does not hold for all: at most one of each
+    /// parameter.
     pub residues: Vec<Residue>,
     /// The formula.
     pub formula: Expression,

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Sizes are cut in two by one parameter's next bit until a sum gives every sample of a part. So
-//! residues that need no formula of their own share one, and moduli are no larger than they must be.
+//! residues that need no formula of their own share one, and moduli are no larger than they must
+//! be.
 
 use std::collections::HashMap;
 
@@ -64,8 +65,9 @@ const MOST_CASES: usize = 64;
 /// Finds the sum that gives all samples of a part.
 pub(super) type Solve<'a> = &'a dyn Fn(&[Sample]) -> Option<Expression>;
 
-/// The fewest cases that give all samples, with moduli up to those of each parameter: powers of two,
-/// and 1 where it is not told apart. `None` if there are none, or if some sizes have too few samples.
+/// The fewest cases that give all samples, with moduli up to those of each parameter: powers of
+/// two, and 1 where it is not told apart. `None` if there are none, or if some sizes have too few
+/// samples.
 pub(super) fn cases(
     sizes: &[Sizes],
     moduli: &[u64],
@@ -141,8 +143,8 @@ impl Search<'_> {
         best.filter(|cases| cases.len() <= MOST_CASES)
     }
 
-    /// True if samples show both halves of each parameter's next bit: a sum that no sample of one half
-    /// could contradict is not known to hold there.
+    /// True if samples show both halves of each parameter's next bit: a sum that no sample of one
+    /// half could contradict is not known to hold there.
     fn has_all_halves(&self, part: &[Bits], samples: &[&Sample]) -> bool {
         let mut halves = (0..part.len())
             .filter(|&parameter| 2 * part[parameter].modulus <= self.moduli[parameter])

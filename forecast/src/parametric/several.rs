@@ -186,8 +186,8 @@ fn solved(
     Ok(functions)
 }
 
-/// The points with each parameter's size replaced by one near it that is a multiple of a power of two,
-/// for all powers up to its modulus. Few others are.
+/// The points with each parameter's size replaced by one near it that is a multiple of a power of
+/// two, for all powers up to its modulus. Few others are.
 fn aligned(sizes: &[Sizes], points: &[Vec<u64>], moduli: &[u64]) -> Vec<Vec<u64>> {
     let mut all = Vec::new();
     for (parameter, modulus) in moduli.iter().enumerate() {
@@ -295,9 +295,9 @@ fn basis(key: Key, slices: &[Vec<Answer>]) -> Option<Basis> {
     Some(basis)
 }
 
-/// Rows of `n` elements begin at a sector's beginning at every eighth of them, or at every fourth if `n` is
-/// even, and so on. So a count of rows that lie one behind the other tells `n` apart by residues up to
-/// the sector's elements, and has all quotients of the other size up to them.
+/// Rows of `n` elements begin at a sector's beginning at every eighth of them, or at every fourth
+/// if `n` is even, and so on. So a count of rows that lie one behind the other tells `n` apart by
+/// residues up to the sector's elements, and has all quotients of the other size up to them.
 fn add_rows(all: &mut [BTreeSet<Monomial>], moduli: &mut [u64]) {
     let atoms = all.iter().flatten().flat_map(|monomial| monomial.0.iter().map(|(atom, _)| *atom));
     let mut rows: BTreeSet<(usize, usize, u64)> = BTreeSet::new();

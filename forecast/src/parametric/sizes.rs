@@ -103,8 +103,8 @@ impl Sizes {
         self.last < LARGEST
     }
 
-    /// The size near a place that is a multiple of 2^`bits`; an odd one if `is_odd`. `None` if there is
-    /// no such size among these.
+    /// The size near a place that is a multiple of 2^`bits`; an odd one if `is_odd`. `None` if
+    /// there is no such size among these.
     pub(super) fn aligned(self, place: u64, bits: u32, is_odd: bool) -> Option<u64> {
         let whole = bits + u32::from(is_odd);
         let below = self.at(place) >> whole << whole;

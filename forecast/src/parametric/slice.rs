@@ -46,6 +46,9 @@ const PERIOD_BITS: u32 = fitting::GREATEST_PERIOD.ilog2();
 /// Thread instructions that one size may cost: some hundredths of a second.
 const MOST_WORK: u64 = 1 << 24;
 
+/// As [`MOST_WORK`], where several parameters vary: ten times as many sizes are executed then.
+const MOST_WORK_OF_SEVERAL: u64 = 1 << 21;
+
 /// A parameter that varies while the others stay.
 pub(super) struct Slice<'a> {
     /// The place of the parameter.
@@ -342,10 +345,11 @@ impl Slice<'_> {
         /// A polynomial of the third degree needs four samples, and some that could contradict it.
         const FIRST: u64 = 16;
         let most = self.own().places();
+        let work = if self.sizes.len() > 1 { MOST_WORK_OF_SEVERAL } else { MOST_WORK };
         let (mut largest, mut place) = (0, 1);
         while place <= most {
             match executed.at(&self.at(place))? {
-                Some(at) if at.work <= MOST_WORK || place <= FIRST => largest = place,
+                Some(at) if at.work <= work || place <= FIRST => largest = place,
                 _ => break,
             }
             place *= 2;

@@ -122,6 +122,7 @@ fn alike_without_caches(without: &Counted, with: &Counted, name: &str) {
     }
     assert_eq!(without.profile.table, table, "{name}");
     assert_eq!(without.stages, with.stages, "{name}");
+    assert!(without.features == with.features, "the features of {name}");
     assert!(with.profile.has_caches() && !without.profile.has_caches());
     assert!(without.profile.trace.is_none(), "{name}");
 }
@@ -184,6 +185,12 @@ fn grids_of_any_size_are_counted_without_caches() {
     assert_eq!(count("global_load_sectors"), 2 * n.div_ceil(8));
     assert_eq!(count("global_store_sectors"), n.div_ceil(8));
     assert_eq!(count("global_load_requests"), 2 * n.div_ceil(32));
+    // Pages of so many elements are a sample.
+    for access in &counted.features.as_ref().unwrap().accesses {
+        let footprint = access.footprint.unwrap();
+        assert!((footprint.elements / n as f64 - 1.0).abs() < 0.02, "{footprint:?}");
+        assert!(!footprint.exact);
+    }
 }
 
 /// A launch file beside its module, and the kernel that it describes.

@@ -86,8 +86,8 @@ impl Representative {
         });
     }
 
-    /// Values in the CTA's shared memory are the same in all CTAs of a class. Those in the threads' own
-    /// may move.
+    /// Values in the CTA's shared memory are the same in all CTAs of a class. Those in the threads'
+    /// own may move.
     fn follow_values(&mut self, upcoming: &Upcoming<'_>, access: &MemoryOp, addresses: &[u64; 32]) {
         let mut offsets = *addresses;
         let lanes = match access.space {

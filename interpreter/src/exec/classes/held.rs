@@ -1,8 +1,9 @@
-//! Values that move and lie elsewhere than in registers: in the threads' own memory, where compilers put
-//! arguments of functions and registers that they spill, and in registers that are saved around calls.
+//! Values that move and lie elsewhere than in registers: in the threads' own memory, where
+//! compilers put arguments of functions and registers that they spill, and in registers that are
+//! saved around calls.
 //!
-//! Of each lane's memory the values that move are known, each with its place. What a store covers is
-//! forgotten. An access to a part of such a value keeps the CTAs in which the value is the same.
+//! Of each lane's memory the values that move are known, each with its place. What a store covers
+//! is forgotten. An access to a part of such a value keeps the CTAs in which the value is the same.
 
 #![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
 
@@ -82,7 +83,8 @@ fn is_plain(access: &MemoryOp) -> bool {
 }
 
 impl Representative {
-    /// Keeps the CTAs in which a value is the same. Several of one lane are kept one after the other.
+    /// Keeps the CTAs in which a value is the same. Several of one lane are kept one after the
+    /// other.
     fn keep_held(&mut self, kept: &mut Kept, lane: usize, held: Held) {
         if kept.lanes >> lane & 1 != 0 {
             self.keep_all(kept);
@@ -98,8 +100,8 @@ impl Representative {
         self.region.keep_still(&motion, lanes);
     }
 
-    /// Forgets what lies between `from` and `end` of a lane's memory. What is covered in part only must
-    /// be the same in all CTAs.
+    /// Forgets what lies between `from` and `end` of a lane's memory. What is covered in part only
+    /// must be the same in all CTAs.
     fn forget(&mut self, kept: &mut Kept, warp: usize, lane: usize, from: u64, end: u64) {
         let those: Vec<(u64, Held)> = self.held[warp].between(lane, from, end).collect();
         for (at, held) in those {

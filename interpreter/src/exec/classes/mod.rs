@@ -8,9 +8,9 @@
 //!
 //! That is a proof by induction over the representative's operations: up to each of them, every CTA
 //! of the class has taken the same way, its registers hold the representative's values moved by
-//! their motions, and its shared memory holds the same. So do the threads' own memories, but for values of
-//! which it is known how they move ([`held`]). Nothing is kept about other memory, so values that
-//! move must not enter it, and contents that are read must not be written.
+//! their motions, and its shared memory holds the same. So do the threads' own memories, but for
+//! values of which it is known how they move ([`held`]). Nothing is kept about other memory, so
+//! values that move must not enter it, and contents that are read must not be written.
 //!
 //! The neighbours of the representative along each dimension are executed too. They say how much
 //! the requests to the caches move. If they differ from the representative by more than

@@ -146,7 +146,8 @@ impl Program {
         self.saved[op.a as usize].rows.iter().map(|row| row.first)
     }
 
-    /// The way that an operation's values go to or from the threads' own memory, if it may access it.
+    /// The way that an operation's values go to or from the threads' own memory, if it may access
+    /// it.
     fn in_own_memory(&self, op: &Op) -> Option<Way> {
         let access = match op.code {
             Code::Memory => &self.tables.memory_ops[op.a as usize],

@@ -1,4 +1,5 @@
-//! The classes of kernels that call functions, and of those that keep values in the threads' memory.
+//! The classes of kernels that call functions, and of those that keep values in the threads'
+//! memory.
 
 use gpucast_interpreter::{ByClasses, Options};
 
@@ -6,8 +7,8 @@ use crate::slices::{Buffer, Case, Planned, Value};
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
-/// The report of a kernel `k` with functions, on two buffers of `elements` words each and a number. `%r4` is
-/// the index of the thread in the grid, `%d0` and `%d1` are the buffers.
+/// The report of a kernel `k` with functions, on two buffers of `elements` words each and a number.
+/// `%r4` is the index of the thread in the grid, `%d0` and `%d1` are the buffers.
 fn classes(
     functions: &str,
     body: &str,
@@ -42,8 +43,8 @@ fn classes(
     case.compare_classes().pop().unwrap()
 }
 
-/// A helper as nvcc writes one that it does not inline: it copies an element, unless the index is too large,
-/// and returns the next index.
+/// A helper as nvcc writes one that it does not inline: it copies an element, unless the index is
+/// too large, and returns the next index.
 const MOVE: &str =
     ".func (.param .b32 next) move(.param .b64 from, .param .b64 to, .param .b32 index,
     .param .b32 end) {
