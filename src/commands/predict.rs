@@ -170,7 +170,9 @@ fn executed(
     terminal: &Terminal,
 ) -> Result<Answer, Failure> {
     let models = question.models;
-    let mut launch = LaunchOptions::from(&arguments.launch);
+    // Formulas are kept under the options as they were asked for.
+    let asked = LaunchOptions::from(&arguments.launch);
+    let mut launch = asked.clone();
     launch.cuda.suggest_for(&gpus);
     let inputs = kernel_argument::expanded(&arguments.input, project::current().as_deref())?;
     // A kernel that cannot be read is refused before another one is executed.
@@ -209,7 +211,7 @@ fn executed(
                 needs: Needs { features: question.reads_features(&group.gpus), ..group.needs },
                 offload: offload.clone(),
             };
-            let counting = Counting { kernel, input: &inputs[argument], launch: &launch };
+            let counting = Counting { kernel, input: &inputs[argument], launch: &asked };
             let mut launched =
                 counting.launched(&loaded, &group.counting_gpu, &counts, terminal)?;
             let launches = launched.len();
