@@ -186,7 +186,8 @@ fn grids_of_any_size_are_counted_without_caches() {
     assert_eq!(count("global_store_sectors"), n.div_ceil(8));
     assert_eq!(count("global_load_requests"), 2 * n.div_ceil(32));
     // Pages of so many elements are a sample.
-    for access in &counted.features.as_ref().unwrap().accesses {
+    let features = counted.features.as_ref().unwrap();
+    for access in features.iter().flat_map(|(features, _)| &features.accesses) {
         let footprint = access.footprint.unwrap();
         assert!((footprint.elements / n as f64 - 1.0).abs() < 0.02, "{footprint:?}");
         assert!(!footprint.exact);
