@@ -27,7 +27,9 @@ pub fn other_stall_count(gpu: &Gpu) -> Option<OtherStallCount> {
     if capability.major < MAXWELL {
         return None;
     }
-    let text = format!("name = \"capability\"\ncompute_capability = \"{capability}\"\n");
+    let text = format!(
+        "name = \"capability\"\ndisplay_name = \"capability\"\ncompute_capability = \"{capability}\"\n"
+    );
     let coded = Gpu::from_toml(&text).ok()?.completed().number(FIELD)?;
     let given = gpu.number(FIELD)?;
     (given != coded).then_some(OtherStallCount { field: FIELD, given, coded })
@@ -41,7 +43,7 @@ mod tests {
     fn files_may_not_change_what_machine_code_carries() {
         let found = |capability: &str, latency: u32| {
             let text = format!(
-                "name = \"mine\"\ncompute_capability = \"{capability}\"\n\
+                "name = \"mine\"\ndisplay_name = \"Mine\"\ncompute_capability = \"{capability}\"\n\
                  arithmetic_latency = {latency}\n"
             );
             other_stall_count(&Gpu::from_toml(&text).unwrap().completed())
