@@ -28,6 +28,7 @@ mod shuffle;
 mod special;
 mod stream;
 mod tensor;
+mod texture;
 mod throughput;
 mod transpose;
 mod updates;
@@ -54,6 +55,7 @@ pub fn all() -> &'static [Generator] {
         cache_ladder::GENERATOR,
         pointer_chase::GENERATOR,
         constant::GENERATOR,
+        texture::GENERATOR,
         local_move::GENERATOR,
         local_stride::GENERATOR,
         shared_swap::GENERATOR,
