@@ -183,6 +183,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("counting", with_formulas))]
 pub(crate) struct Predict {
     /// A corpus name (sgemm), a launch file (x.toml), a module (x.ptx, or x.cu, which is compiled),
     /// or a fatbin, object, library or executable with PTX inside

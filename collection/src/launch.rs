@@ -73,6 +73,10 @@ fn written(contents: &Contents) -> String {
         Contents::Uniform(seed) => {
             format!("{{ uniform = {{ low = 0.0, high = 1.0, seed = {seed} }} }}")
         }
+        Contents::Below { limit, seed } => {
+            let high = limit.saturating_sub(1);
+            format!("{{ uniform = {{ low = 0, high = {high}, seed = {seed} }} }}")
+        }
         Contents::Chain(distance) => {
             format!("{{ generator = {{ name = \"chain\", shape = [{distance}] }} }}")
         }

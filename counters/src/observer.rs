@@ -214,10 +214,11 @@ impl Counter {
 
     /// Lets the CTAs of some windows go through the caches, where the launch is counted by
     /// classes of CTAs and the grid is large enough; all go otherwise. A trace then records CTAs of
-    /// the windows. Call it before the launch begins.
+    /// the windows. Before that, sums must pass [`Counter::check_sums`] with `times`. Call it
+    /// before the launch begins.
     #[must_use]
-    pub fn with_windows(mut self) -> Self {
-        self.windows = Some(WindowReplay::default());
+    pub fn with_windows(mut self, times: u64) -> Self {
+        self.windows = Some(WindowReplay::new(times));
         self
     }
 

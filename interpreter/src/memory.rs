@@ -538,6 +538,24 @@ impl DeviceMemory {
         (address - allocation.address < allocation.bytes).then_some(allocation)
     }
 
+    /// [`Self::find`], which looks at allocation `guess` first. Afterwards it is the one found.
+    #[inline(always)]
+    pub(crate) fn find_near(&self, guess: &mut u32, address: u64) -> Option<&Allocation> {
+        match self.allocations.get(*guess as usize) {
+            Some(one) if address.wrapping_sub(one.address) < one.bytes => Some(one),
+            _ => self.find_anew(guess, address),
+        }
+    }
+
+    // Not inlined: the usual way needs few of the CPU's registers.
+    #[inline(never)]
+    fn find_anew(&self, guess: &mut u32, address: u64) -> Option<&Allocation> {
+        let found = self.find(address)?;
+        let index = self.allocations.partition_point(|a| a.address < found.address);
+        *guess = index as u32;
+        Some(found)
+    }
+
     /// Returns the number of buffers.
     pub(crate) fn allocations(&self) -> usize {
         self.allocations.len()
@@ -616,6 +634,15 @@ mod tests {
         assert_eq!(memory.find(a + 99).unwrap().name, "a");
         assert!(memory.find(a + 100).is_none());
         assert!(memory.find(a - 1).is_none());
+        let addresses = [0, a - 1, a, a + 99, a + 100, b - 1, b, b + 49, b + 50, u64::MAX];
+        for (guess, address) in (0..4).flat_map(|guess| addresses.map(|address| (guess, address))) {
+            let mut near = guess;
+            let start = |one: Option<&Allocation>| one.map(|one| one.address);
+            let found = start(memory.find_near(&mut near, address));
+            assert_eq!(found, start(memory.find(address)), "{address:#x} from {guess}");
+            let again = found.map(|start| memory.allocations[near as usize].address == start);
+            assert_ne!(again, Some(false), "{address:#x} from {guess}");
+        }
         assert!(b >= a + 100 + GUARD_BYTES);
         assert_eq!(memory.find(b + 7).unwrap().name, "b");
         assert!(memory.find(b + 8).is_none());

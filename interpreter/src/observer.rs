@@ -6,6 +6,7 @@
 //! back in CTA order, so that its result does not depend on the number of CPU threads.
 
 mod synchronisation;
+mod tensor_memory;
 
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -19,6 +20,7 @@ pub use synchronisation::{
     BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit, GroupQueue, GroupStep, GroupUse,
     HeapUse, MbarrierStep, MbarrierUse, ShuffleUse, TensorUse, WarpArrival, WarpRelease,
 };
+pub use tensor_memory::{TensorCells, TensorMemoryStep, TensorMemoryUse};
 
 /// Collects the records of the CTAs of one launch.
 pub trait Observer: Send {
@@ -83,7 +85,8 @@ pub trait StandIn: Recorder + Sync {
 /// records up and needs neither their order nor their addresses.
 pub trait Tally: Observer<Recorder: StandIn> {
     /// Takes over the record of a CTA that counts for `ctas` CTAs, itself included. They stand at
-    /// `places` of the grid.
+    /// `places` of the grid, and differ by the shift along each dimension in which there are
+    /// several.
     ///
     /// # Errors
     ///
@@ -93,14 +96,23 @@ pub trait Tally: Observer<Recorder: StandIn> {
         record: &mut Self::Recorder,
         ctas: u128,
         places: &GridBox,
+        shifts: &Shifts<'_, Self::Recorder>,
     ) -> Result<(), CountOverflow>;
 }
 
+/// The shift along each dimension of a box of CTAs.
+pub type Shifts<'a, R> = [Option<&'a <R as StandIn>::Shift>; 3];
+
 /// An observer that adds records up, and wants to hear of some CTAs one by one afterwards.
 pub trait Windows: Tally {
-    /// The CTAs to hear of: ranges of the grid in its order, which do not overlap. It is asked
-    /// once, after all records were added up. [`Observer::collect`] never spans two ranges.
-    fn windows(&mut self) -> Vec<Range<u64>>;
+    /// The CTAs to hear of: ranges of the grid that do not overlap. It is asked first after all
+    /// records were added up, and again when it has heard of all of them, until it wants none.
+    /// [`Observer::collect`] never spans two ranges.
+    ///
+    /// # Errors
+    ///
+    /// [`CountOverflow`] if a sum is too large for what the observer would make of it.
+    fn windows(&mut self) -> Result<Vec<Range<u64>>, CountOverflow>;
 }
 
 /// An observer that estimates what all CTAs do from some of them.
@@ -344,6 +356,10 @@ events! {
         /// A lane issues a product whose extents are in a register (`tcgen05.mma`).
         fn tensor(product: &TensorUse);
 
+        /// Cells of tensor memory are allocated, read or written, or a warp waits for its
+        /// transfers.
+        fn tensor_memory(used: &TensorMemoryUse<'_>);
+
         /// `malloc` or `free` was called.
         fn heap(heap: &HeapUse);
 
@@ -486,6 +502,45 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 
     fn fresh(&self) -> Self {
         (self.0.fresh(), self.1.fresh())
+    }
+}
+
+impl<A: StandIn, B: StandIn> StandIn for (A, B) {
+    type Shift = (A::Shift, B::Shift);
+
+    fn become_anonymous(&mut self) {
+        self.0.become_anonymous();
+        self.1.become_anonymous();
+    }
+
+    fn singles_out(&self, cta: u64) -> bool {
+        self.0.singles_out(cta) || self.1.singles_out(cta)
+    }
+
+    fn shift_to(&self, other: &Self) -> Option<Self::Shift> {
+        Some((self.0.shift_to(&other.0)?, self.1.shift_to(&other.1)?))
+    }
+
+    fn stand_in(&mut self, representative: &Self, shifts: &[(&Self::Shift, u32)]) {
+        let first: Vec<_> = shifts.iter().map(|&((shift, _), steps)| (shift, steps)).collect();
+        self.0.stand_in(&representative.0, &first);
+        let second: Vec<_> = shifts.iter().map(|&((_, shift), steps)| (shift, steps)).collect();
+        self.1.stand_in(&representative.1, &second);
+    }
+}
+
+impl<A: Tally, B: Tally> Tally for (A, B) {
+    fn tally(
+        &mut self,
+        record: &mut Self::Recorder,
+        ctas: u128,
+        places: &GridBox,
+        shifts: &Shifts<'_, Self::Recorder>,
+    ) -> Result<(), CountOverflow> {
+        let first = shifts.map(|shift| shift.map(|(shift, _)| shift));
+        self.0.tally(&mut record.0, ctas, places, &first)?;
+        let second = shifts.map(|shift| shift.map(|(_, shift)| shift));
+        self.1.tally(&mut record.1, ctas, places, &second)
     }
 }
 

@@ -198,10 +198,11 @@ impl<'a> Bench<'a> {
         &mut self,
         [shorter, longer]: [u32; 2],
         passes: Sizes,
+        how: How,
         kernel: impl Fn(u32, u64) -> Result<Kernel, MeasureError>,
     ) -> Result<f64, MeasureError> {
-        let less = self.slope(passes, How::default(), |passes| kernel(shorter, passes))?;
-        let more = self.slope(passes, How::default(), |passes| kernel(longer, passes))?;
+        let less = self.slope(passes, how, |passes| kernel(shorter, passes))?;
+        let more = self.slope(passes, how, |passes| kernel(longer, passes))?;
         let copies = Sizes { smaller: shorter.into(), larger: longer.into() };
         copies.slope(less, more)
     }
@@ -214,7 +215,18 @@ impl<'a> Bench<'a> {
         kernel: impl Fn(u32, u64) -> Result<Kernel, MeasureError>,
     ) -> Result<f64, MeasureError> {
         let clocks = self.clock_mhz()? * 1e6;
-        Ok(self.seconds_of_copy(copies, passes, kernel)? * clocks)
+        Ok(self.seconds_of_copy(copies, passes, How::default(), kernel)? * clocks)
+    }
+
+    /// The same where no cache holds the data.
+    pub(crate) fn clocks_of_cold_copy(
+        &mut self,
+        copies: [u32; 2],
+        passes: Sizes,
+        kernel: impl Fn(u32, u64) -> Result<Kernel, MeasureError>,
+    ) -> Result<f64, MeasureError> {
+        let clocks = self.clock_mhz()? * 1e6;
+        Ok(self.seconds_of_copy(copies, passes, How::COLD, kernel)? * clocks)
     }
 }
 
@@ -226,7 +238,7 @@ pub(crate) fn clock(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
     const ADDITION: &str = "add.rn.f32 $0, $0, 0f3F800000";
     let passes = Sizes { smaller: 32, larger: 512 };
     let known = bench.capability("arithmetic_latency")?;
-    let seconds = bench.seconds_of_copy([64, 128], passes, |copies, passes| {
+    let seconds = bench.seconds_of_copy([64, 128], passes, How::default(), |copies, passes| {
         Ok(kernels::chain(ADDITION, Type::F32, copies, passes))
     })?;
     Ok(known / seconds / 1e6)

@@ -20,6 +20,7 @@
 //! | `kernels` | kernels by what limits them |
 //! | `parameters` | what is measured, by the part of the GPU |
 //! | `gpu_file` | the file of a measured GPU |
+//! | `stall_counts` | files that contradict machine code |
 
 mod bench;
 pub mod conditions;
@@ -30,6 +31,7 @@ pub mod gpu_file;
 mod kernels;
 pub mod parameters;
 mod runs;
+mod stall_counts;
 mod told;
 pub mod trials;
 
@@ -39,4 +41,5 @@ pub use error::MeasureError;
 pub use flush::flush;
 pub use parameters::{Measured, Parameter};
 pub use runs::Run;
+pub use stall_counts::{OtherStallCount, other_stall_count};
 pub use trials::Trials;

@@ -5,8 +5,8 @@ use crate::module::{Address, AddressBase, Instruction, Operand, RegisterId};
 
 /// The registers that an instruction names, by their access.
 ///
-/// Operands that were left out shift the shapes of the others: a first operand of unknown shape
-/// counts as written where the form writes its first, and every other one as read.
+/// Operands that were left out shift the shapes of those behind them. Results stand first, and none
+/// of several results may be left out, so that places tell them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
     /// Read, by its guard and its addresses too.
@@ -24,9 +24,9 @@ impl Uses {
         let mut uses = Self::default();
         uses.read.extend(instruction.guard.map(|guard| guard.register));
         let shapes = &instruction.form.form().operands;
+        let results = results(instruction);
         for (index, operand) in instruction.operands.iter().enumerate() {
-            let written =
-                index == 0 && shapes.first().is_some_and(|shape| shape.access != Access::Read);
+            let written = index < results;
             let accumulates =
                 shapes.get(index).is_some_and(|shape| shape.access == Access::ReadWrite);
             if !written || matches!(operand, Operand::Address(_) | Operand::Indexed(_)) {
@@ -43,6 +43,13 @@ impl Uses {
         written.retain(|register| !partly_written.contains(register));
         uses
     }
+}
+
+/// The number of operands that an instruction writes. They stand before all others.
+#[must_use]
+pub fn results(instruction: &Instruction) -> usize {
+    let shapes = instruction.form.form().operands.iter();
+    shapes.take_while(|shape| shape.access != Access::Read).count()
 }
 
 /// The registers that an operand consists of or contains.
@@ -98,8 +105,8 @@ mod tests {
     /// their names.
     fn uses(instruction: &str) -> [String; 3] {
         let text = format!(
-            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred p;\n\
-             .reg .b32 a, b, c, d;\n.reg .b64 x;\n.reg .v2 .f32 v;\n{instruction}\nret;\n}}\n"
+            ".version 9.4\n.target sm_107a\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred p;\n\
+             .reg .b32 a, b, c, d, e;\n.reg .b64 x;\n.reg .v2 .f32 v;\n{instruction}\nret;\n}}\n"
         );
         let Ok(module) = crate::load(&text) else { panic!("{text}") };
         let function = &module.functions[0];
@@ -118,5 +125,8 @@ mod tests {
         assert_eq!(uses("st.global.b32 [x], a;"), ["x a", "", ""]);
         assert_eq!(uses("ld.global.v2.b32 {a, b}, [x];"), ["x", "a b", ""]);
         assert_eq!(uses("mov.f32 v.x, 0f3F800000;"), ["", "", "v"]);
+        let text = "tcgen05.ld.red.spcompress.sync.aligned.32x32b.x4.max.sp::2:4.f32.b2 {a}, {b, c}, d, [e];";
+        assert_eq!(uses(text), ["e", "a b c d", ""]);
+        assert_eq!(uses("spcompress.b16.b4.sp::2:4.x1 {a}, {b}, {c, d}, e;"), ["c d e", "a b", ""]);
     }
 }

@@ -4,7 +4,7 @@ use gpucast_counters::{Kind, Level};
 use gpucast_forecast::Report;
 use gpucast_forecast::number;
 use gpucast_forecast::parametric::{
-    LaunchFormulas, MetricFormula, ParametricCounts, Piece, Sizes, Terms,
+    Atom, LaunchFormulas, MetricFormula, ParametricCounts, Piece, Residue, Sizes, Terms,
 };
 use serde::Serialize;
 
@@ -128,8 +128,8 @@ fn domain(counts: &ParametricCounts, piece: &Piece) -> String {
             }
             None => {}
         }
-        if let Some((modulus, residue)) = piece.residue {
-            parts.push(format!("{name} mod {modulus} = {residue}"));
+        for residue in piece.residues.iter().filter(|it| it.parameter == parameter) {
+            parts.push(format!("{name} mod {} = {}", residue.modulus, residue.residue));
         }
     }
     parts.join(", ")
@@ -170,17 +170,20 @@ struct ParameterDocument<'a> {
 #[derive(Serialize)]
 struct LaunchDocument<'a> {
     kernel: &'a str,
-    metrics: Vec<MetricDocument<'a>>,
+    metrics: Vec<MetricDocument<'a, PieceDocument<'a>>>,
+    /// Metrics that need more than the pieces of the others say: residues of several parameters, or
+    /// products of sizes that are divided.
+    metrics_of_rows: Vec<MetricDocument<'a, RowsDocument<'a>>>,
     without_formula: Vec<&'static str>,
     ratios: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
-struct MetricDocument<'a> {
-    name: &'static str,
+struct MetricDocument<'a, P> {
+    name: &'a str,
     kind: Kind,
     level: Level,
-    pieces: Vec<PieceDocument<'a>>,
+    pieces: Vec<P>,
 }
 
 #[derive(Serialize)]
@@ -201,24 +204,77 @@ struct ResidueDocument {
     residue: u64,
 }
 
+#[derive(Serialize)]
+struct RowsDocument<'a> {
+    /// The smallest size of each parameter.
+    first: &'a [u64],
+    /// The largest size of each parameter, where the piece ends.
+    last: &'a [Option<u64>],
+    /// The residues that sizes of the piece leave, all of them.
+    residues: Vec<NamedResidue<'a>>,
+    formula: String,
+    terms: Terms<'a>,
+}
+
+#[derive(Serialize)]
+struct NamedResidue<'a> {
+    parameter: &'a str,
+    modulus: u64,
+    residue: u64,
+}
+
+/// True if the pieces of a metric have a residue of the only parameter at most, and no product of
+/// sizes that is divided. Readers of the first documents understand no others.
+fn is_plain(counts: &ParametricCounts, metric: &MetricFormula) -> bool {
+    let has_product = |piece: &Piece| {
+        let monomials = piece.formula.terms.iter().map(|(_, monomial)| monomial);
+        let mut atoms = monomials.flat_map(|monomial| monomial.0.iter().map(|(atom, _)| atom));
+        atoms.any(|atom| matches!(atom, Atom::Product { .. }))
+    };
+    let is_plain = |piece: &Piece| {
+        !has_product(piece) && (piece.residues.is_empty() || counts.names.len() == 1)
+    };
+    metric.pieces.iter().all(is_plain)
+}
+
 fn json<'a>(view: &View<'a>) -> Document<'a> {
     let counts = view.counts;
     let piece = |piece: &'a Piece| PieceDocument {
         first: &piece.first,
         last: &piece.last,
-        residue: piece.residue.map(|(modulus, residue)| ResidueDocument { modulus, residue }),
+        residue: piece
+            .residues
+            .first()
+            .map(|it| ResidueDocument { modulus: it.modulus, residue: it.residue }),
         formula: piece.formula.with_names(&counts.names).to_string(),
         terms: piece.formula.as_data(&counts.names),
     };
-    let metric = |metric: &'a MetricFormula| MetricDocument {
-        name: metric.name,
-        kind: metric.kind,
-        level: metric.level,
-        pieces: metric.pieces.iter().map(piece).collect(),
+    let named = |it: &Residue| NamedResidue {
+        parameter: &counts.names[it.parameter],
+        modulus: it.modulus,
+        residue: it.residue,
+    };
+    let of_rows = |piece: &'a Piece| RowsDocument {
+        first: &piece.first,
+        last: &piece.last,
+        residues: piece.residues.iter().map(named).collect(),
+        formula: piece.formula.with_names(&counts.names).to_string(),
+        terms: piece.formula.as_data(&counts.names),
     };
     let launch = |launch: &'a LaunchFormulas| LaunchDocument {
         kernel: &launch.kernel,
-        metrics: launch.metrics.iter().map(metric).collect(),
+        metrics: launch
+            .metrics
+            .iter()
+            .filter(|metric| is_plain(counts, metric))
+            .map(|metric| of_metric(metric, piece))
+            .collect(),
+        metrics_of_rows: launch
+            .metrics
+            .iter()
+            .filter(|metric| !is_plain(counts, metric))
+            .map(|metric| of_metric(metric, of_rows))
+            .collect(),
         without_formula: launch.without.clone(),
         ratios: launch.ratios.clone(),
     };
@@ -243,6 +299,18 @@ fn json<'a>(view: &View<'a>) -> Document<'a> {
         executed: counts.executed,
         held_back: counts.held_back,
         launches: counts.launches.iter().map(launch).collect(),
+    }
+}
+
+fn of_metric<'a, P>(
+    metric: &'a MetricFormula,
+    piece: impl Fn(&'a Piece) -> P,
+) -> MetricDocument<'a, P> {
+    MetricDocument {
+        name: metric.name,
+        kind: metric.kind,
+        level: metric.level,
+        pieces: metric.pieces.iter().map(piece).collect(),
     }
 }
 

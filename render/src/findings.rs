@@ -132,7 +132,13 @@ fn report(finding: &Finding, kernel: &str, loaded: &Loaded) -> Report {
 
 fn sentence(finding: &Finding) -> String {
     let sentence = match finding.kind {
-        Kind::Race(hazard, between) => return race(hazard, between),
+        Kind::Race(hazard, between) => {
+            let sentence = race(hazard, between);
+            return match &finding.example.detail {
+                None => sentence,
+                Some(detail) => format!("{sentence}: {detail}"),
+            };
+        }
         Kind::ReadsLane(absence) => reads_lane(absence),
         Kind::OutOfBounds => "access out of bounds",
         Kind::Misaligned => "misaligned access",
@@ -140,6 +146,7 @@ fn sentence(finding: &Finding) -> String {
         Kind::HeapOutOfBounds => "access to the device heap outside every allocated block",
         Kind::BadFree => "free of something that is no block",
         Kind::Uninitialised => "read of memory that nothing has written",
+        Kind::ColumnsLeft => "columns of tensor memory that nobody frees",
         Kind::ExitedBeforeBarrier => {
             "threads have exited before a barrier that all threads of the block must reach"
         }
@@ -187,6 +194,8 @@ fn race(hazard: Hazard, between: Between) -> String {
         Between::PendingCopy => "by a cp.async that has not been waited for",
         Between::BulkCopy => "by an asynchronous copy whose mbarrier was not waited for",
         Between::PendingRead => "by an asynchronous operation whose group was not waited for",
+        Between::PendingTransfer => "by a transfer of tensor memory that was not waited for",
+        Between::TensorCores => "by the tensor cores, whose commit was not waited for",
     };
     format!("{what} {whose}")
 }
@@ -251,6 +260,14 @@ fn hint(finding: &Finding) -> Option<&'static str> {
         Kind::Race(_, Between::PendingRead) => {
             "commit the group and wait for it in the thread that issued the operation, then meet at a barrier"
         }
+        Kind::Race(Hazard::WriteAfterRead, Between::PendingTransfer) => {
+            "put tcgen05.wait::ld behind the load"
+        }
+        Kind::Race(_, Between::PendingTransfer) => "put tcgen05.wait::st behind the store",
+        Kind::Race(_, Between::TensorCores) => {
+            "commit with tcgen05.commit in the thread that issued it, and wait for the mbarrier"
+        }
+        Kind::ColumnsLeft => "free them with tcgen05.dealloc before the block ends",
         Kind::ExitedBeforeBarrier => {
             "let the threads that have nothing to do skip the work, not the barrier"
         }
@@ -292,6 +309,8 @@ fn value(finding: &Finding, loaded: &Loaded) -> Value {
             Between::PendingCopy => "pending-copy",
             Between::BulkCopy => "bulk-copy",
             Between::PendingRead => "pending-read",
+            Between::PendingTransfer => "pending-transfer",
+            Between::TensorCores => "tensor-cores",
         });
     }
     if let Some(other) = &example.other {

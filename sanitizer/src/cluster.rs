@@ -14,6 +14,7 @@ use gpucast_interpreter::{
 use crate::clocks::{Clocks, Knowledge, Stamp, lanes, merge};
 use crate::pending::PendingReads;
 use crate::shadow::Shadow;
+use crate::tensor::{TensorShadow, TransferWaits};
 
 /// Bits of an address within one CTA's part of the shared window: beyond the CTA's own memory lies
 /// that of its cluster, 1 MiB for each rank.
@@ -52,6 +53,11 @@ pub(crate) struct ClusterState {
     /// The shadow of each CTA's shared memory.
     pub(crate) shadows: Vec<Shadow>,
     pub(crate) pending: PendingReads,
+    /// The shadow of each CTA's tensor memory.
+    pub(crate) tensors: Vec<TensorShadow>,
+    pub(crate) transfer_waits: TransferWaits,
+    /// The agent that the tensor cores are for each thread, and its last action.
+    cores: HashMap<u32, Stamp>,
     warps_per_cta: u32,
     /// Coordinates of the CTAs that have begun, by rank.
     ctaids: Vec<[u32; 3]>,
@@ -83,6 +89,10 @@ impl ClusterState {
             shadow.reset(bytes, all);
         }
         self.pending.clear();
+        self.tensors.resize_with(ctas as usize, TensorShadow::default);
+        self.tensors.iter_mut().for_each(TensorShadow::reset);
+        self.transfer_waits.reset(all);
+        self.cores.clear();
         self.warps_per_cta = warps;
         self.ctaids.clear();
         self.ctaids.resize(ctas as usize, [0; 3]);
@@ -158,8 +168,20 @@ impl ClusterState {
         self.clocks.meet(&[(self.warp(rank, warp), mask)], Knowledge::new());
     }
 
-    /// Lanes use mbarrier objects.
-    pub(crate) fn mbarrier(&mut self, rank: u32, step: &MbarrierUse<'_>) {
+    /// The stamp of what the tensor cores do next for a thread.
+    pub(crate) fn core_stamp(&mut self, thread: u32) -> Stamp {
+        let agent = match self.cores.get(&thread) {
+            Some(last) => last.owner,
+            None => self.clocks.new_agent(),
+        };
+        let stamp = self.clocks.agent_acts(agent);
+        self.cores.insert(thread, stamp);
+        stamp
+    }
+
+    /// Lanes use mbarrier objects. If they commit (`commits`), the arrival tells of what the tensor
+    /// cores have done for them.
+    pub(crate) fn mbarrier(&mut self, rank: u32, step: &MbarrierUse<'_>, commits: bool) {
         let warp = self.warp(rank, step.warp);
         for lane in lanes(step.mask) {
             let Some(at) = self.locate(rank, step.addresses[lane as usize]) else { continue };
@@ -173,6 +195,11 @@ impl ClusterState {
                 MbarrierStep::Arrive => {
                     let pending = object.pending.get_or_insert_default();
                     self.clocks.collect(pending, warp, bit);
+                    if let Some(done) = self.cores.get(&(32 * warp + lane)).filter(|_| commits) {
+                        let owner = done.owner as usize;
+                        pending.resize(pending.len().max(owner + 1), 0);
+                        pending[owner] = done.tick;
+                    }
                 }
                 MbarrierStep::CompleteBytes => {
                     let agent = *object.agent.get_or_insert_with(|| self.clocks.new_agent());

@@ -38,6 +38,11 @@ pub enum Between {
     /// A thread and an asynchronous operation that still reads: a bulk copy out of shared memory,
     /// or a product of a warpgroup, whose group its own thread has not waited for.
     PendingRead,
+    /// A thread, or the tensor cores, and a transfer of tensor memory that its own warp has not
+    /// waited for.
+    PendingTransfer,
+    /// A thread and the tensor cores, whose commit it has not waited for.
+    TensorCores,
 }
 
 /// Reason why a shuffle gets nothing from a lane that it reads.
@@ -70,6 +75,8 @@ pub enum Kind {
     Race(Hazard, Between),
     /// A read of memory that nothing has written.
     Uninitialised,
+    /// Columns of tensor memory that a CTA has not freed when it ends.
+    ColumnsLeft,
     /// Threads have exited when others pass a barrier that is for all of them.
     ExitedBeforeBarrier,
     /// Some lanes of a warp are at an aligned barrier and some are not.
@@ -102,7 +109,8 @@ impl Kind {
             | Self::Misaligned
             | Self::WrongMemory
             | Self::HeapOutOfBounds
-            | Self::BadFree => Check::Memory,
+            | Self::BadFree
+            | Self::ColumnsLeft => Check::Memory,
             Self::Race(..) | Self::UsedAfterExit => Check::Race,
             Self::Uninitialised => Check::Init,
             Self::ExitedBeforeBarrier
@@ -130,6 +138,7 @@ impl Kind {
             Self::Race(Hazard::WriteAfterRead, _) => "write-after-read",
             Self::Race(Hazard::WriteAfterWrite, _) => "write-after-write",
             Self::Uninitialised => "uninitialised-read",
+            Self::ColumnsLeft => "columns-left",
             Self::ExitedBeforeBarrier => "exited-before-barrier",
             Self::DivergentBarrier => "divergent-barrier",
             Self::NotInMask => "not-in-mask",
@@ -158,6 +167,7 @@ impl Kind {
             | FaultKind::NotShared { .. }
             | FaultKind::OtherCta { .. } => Self::WrongMemory,
             FaultKind::BadFree { .. } => Self::BadFree,
+            FaultKind::TensorMemoryLeft { .. } => Self::ColumnsLeft,
             FaultKind::DivergentBarrier => Self::DivergentBarrier,
             FaultKind::BarrierDeadlock { .. }
             | FaultKind::WarpDeadlock { .. }
@@ -184,7 +194,6 @@ impl Kind {
             | FaultKind::EndlessText { .. }
             | FaultKind::BadOperand { .. }
             | FaultKind::TensorMemoryPermit
-            | FaultKind::TensorMemoryLeft { .. }
             | FaultKind::NoPair { .. }
             | FaultKind::CallDepth { .. } => return None,
         })

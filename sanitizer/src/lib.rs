@@ -3,7 +3,8 @@
 //! ```text
 //!                      ┌─ roles: what each instruction's text says of order
 //! events ─► recorder ──┼─ cluster ─► clocks (who knows of whom)
-//!           (one CTA)  │         └─► shadow (who wrote and read each byte of shared memory)
+//!           (one CTA)  │         ├─► shadow (who wrote and read each byte of shared memory)
+//!                      │         └─► tensor (the same for cells of tensor memory)
 //!                      └─ device: what was written of buffers, the heap's blocks
 //!               │
 //!               └─► finding: what was found, as data; one for each kind and pair of instructions
@@ -26,6 +27,7 @@ mod pending;
 mod recorder;
 mod roles;
 mod shadow;
+mod tensor;
 
 use std::sync::Arc;
 

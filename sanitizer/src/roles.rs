@@ -26,6 +26,8 @@ pub(crate) struct Role {
     /// One thread starts it and the tensor cores read shared memory for it, so that the lanes of
     /// its accesses are nobody's.
     pub(crate) of_no_thread: bool,
+    /// `tcgen05.commit`: it tells an mbarrier when the tensor cores are done for its thread.
+    pub(crate) commits: bool,
     /// `bar` and `barrier`: all threads of a warp must execute it together.
     pub(crate) aligned: bool,
     /// `bar` and `barrier` with a number of threads.
@@ -82,7 +84,9 @@ impl Role {
                     | O::Tcgen05MmaSp
                     | O::Tcgen05MmaWs
                     | O::Tcgen05MmaWsSp
+                    | O::Tcgen05Shift
             ),
+            commits: opcode == O::Tcgen05Commit,
             aligned: opcode == O::Bar || barrier && has(M::Aligned),
             counted: barrier && operands > if reduces { 3 } else { 1 },
             names_lanes: opcode == O::BarWarp

@@ -83,6 +83,8 @@ pub fn simulate(
         simulated: simulated.min(own),
         classes,
         ends: Vec::new(),
+        next_start: 0.0,
+        start_interval: 0.0,
         marks: Vec::new(),
     };
     run.go(limits.instructions);
@@ -152,6 +154,9 @@ struct Run<'a> {
     /// The classes of the simulated CTAs.
     classes: Vec<u32>,
     ends: Vec<Ended>,
+    /// The clock from which the GPU can start another CTA on this SM, and what each adds to it.
+    next_start: f64,
+    start_interval: f64,
     /// Clock and issued instructions from time to time.
     marks: Vec<(u64, u64)>,
 }
@@ -164,9 +169,9 @@ impl Run<'_> {
         let costs = self.parameters.launch;
         let sms = f64::from(self.parameters.sm_count.max(1)).min(self.ctas as f64);
         self.sm.active_sms = sms;
-        for round in 0..self.resident.min(self.simulated) {
-            let at = costs.start + costs.cta_interval * round as f64 * sms;
-            self.start(at);
+        self.start_interval = costs.cta_interval * sms;
+        for _ in 0..self.resident.min(self.simulated) {
+            self.start(costs.start);
         }
         let mut next_mark = MARK;
         loop {
@@ -191,8 +196,12 @@ impl Run<'_> {
         self.ends.extend(last);
     }
 
+    /// Starts the next CTA at a clock, or as soon as the GPU gets round to this SM again: it starts
+    /// one CTA after the other, those in the place of others included.
     fn start(&mut self, at: f64) {
         if let Some((class, sample)) = self.feed.next.pop_front() {
+            let at = at.max(self.next_start);
+            self.next_start = at + self.start_interval;
             self.sm.start(class, sample, clock_at(at));
         }
     }
@@ -302,19 +311,24 @@ fn second_half(marks: &[(u64, u64)]) -> (f64, f64) {
     (whole, if whole > 0.0 { (first - second).abs() / whole } else { 0.0 })
 }
 
-/// Clocks per instruction in the steady state, and how much its halves differ. It lasts from the
-/// end of the first residency, which starts cold, for as many whole residencies as end before the
-/// last one. CTAs may end in bunches, so instructions are counted and not ends.
+/// Clocks per instruction in the steady state, and how much its halves differ. The first residency
+/// starts cold and as fast as the GPU starts CTAs, and the second one still does so in its wake. So
+/// the steady state lasts from the end of the second one, for as many whole residencies as end
+/// before the last one. CTAs may end in bunches, so instructions are counted and not ends.
 fn steady_rate(ends: &[Ended], resident: u64) -> (f64, f64) {
-    let resident = resident as usize;
+    let resident = resident.max(1) as usize;
     let Some(last) = ends.len().checked_sub(1) else { return (0.0, 0.0) };
     let rate = |from: usize, to: usize| {
         let (from, to) = (&ends[from], &ends[to]);
         let issued = to.issued.saturating_sub(from.issued).max(1);
         (to.clock as f64 - from.clock as f64).max(0.0) / issued as f64
     };
-    let first = resident.saturating_sub(1).min(last);
-    let residencies = last.saturating_sub(resident + first) / resident.max(1);
+    // The end of a residency, and whole ones between it and the last one.
+    let after = |first: usize| (first, last.saturating_sub(resident + first) / resident);
+    let (mut first, mut residencies) = after((2 * resident - 1).min(last));
+    if residencies == 0 {
+        (first, residencies) = after((resident - 1).min(last));
+    }
     if residencies == 0 {
         return (ends[last].clock as f64 / ends[last].issued.max(1) as f64, 0.0);
     }

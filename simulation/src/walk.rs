@@ -47,25 +47,34 @@ impl QueueUses {
 }
 
 /// Executions of a queue by a warp so far, and all of them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
     executions: u64,
-    executed: u64,
+    /// Executions so far times requests, over all executions: quotient and remainder.
+    taken: u64,
+    remainder: u64,
 }
 
 impl Cursor {
     /// Before the first of some executions.
     pub(crate) fn new(executions: u64) -> Self {
-        Self { executions, executed: 0 }
+        Self { executions: executions.max(1), taken: 0, remainder: 0 }
     }
 
     /// The request of the next execution; see [`WarpTrace::requests`].
+    #[inline]
     pub(crate) fn next(&mut self, requests: &[Request]) -> Option<Request> {
-        let (count, executions) = (requests.len() as u64, self.executions.max(1));
-        let before = self.executed * count / executions;
-        self.executed += 1;
-        let after = self.executed * count / executions;
-        if after == before {
+        let before = self.taken;
+        self.remainder += requests.len() as u64;
+        // As a rule each execution has one request or none, and nothing has to be divided.
+        if self.remainder >= 2 * self.executions {
+            self.taken += self.remainder / self.executions;
+            self.remainder %= self.executions;
+        } else if self.remainder >= self.executions {
+            self.taken += 1;
+            self.remainder -= self.executions;
+        }
+        if self.taken == before {
             return None;
         }
         requests.get(before as usize).copied()
@@ -123,5 +132,27 @@ impl<'a> Iterator for Walk<'a> {
             self.cursors.get_mut(queue as usize)?.next(requests)
         });
         Some(Step { at, instruction, request })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Execution *k* of *n* has request ⌊*k* · *r* / *n*⌋ of *r*, if the next one has another.
+    #[test]
+    fn requests_are_spread_evenly_over_executions() {
+        for executions in [0, 1, 2, 3, 7, 8, 20] {
+            for count in 0..25_u64 {
+                let requests: Vec<Request> =
+                    (0..count).map(|at| Request::global(at as u16, 0, 4)).collect();
+                let mut cursor = Cursor::new(executions);
+                for at in 0..executions {
+                    let (before, after) = (at * count / executions, (at + 1) * count / executions);
+                    let expected = (before != after).then(|| requests[before as usize]);
+                    assert_eq!(cursor.next(&requests), expected, "{at} of {executions}, {count}");
+                }
+            }
+        }
     }
 }

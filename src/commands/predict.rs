@@ -11,12 +11,15 @@ use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::{self, Models};
 use gpucast_forecast::input::{calibration, cuda_source, kernel_argument};
+use gpucast_forecast::parametric;
 use gpucast_forecast::prediction::{
     KernelView, Measured, left_with_predictions, predict, reference, tell_stand_ins,
 };
+use gpucast_forecast::run::counting::Counted;
+use gpucast_forecast::run::execute::Loaded;
 use gpucast_forecast::run::module;
-use gpucast_forecast::run::sources::{self, Counts, Source};
-use gpucast_forecast::settings::{ExecutionSettings, LaunchOptions};
+use gpucast_forecast::run::sources::{self, Counts, Launched, Source};
+use gpucast_forecast::settings::{ExecutionSettings, LaunchOptions, RungChoice};
 use gpucast_forecast::what_if;
 use gpucast_forecast::{Kernel, Supervisor as _};
 use gpucast_model::cost_model::CostModels;
@@ -167,7 +170,9 @@ fn executed(
     terminal: &Terminal,
 ) -> Result<Answer, Failure> {
     let models = question.models;
-    let mut launch = LaunchOptions::from(&arguments.launch);
+    // Formulas are kept under the options as they were asked for.
+    let asked = LaunchOptions::from(&arguments.launch);
+    let mut launch = asked.clone();
     launch.cuda.suggest_for(&gpus);
     let inputs = kernel_argument::expanded(&arguments.input, project::current().as_deref())?;
     // A kernel that cannot be read is refused before another one is executed.
@@ -206,8 +211,9 @@ fn executed(
                 needs: Needs { features: question.reads_features(&group.gpus), ..group.needs },
                 offload: offload.clone(),
             };
+            let counting = Counting { kernel, input: &inputs[argument], launch: &asked };
             let mut launched =
-                sources::launched(plan, &loaded, &group.counting_gpu, &counts, terminal)?;
+                counting.launched(&loaded, &group.counting_gpu, &counts, terminal)?;
             let launches = launched.len();
             for (launch, one) in launched.iter_mut().enumerate() {
                 let at = Place { argument, launch, launches };
@@ -223,6 +229,42 @@ fn executed(
         }
     }
     Ok(answer)
+}
+
+/// A kernel whose launches are counted.
+struct Counting<'a> {
+    kernel: &'a Kernel,
+    /// As it was asked for.
+    input: &'a str,
+    launch: &'a LaunchOptions,
+}
+
+impl Counting<'_> {
+    /// The counts of the launches: by formulas that a sweep has kept, where these are asked for and
+    /// say the size, else by executing.
+    fn launched(
+        &self,
+        loaded: &Loaded,
+        gpu: &Gpu,
+        counts: &Counts,
+        terminal: &Terminal,
+    ) -> Result<Vec<Launched>, Failure> {
+        let plan = self.kernel.plan();
+        if counts.execution.counting == RungChoice::Formulas {
+            match parametric::counted_by_kept(self.input, self.launch, gpu, counts, terminal)? {
+                Ok(counted) => {
+                    plan.note.iter().for_each(|note| terminal.note(note));
+                    let launched = |counted: Counted| Launched {
+                        source: sources::of_counted(&counted, plan, gpu),
+                        counted,
+                    };
+                    return Ok(counted.into_iter().map(launched).collect());
+                }
+                Err(because) => terminal.note(&format!("{} is executed: {because}", self.input)),
+            }
+        }
+        Ok(sources::launched(plan, loaded, gpu, counts, terminal)?)
+    }
 }
 
 /// Returns true if the answer begins with advice: text about one kernel on one GPU, by models of

@@ -60,10 +60,10 @@ fn long_names_lose_their_middle_in_text_alone() {
 #[test]
 fn many_kernels_have_a_line_each() {
     let folder = tempfile::tempdir().unwrap();
-    let mut text = ".version 8.6\n.target sm_100a\n.address_size 64\n".to_owned();
+    let mut text = ".version 9.3\n.target sm_100\n.address_size 64\n".to_owned();
     for index in 0..13 {
         let body = match index % 5 {
-            4 => "tcgen05.shift.cta_group::1.down [%r]; ",
+            4 => "fabric.submit; ",
             _ => "",
         };
         let _ = writeln!(text, ".entry kernel{index}() {{ .reg .b32 %r; {body}ret; }}");

@@ -260,6 +260,60 @@ fn finite_differences_and_transpositions_are_right() {
     });
 }
 
+#[test]
+fn stencils_in_three_dimensions_are_right() {
+    let n = 64;
+    compared(&format!("stencil_3d n:{n}"), &["u", "result"], |file, buffers| {
+        let [u, result] = buffers else { panic!("{file}") };
+        let at = |z: usize, y: usize, x: usize| u[(z * (n + 2) + y) * (n + 2) + x];
+        for (point, &found) in result.iter().enumerate() {
+            let (z, y, x) = (point / (n * n) + 1, point / n % n + 1, point % n + 1);
+            let expected = at(z, y, x - 1)
+                + at(z, y, x + 1)
+                + at(z, y - 1, x)
+                + at(z, y + 1, x)
+                + at(z - 1, y, x)
+                + at(z + 1, y, x)
+                - 6.0 * at(z, y, x);
+            near(file, point, found, expected);
+        }
+    });
+}
+
+#[test]
+fn sums_of_blocks_are_sums() {
+    for each in [1, 8] {
+        let tags = format!("block_sum nelements:16384 lsize_0:256 each:{each}");
+        compared(&tags, &["in", "result"], |file, buffers| {
+            let [source, result] = buffers else { panic!("{file}") };
+            assert_eq!(result.len(), 16384 / 256 / each, "{file}");
+            for (block, own) in source.chunks(256 * each).enumerate() {
+                let tolerance = 1e-3;
+                let (found, expected) = (result[block], own.iter().sum::<f64>());
+                assert!((found - expected).abs() < tolerance, "{file}: {found}, not {expected}");
+            }
+        });
+    }
+}
+
+#[test]
+fn sparse_products_are_products() {
+    let (rows, entries) = (256, 5);
+    let tags = format!("spmv_ell nrows:{rows} ncolumns:100 entries:{entries}");
+    compared(&tags, &["values", "columns", "x", "y"], |file, buffers| {
+        let [values, columns, x, y] = buffers else { panic!("{file}") };
+        // Columns are whole numbers, which `values` reads as the bits of floats.
+        let column = |at: usize| (columns[at] as f32).to_bits() as usize;
+        let used: std::collections::BTreeSet<usize> = (0..rows * entries).map(column).collect();
+        assert!(used.len() > 90 && used.last() < Some(&100), "{file}: {used:?}");
+        for row in 0..rows {
+            let places = (0..entries).map(|entry| entry * rows + row);
+            let expected: f64 = places.map(|at| values[at] * x[column(at)]).sum();
+            near(file, row, y[row], expected);
+        }
+    });
+}
+
 /// The oracle for the syntax that this program accepts.
 #[test]
 fn ptxas_accepts_every_variant() {

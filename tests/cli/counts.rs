@@ -71,12 +71,17 @@ fn a_module_takes_sizes_in_its_options() {
 /// Formulas at sizes of their own beside counts of everything executed.
 #[test]
 fn formulas_give_what_executing_everything_counts() {
-    let cases: [(&str, &str, &[&[u64]]); 5] = [
+    let cases: [(&str, &str, &[&[u64]]); 6] = [
         ("saxpy-n", "n", &[&[1], &[31], &[32], &[100_003]]),
         ("parametric/sgemm", "n,m", &[&[32, 32], &[96, 64], &[160, 224]]),
         ("parametric/stencil", "n", &[&[32], &[64], &[96]]),
         ("parametric/reduction", "n", &[&[1], &[992], &[993], &[1023], &[1024], &[77_777]]),
-        ("parametric/transpose", "width,height", &[&[33, 1], &[77, 130], &[256, 19]]),
+        (
+            "parametric/transpose",
+            "width,height",
+            &[&[33, 1], &[77, 130], &[256, 19], &[12, 72], &[48, 35], &[130, 44], &[1000, 7]],
+        ),
+        ("parametric/transpose-square", "n", &[&[1], &[31], &[40], &[52], &[98], &[177], &[208]]),
     ];
     for (file, parameters, sizes) in cases {
         let document = json(&format!(
@@ -95,9 +100,11 @@ fn formulas_give_what_executing_everything_counts() {
             ));
             let sizes: BTreeMap<&str, u64> =
                 names.iter().copied().zip(sizes.iter().copied()).collect();
-            let metrics = document["launches"][0]["metrics"].as_array().unwrap();
+            let list = |name: &str| document["launches"][0][name].as_array().unwrap().clone();
+            let metrics = [list("metrics"), list("metrics_of_rows")].concat();
             assert!(metrics.len() > 60, "{file} has {} formulas", metrics.len());
-            for metric in metrics {
+            assert_eq!(list("without_formula"), [Value::Null; 0], "{file}");
+            for metric in &metrics {
                 let name = metric["name"].as_str().unwrap();
                 let count = executed["launches"][0]["metrics"][name]["value"].as_u64();
                 let count = count.unwrap_or_else(|| panic!("{file} at {sizes:?}: no {name}"));
@@ -191,9 +198,14 @@ fn value(metric: &Value, names: &[&str], sizes: &BTreeMap<&str, u64>) -> Option<
         names.iter().enumerate().all(|(at, name)| {
             let size = sizes[name];
             let last = piece["last"][at].as_u64().unwrap_or(u64::MAX);
-            let of_residue = piece["residue"].as_object().is_none_or(|residue| {
+            let is_of = |residue: &Value| {
                 Some(size % residue["modulus"].as_u64().unwrap()) == residue["residue"].as_u64()
-            });
+            };
+            let alone = piece.get("residue").filter(|residue| residue.is_object());
+            let residues = piece.get("residues").and_then(Value::as_array);
+            let mut of_size =
+                residues.into_iter().flatten().filter(|residue| residue["parameter"] == *name);
+            let of_residue = alone.is_none_or(is_of) && of_size.all(is_of);
             (piece["first"][at].as_u64().unwrap()..=last).contains(&size) && of_residue
         })
     })?;
@@ -201,7 +213,8 @@ fn value(metric: &Value, names: &[&str], sizes: &BTreeMap<&str, u64>) -> Option<
         let coefficient: BigRational = term["coefficient"].as_str().unwrap().parse().unwrap();
         let factors = term["factors"].as_array().unwrap().iter().map(|factor| {
             let size = i128::from(sizes[factor["parameter"].as_str().unwrap()]);
-            let sum = size + i128::from(factor["plus"].as_i64().unwrap());
+            let times = factor.get("times").map_or(1, |name| sizes[name.as_str().unwrap()]);
+            let sum = size * i128::from(times) + i128::from(factor["plus"].as_i64().unwrap());
             let by = i128::from(factor["divided_by"].as_i64().unwrap());
             // Rounded up, below zero too.
             let mut quotient = sum / by + i128::from(sum % by > 0);

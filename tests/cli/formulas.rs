@@ -85,6 +85,46 @@ fn profiles_take_the_formulas_of_sweeps() {
     insta::assert_snapshot!("profile-by-formulas", text.transcript());
 }
 
+/// The predicted times of a document.
+fn times(document: &Value) -> Vec<&Value> {
+    let predictions = document["predictions"].as_array().unwrap();
+    assert!(!predictions.is_empty());
+    predictions.iter().map(|one| &one["time_ms"]).collect()
+}
+
+/// A forecast from formulas has the times of one from an execution.
+#[test]
+fn predictions_take_the_formulas_of_sweeps() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = "saxpy-n.toml --gpu h100-sxm --model hierarchical-roofline --count-on target";
+    let vary = "--vary n=8192..2097152:8192 --counting formulas --format csv";
+    let swept = keeping(folder.path(), &format!("sweep {asked} {vary}"));
+    assert_eq!(swept.status, 0, "{}", swept.stderr);
+    let predict = |options: &str| {
+        let asked = format!("predict {asked} {options} --format json");
+        let done = keeping(folder.path(), &asked);
+        assert_eq!(done.status, 0, "{}", done.stderr);
+        (serde_json::from_str::<Value>(&done.stdout).unwrap(), done.stderr)
+    };
+    for n in [8192, 40 * 8192, 2_097_152] {
+        let size = format!("--param n={n} --counting");
+        let (ours, notes) = predict(&format!("{size} formulas"));
+        assert_eq!(notes, "", "{n}");
+        let (theirs, _) = predict(&format!("{size} auto --no-cache"));
+        let origin = ours["counts"][0]["origin"].as_str().unwrap();
+        assert!(origin.starts_with("Counts from formulas, which"), "{origin}");
+        assert_eq!(times(&ours), times(&theirs), "{n}");
+    }
+    let because = |options: &str| predict(options).1;
+    let notes = [
+        because("--param n=8191 --counting formulas"),
+        because("--param n=8192 --counting formulas --model component-throughput"),
+    ];
+    insta::assert_snapshot!("predict-without-formulas", notes.join("\n"));
+    let text = format!("predict {asked} --param n=81920 --counting formulas");
+    insta::assert_snapshot!("predict-by-formulas", keeping(folder.path(), &text).transcript());
+}
+
 /// What has no formulas is executed, and one line says why.
 #[test]
 fn sizes_without_formulas_are_executed() {
@@ -114,7 +154,7 @@ fn sizes_without_formulas_are_executed() {
 fn other_commands_know_no_formulas() {
     let refused = |arguments: &str| gpucast(arguments).transcript();
     let transcripts = [
-        refused("predict sgemm --size small --counting formulas"),
+        refused("advise sgemm --size small --counting formulas"),
         refused("sweep saxpy-n.toml --vary n=1..9:1 --gpu gtx-480 --metrics all --model all"),
         refused("sweep saxpy-n.toml --vary n=1..9:1 --gpu gtx-480 --metrics flops"),
     ];

@@ -44,14 +44,13 @@ fn the_closed_loop_recovers_what_a_gpu_file_says() {
     }
 }
 
-/// The simulation chooses the half of the L2 by a request and its clock, so that a chain with a
-/// fixed period meets the far half too often or too rarely. Without it nothing is left to chance.
+/// A chase walks through lines of both halves of the L2, so that its mean is that of both.
 #[test]
-fn latencies_of_the_l2_are_recovered_where_it_has_no_far_half() {
+fn latencies_of_an_l2_with_a_far_half_are_recovered() {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("no-far-half.toml");
-    let text = "name = \"no-far-half\"\nbase = \"h100-sxm\"\nl2_far_latency = 0\n\
-                l2_latency = 251\natomic_latency = 37\natomic_interval = 3\ntexture_latency = 173\n";
+    let file = folder.path().join("far-half.toml");
+    let text = "name = \"far-half\"\nbase = \"h100-sxm\"\nl2_far_latency = 90\n\
+                l2_latency = 206\natomic_latency = 37\natomic_interval = 3\ntexture_latency = 173\n";
     std::fs::write(&file, text).unwrap();
     let file = file.display();
     let ran = gpucast(&format!(
@@ -64,6 +63,39 @@ fn latencies_of_the_l2_are_recovered_where_it_has_no_far_half() {
         assert!((measured / given - 1.0).abs() < 1e-4, "{}", ran.stdout);
     }
     assert_eq!(measured.len(), 4, "{}", ran.stdout);
+}
+
+/// Machine code carries its stall counts, which follow the compute capability.
+#[test]
+fn a_file_that_contradicts_machine_code_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("slow.toml");
+    std::fs::write(&file, "name = \"slow\"\nbase = \"h100-sxm\"\narithmetic_latency = 7\n")
+        .unwrap();
+    let says = |compared: &str| {
+        let ran = gpucast(&format!(
+            "exec --gpu titan-v {OWN} bench --compare {compared} --only arithmetic_latency \
+             --trials 1 --warm-up 0"
+        ));
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        ran.stdout
+    };
+    let text = says(&file.display().to_string());
+    assert!(text.contains("arithmetic_latency of slow is 7, but machine code"), "{text}");
+    assert!(!says("h100-sxm").contains("machine code of its"));
+}
+
+/// Streams are larger than the L2 and no power of two of bytes, and no block reads what another one
+/// does.
+#[test]
+fn the_bandwidth_of_device_memory_is_recovered() {
+    let ran = gpucast(&format!(
+        "exec --gpu h100-sxm {OWN} bench --compare h100-sxm --only dram_efficiency --trials 1 \
+         --warm-up 1 --format csv"
+    ));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let measured = ran.stdout.lines().nth(1).map(figure).unwrap();
+    assert!((measured / 97.0 - 1.0).abs() < 0.03, "{}", ran.stdout);
 }
 
 /// The measured figure of a row of `bench --compare --format csv`.
@@ -260,7 +292,7 @@ fn clocks_are_read_around_each_figure_and_a_change_is_a_warning() {
         }
     };
     check(0, &[]);
-    // 0.8 % from the second state to the fourth, and 20 MHz of each step.
+    // Two steps from the second state to the fourth: 0.8 %, then 2 %.
     check(8, &[]);
     check(
         20,

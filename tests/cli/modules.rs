@@ -117,6 +117,6 @@ fn check_reports_what_code_needs_and_what_is_not_executed() {
     insta::assert_snapshot!("check-wgmma", outcome.transcript());
     let outcome = gpucast("check ../../ptx-frontend/tests/valid/hopper.ptx");
     insta::assert_snapshot!("check-hopper", outcome.transcript());
-    let outcome = gpucast("check ../../ptx-frontend/tests/valid/sparse.ptx");
+    let outcome = gpucast("check ../../ptx-frontend/tests/valid/fabric.ptx");
     insta::assert_snapshot!("check-not-executed", outcome.transcript());
 }

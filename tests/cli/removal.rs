@@ -17,6 +17,20 @@ struct Counts {
     sectors: f64,
 }
 
+/// What an access of global memory looks like: type, strides of threads and blocks, the step of a
+/// loop, and the elements that it touches, without the lines where it stands.
+fn patterns(kernel: &str) -> Vec<serde_json::Value> {
+    let profile = json(&format!("profile {kernel} --by access --machine none --format json"));
+    let features = profile["launches"][0]["features"][0].clone();
+    let mut found = features["accesses"].as_array().unwrap().clone();
+    found.retain(|access| access["memory"] == "global");
+    for access in &mut found {
+        let access = access.as_object_mut().unwrap();
+        access.retain(|name, _| !["ptx_lines", "cuda_lines", "machine"].contains(&name.as_str()));
+    }
+    found
+}
+
 /// The accesses of global memory, by their instructions up to the address: a store has another
 /// value afterwards.
 fn accesses(kernel: &str) -> BTreeMap<String, Counts> {
@@ -96,6 +110,11 @@ fn kept_accesses_have_the_counts_that_they_had() {
         // Without a choice all stay; with one, something goes.
         if options.is_empty() != (before.len() == after.len()) {
             wrong.push(format!("{kernel} {options}: {} of {} stay", after.len(), before.len()));
+        }
+        let (before, mut after) = (patterns(kernel), patterns(&format!("'{}'", file.display())));
+        after.retain(|access| access["buffer"] != "tgt_read_dest");
+        for access in after.iter().filter(|access| !before.contains(access)) {
+            wrong.push(format!("{kernel} {options}: {access}\nis none of {before:#?}"));
         }
         let text = fs::read_to_string(file.with_extension("ptx")).unwrap();
         let run = gpucast(&format!("run '{}' --check memory", file.display()));

@@ -5,6 +5,7 @@ mod arithmetic;
 mod atomics;
 mod bandwidth;
 mod barrier;
+mod block_sum;
 mod cache_ladder;
 mod constant;
 mod conversions;
@@ -26,6 +27,8 @@ mod reuse;
 mod shared_swap;
 mod shuffle;
 mod special;
+mod spmv;
+mod stencil;
 mod stream;
 mod tensor;
 mod texture;
@@ -70,6 +73,9 @@ pub fn all() -> &'static [Generator] {
         dg::GENERATOR,
         finite_diff::GENERATOR,
         transpose::GENERATOR,
+        stencil::GENERATOR,
+        block_sum::GENERATOR,
+        spmv::GENERATOR,
         accesses::MATMUL,
         accesses::DG,
         accesses::FINITE_DIFF,

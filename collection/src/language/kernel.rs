@@ -85,6 +85,13 @@ pub enum Contents {
     Uniform(u64),
     /// The index of the element that this many places behind, round and round.
     Chain(u64),
+    /// Random whole numbers below a limit, from a seed.
+    Below {
+        /// The least number that is too large; at least 1.
+        limit: u64,
+        /// The seed.
+        seed: u64,
+    },
 }
 
 /// The name of a variable, and whether it is assigned again.

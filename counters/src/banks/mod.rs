@@ -226,6 +226,9 @@ impl Banks {
             return self.geometry.updates(access);
         }
         let loads = loads(access.kind);
+        if self.usual && mask.is_power_of_two() && is_usual_piece(access) {
+            return BankPasses::ONE;
+        }
         if self.usual
             && let Some(passes) = usual::passes(mask, access.addresses, bytes, self.pairs && loads)
         {
@@ -233,6 +236,14 @@ impl Banks {
         }
         self.geometry.gather(mask, lane_addresses(access, &mut [0; 32]), bytes, loads)
     }
+}
+
+/// Returns true if the one lane of an access wants an aligned piece of at most 16 bytes, which no
+/// bank delivers in two passes.
+fn is_usual_piece(access: &Access<'_>) -> bool {
+    let bytes = u64::from(access.bytes_per_lane);
+    let address = access.addresses[access.mask.trailing_zeros() as usize & 31];
+    bytes <= 16 && bytes.is_power_of_two() && address & (bytes - 1) == 0
 }
 
 fn loads(kind: AccessKind) -> bool {

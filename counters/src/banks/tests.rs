@@ -55,6 +55,21 @@ fn strides_conflict_as_the_programming_guide_says() {
 }
 
 #[test]
+fn a_lane_of_its_own_takes_the_passes_of_the_definition() {
+    for (geometry, lane) in geometries().into_iter().flat_map(|one| [0, 7, 31].map(|at| (one, at)))
+    {
+        for (bytes, offset) in
+            [1, 2, 4, 8, 16, 32].into_iter().flat_map(|bytes| [(bytes, 0), (bytes, 9)])
+        {
+            let (mask, addresses) = (1 << lane, [bytes * offset; 32]);
+            let (passes, _) = load(geometry, mask, addresses, bytes as u32);
+            let wanted = naive(geometry, mask, &addresses, bytes);
+            assert_eq!(passes, wanted, "{bytes} bytes of lane {lane} over {geometry:?}");
+        }
+    }
+}
+
+#[test]
 fn lanes_share_a_word() {
     assert_eq!(load(FERMI, !0, strided(0), 4), (1, 1));
     // Two words of different banks, and two words of the same bank.

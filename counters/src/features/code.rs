@@ -1,6 +1,6 @@
 //! The static side of a launch, as far as features need it.
 
-use gpucast_interpreter::{Launch, Program};
+use gpucast_interpreter::{GridBox, Launch, Program};
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 use gpucast_ptx_frontend::module::Instruction;
 
@@ -78,6 +78,22 @@ impl FeatureCode {
             block: launch.block,
             sampled: launch.grid.map(sampled_coordinates),
         }
+    }
+
+    /// The CTAs of a box whose addresses are sampled.
+    pub(super) fn sampled_within(&self, places: &GridBox) -> Vec<[u32; 3]> {
+        let along = |axis: usize| -> Vec<u32> {
+            let is_there = |at: &&u32| places.steps_to(axis, **at).is_some();
+            self.sampled[axis].iter().filter(is_there).copied().collect()
+        };
+        let [x, y, z] = [0, 1, 2].map(along);
+        let mut all = Vec::new();
+        for &z in &z {
+            for &y in &y {
+                all.extend(x.iter().map(|&x| [x, y, z]));
+            }
+        }
+        all
     }
 
     /// Returns true if the addresses of a CTA are sampled.

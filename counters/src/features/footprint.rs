@@ -135,6 +135,45 @@ impl Footprints {
     }
 }
 
+/// The same consecutive elements of many CTAs, each so many elements further than its neighbour.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Family {
+    /// The first element of the first CTA.
+    pub(super) first: u64,
+    /// Elements of each.
+    pub(super) count: u64,
+    /// Elements from CTA to CTA along each dimension, and the number of CTAs.
+    pub(super) along: [(i64, u32); 3],
+}
+
+impl Family {
+    /// Ranges of elements that together are those of all CTAs. Neighbours that touch are one.
+    fn ranges(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let Self { mut first, mut count, along } = *self;
+        let mut apart = [(0_u64, 1_u64); 3];
+        for (own, (by, ctas)) in apart.iter_mut().zip(along) {
+            let ctas = u64::from(ctas.max(1));
+            if by < 0 {
+                first = first.wrapping_sub(by.unsigned_abs().wrapping_mul(ctas - 1));
+            }
+            *own = (by.unsigned_abs(), if by == 0 { 1 } else { ctas });
+        }
+        apart.sort_unstable();
+        for (by, ctas) in &mut apart {
+            if *ctas > 1 && *by <= count {
+                count += *by * (*ctas - 1);
+                *ctas = 1;
+            }
+        }
+        let [one, two, three] = apart;
+        let places = (0..three.1).flat_map(move |z| {
+            (0..two.1)
+                .flat_map(move |y| (0..one.1).map(move |x| x * one.0 + y * two.0 + z * three.0))
+        });
+        places.map(move |far| (first + far, count))
+    }
+}
+
 /// Pages that an instruction used last, of one recorder.
 const CACHED: usize = 8;
 
@@ -163,6 +202,18 @@ impl Marker {
                 set(page, at % PAGE_ELEMENTS, stop - at);
             }
             at = stop;
+        }
+    }
+
+    /// Marks the elements of a family.
+    pub(super) fn mark_family(
+        &mut self,
+        footprints: &Footprints,
+        instruction: usize,
+        family: &Family,
+    ) {
+        for (first, count) in family.ranges() {
+            self.mark(footprints, instruction, first, count);
         }
     }
 
@@ -217,6 +268,39 @@ mod tests {
         assert_eq!(footprints.union(&[0]), exact(sets[0].len()));
         assert_eq!(footprints.union(&[1]), exact(sets[1].len()));
         assert_eq!(footprints.union(&[0, 1]), exact(sets[0].union(&sets[1]).count()));
+    }
+
+    #[test]
+    fn families_are_the_sets_of_their_ctas() {
+        let mut random = 3_u64;
+        let mut next = |most: u64| {
+            random = hash(random.wrapping_add(1));
+            random % most
+        };
+        for _ in 0..2000 {
+            let mut along = [(0, 1); 3];
+            for own in &mut along {
+                *own = (next(25) as i64 - 12, next(5) as u32 + 1);
+                own.0 *= [1, 8, 40][next(3) as usize];
+            }
+            let family = Family { first: 10_000 + next(50), count: next(20), along };
+            let mut expected = BTreeSet::new();
+            let [x, y, z] = along.map(|(_, ctas)| i64::from(ctas));
+            for (x, y, z) in
+                (0..x).flat_map(|x| (0..y).flat_map(move |y| (0..z).map(move |z| (x, y, z))))
+            {
+                let far = x * along[0].0 + y * along[1].0 + z * along[2].0;
+                let first = family.first.wrapping_add_signed(far);
+                expected.extend(first..first + family.count);
+            }
+            let marked: BTreeSet<u64> =
+                family.ranges().flat_map(|(first, count)| first..first + count).collect();
+            assert_eq!(marked, expected, "{family:?}");
+        }
+        // A vector of 10¹² elements is one range.
+        let along = [(256, 2_147_483_647), (256 * 2_147_483_647, 2), (0, 7)];
+        let all = Family { first: 64, count: 256, along };
+        assert_eq!(all.ranges().collect::<Vec<_>>(), [(64, 256 * 2 * 2_147_483_647)]);
     }
 
     #[test]

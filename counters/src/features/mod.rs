@@ -25,6 +25,7 @@ mod kind;
 mod machine;
 mod pattern;
 mod recorder;
+mod stand_in;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,6 +37,7 @@ use crate::table::BaseTable;
 use code::FeatureCode;
 use footprint::Footprints;
 use gather::Sampled;
+use recorder::AccessSample;
 
 pub use footprint::Footprint;
 pub use kind::{
@@ -43,6 +45,7 @@ pub use kind::{
 };
 pub use pattern::{Stride, Strides};
 pub use recorder::FeatureRecorder;
+pub use stand_in::FeatureShift;
 
 /// The dependence of an access's addresses on the thread and block that make it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,6 +202,15 @@ pub struct FeatureCounter {
     code: Arc<FeatureCode>,
     footprints: Arc<Footprints>,
     sampled: BTreeMap<u32, Sampled>,
+    /// The samples of CTAs that others stand for, by their places in order of the grid: z, y, x.
+    of_classes: BTreeMap<[u32; 3], Vec<Sample>>,
+}
+
+/// A sample, with the key of its memory instruction.
+#[derive(Clone, Debug)]
+struct Sample {
+    key: u32,
+    sample: AccessSample,
 }
 
 impl FeatureCounter {
@@ -209,6 +221,7 @@ impl FeatureCounter {
         Self {
             footprints: Arc::new(Footprints::new(code.accesses)),
             sampled: BTreeMap::new(),
+            of_classes: BTreeMap::new(),
             code: Arc::new(code),
         }
     }
@@ -216,7 +229,12 @@ impl FeatureCounter {
     /// The features, with the counts that a [`Counter`](crate::Counter) made of the same launch.
     /// `buffers` name the memory that was accessed.
     #[must_use]
-    pub fn finish(self, table: &BaseTable, buffers: &[Buffer]) -> Features {
+    pub fn finish(mut self, table: &BaseTable, buffers: &[Buffer]) -> Features {
+        for ([z, y, x], samples) in std::mem::take(&mut self.of_classes) {
+            for Sample { key, sample } in samples {
+                self.sampled.entry(key).or_default().add([x, y, z], self.code.block, &sample);
+            }
+        }
         gather::gather(&self.code, &self.sampled, &self.footprints, table, buffers)
     }
 }
@@ -246,6 +264,7 @@ impl Observer for FeatureCounter {
         Self {
             footprints: Arc::new(Footprints::new(self.code.accesses)),
             sampled: BTreeMap::new(),
+            of_classes: BTreeMap::new(),
             code: Arc::clone(&self.code),
         }
     }

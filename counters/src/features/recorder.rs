@@ -6,8 +6,9 @@ use gpucast_interpreter::{Access, AccessKind, CtaStart, Pattern, Recorder};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::code::FeatureCode;
-use super::footprint::{Footprints, Marker};
+use super::footprint::{Family, Footprints, Marker};
 use super::kind::MemorySpace;
+use super::stand_in::{Mark, Marks};
 use crate::patterns::lane_addresses;
 use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
@@ -35,6 +36,12 @@ pub(super) struct WarpSample {
 impl WarpSample {
     fn new(warp: u32) -> Self {
         Self { warp, lanes: 0, addresses: [0; 32], later: 0, moved: [None; STEPS], apart: false }
+    }
+
+    /// True if another CTA's warp does the same at addresses that may lie elsewhere.
+    fn moves_to(&self, other: &Self) -> bool {
+        let of = |one: &Self| (one.warp, one.lanes, one.later, one.moved, one.apart);
+        of(self) == of(other)
     }
 
     fn add(&mut self, mask: u32, addresses: &[u64; 32]) {
@@ -76,12 +83,25 @@ pub(super) struct AccessSample {
     pub(super) touched_bytes: Vec<u64>,
 }
 
+impl AccessSample {
+    /// True if another CTA does the same at addresses that may lie elsewhere.
+    pub(super) fn moves_to(&self, other: &Self) -> bool {
+        let Self { space, kind, lane_bytes, warps, touched_bytes } = self;
+        let is_alike = (space, kind, lane_bytes, touched_bytes)
+            == (&other.space, &other.kind, &other.lane_bytes, &other.touched_bytes);
+        let mut both = warps.iter().zip(&other.warps);
+        is_alike && warps.len() == other.warps.len() && both.all(|(one, other)| one.moves_to(other))
+    }
+}
+
 /// Watches one CTA for [`FeatureCounter`](super::FeatureCounter).
 #[derive(Debug)]
 pub struct FeatureRecorder {
-    code: Arc<FeatureCode>,
+    pub(super) code: Arc<FeatureCode>,
     footprints: Arc<Footprints>,
     markers: Vec<Marker>,
+    /// What a CTA touches that stands for others.
+    pub(super) marks: Option<Marks>,
     /// True if addresses are sampled in this CTA.
     pub(super) sampled: bool,
     pub(super) ctaid: [u32; 3],
@@ -92,6 +112,7 @@ impl FeatureRecorder {
     pub(super) fn new(code: Arc<FeatureCode>, footprints: Arc<Footprints>) -> Self {
         Self {
             markers: vec![Marker::default(); code.accesses],
+            marks: None,
             samples: SparseRows::new(0),
             sampled: false,
             ctaid: [0; 3],
@@ -105,17 +126,12 @@ impl FeatureRecorder {
     fn mark(&mut self, access: &Access<'_>) {
         let instruction = &self.code.instructions[access.instruction as usize];
         let Some(place) = instruction.access else { return };
-        let marker = &mut self.markers[place as usize];
-        let place = place as usize;
         let element = u64::from(instruction.element(access.bytes_per_lane).bytes());
         let per_lane = u64::from(access.bytes_per_lane) / element;
+        let mut mark = |first, count| self.touch(Mark { place, first, count });
         match access.pattern {
-            Pattern::Uniform => {
-                marker.mark(&self.footprints, place, access.addresses[0] / element, per_lane);
-            }
-            Pattern::Consecutive => {
-                marker.mark(&self.footprints, place, access.addresses[0] / element, 32 * per_lane);
-            }
+            Pattern::Uniform => mark(access.addresses[0] / element, per_lane),
+            Pattern::Consecutive => mark(access.addresses[0] / element, 32 * per_lane),
             Pattern::General => {
                 let shift = element.trailing_zeros();
                 // Neighbouring lanes as a rule touch neighbouring elements.
@@ -126,14 +142,36 @@ impl FeatureRecorder {
                         if at >= first && at + per_lane <= end {
                             continue;
                         }
-                        marker.mark(&self.footprints, place, first, end - first);
+                        mark(first, end - first);
                         first = at;
                     }
                     end = at + per_lane;
                 }
-                marker.mark(&self.footprints, place, first, end - first);
+                mark(first, end - first);
             }
         }
+    }
+
+    /// Marks elements, or remembers to.
+    #[inline]
+    fn touch(&mut self, mark: Mark) {
+        match &mut self.marks {
+            None => self.mark_at(mark),
+            Some(marks) => marks.add(mark),
+        }
+    }
+
+    /// Marks elements of one CTA.
+    #[inline]
+    pub(super) fn mark_at(&mut self, Mark { place, first, count }: Mark) {
+        let place = place as usize;
+        self.markers[place].mark(&self.footprints, place, first, count);
+    }
+
+    /// Marks elements of many CTAs.
+    pub(super) fn mark_family(&mut self, place: u32, family: &Family) {
+        let place = place as usize;
+        self.markers[place].mark_family(&self.footprints, place, family);
     }
 
     /// Keeps the addresses of the lanes of a sampled CTA.
@@ -191,6 +229,7 @@ impl Recorder for FeatureRecorder {
     }
 
     fn start(&mut self, start: &CtaStart) {
+        self.marks = None;
         self.ctaid = start.ctaid;
         self.sampled = self.code.is_sampled(start.ctaid);
     }

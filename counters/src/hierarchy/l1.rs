@@ -26,9 +26,10 @@
 
 use super::known_places::KnownPlaces;
 use super::l2::L2Operation;
+use super::lines::Lines;
 use super::placement::Placement;
-use super::replacement::{Newcomer, Replacement};
-use super::sectored::{LineShape, SectoredCache, count};
+use super::replacement::Replacement;
+use super::sectored::{LineShape, count};
 
 /// Size and habits of a first-level cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -126,13 +127,19 @@ pub(crate) struct L1 {
     geometry: L1Geometry,
     shape: LineShape,
     placement: Placement,
-    cache: SectoredCache,
-    known: KnownPlaces,
+    cache: Lines,
+    /// Where lines were found before, if that is faster than looking for them.
+    known: Option<KnownPlaces>,
 }
 
+/// Ways of a set that are looked through fast.
+const FEW_WAYS: usize = 8;
+
 impl L1 {
-    /// An empty cache, for requests in sectors of `sector_bytes`.
-    pub(crate) fn new(geometry: L1Geometry, sector_bytes: u64) -> Self {
+    /// An empty cache, for requests in sectors of `sector_bytes`. It `is_large` if the CPU has to
+    /// fetch lines of all SMs from memory that all cores share. Then it remembers no places, which
+    /// would have to be fetched, too.
+    pub(crate) fn new(geometry: L1Geometry, sector_bytes: u64, is_large: bool) -> Self {
         let shape = LineShape::new(sector_bytes, geometry.line_bytes, geometry.fill_bytes);
         let ways = geometry.ways.max(1) as usize;
         let sets = (geometry.size_bytes / shape.line_bytes() / ways as u64).max(1) as usize;
@@ -141,8 +148,8 @@ impl L1 {
             shape,
             placement: Placement::new(1, sets),
             // A request that meets its line on the way is a hit: nothing is asked for twice.
-            cache: SectoredCache::new(sets, ways, geometry.replacement, 0),
-            known: KnownPlaces::new(sets * ways),
+            cache: Lines::new(sets, ways, geometry.replacement),
+            known: (!is_large || ways > FEW_WAYS).then(|| KnownPlaces::new(sets * ways)),
         }
     }
 
@@ -159,40 +166,55 @@ impl L1 {
         self.geometry.local_stores
     }
 
+    /// Reads the data that a load will need. Returns a part of it.
+    #[inline]
+    pub(crate) fn peek(&self, line: u64) -> u64 {
+        if self.shape.is_of_requests() { self.cache.peek(self.placement.set(line)) } else { 0 }
+    }
+
     /// A load; `ask` gets lines and sectors that the L2 must serve. Returns the sectors that were
     /// there.
     #[inline]
-    pub(crate) fn load(&mut self, line: u64, sectors: u8, ask: impl FnMut(L1Miss, u64, u8)) -> u64 {
-        let Self { shape, cache, known, .. } = self;
-        if shape.is_of_requests()
-            && let Some(place) = known.of(line)
-            && cache.reuse_at(place, line, sectors.into())
-        {
-            return count(sectors.into());
+    pub(crate) fn load(
+        &mut self,
+        line: u64,
+        sectors: u8,
+        mut ask: impl FnMut(L1Miss, u64, u8),
+    ) -> u64 {
+        if self.shape.is_of_requests() {
+            if let Some(known) = &self.known
+                && let Some(place) = known.of(line)
+                && self.cache.reuse_at(place, line, sectors.into())
+            {
+                return count(sectors.into());
+            }
+            return self.load_line(line, sectors.into(), &mut ask);
         }
-        self.look_up(line, sectors, ask)
+        let mut hit_sectors = 0;
+        self.shape.cut(line, sectors, 0, |tag, sectors, _| {
+            hit_sectors += self.load_line(tag, sectors, &mut ask);
+        });
+        hit_sectors
     }
 
-    /// A load of a line that is not where it was, or not there as a whole.
-    fn look_up(&mut self, line: u64, sectors: u8, mut ask: impl FnMut(L1Miss, u64, u8)) -> u64 {
+    /// A load of sectors of a line of this cache.
+    #[inline]
+    fn load_line(&mut self, tag: u64, sectors: u16, mut ask: impl FnMut(L1Miss, u64, u8)) -> u64 {
         let Self { shape, placement, cache, known, .. } = self;
-        let shape = *shape;
-        let mut hit_sectors = 0;
-        shape.cut(line, sectors, 0, |tag, sectors, _| {
-            let (_, set) = placement.of(tag);
-            let (place, evicted) = cache.find_or_admit(set, tag, count(sectors), Newcomer::Other);
+        let (place, evicted) = cache.find_or_admit(placement.set(tag), tag, sectors);
+        if let Some(known) = known {
             known.set(tag, place);
-            let state = cache.at(place);
-            let absent = sectors & !state.valid();
-            hit_sectors += count(sectors & state.valid());
-            if absent != 0 {
-                let filled = shape.filled(absent) & !state.valid();
-                state.add_valid(filled);
-                shape.uncut(tag, filled, |line, sectors| ask(L1Miss::Fill, line, sectors));
-            }
-            shape.uncut(evicted.tag, evicted.dirty, |line, sectors| {
-                ask(L1Miss::WriteBack, line, sectors);
-            });
+        }
+        let state = cache.at(place);
+        let absent = sectors & !state.valid();
+        let hit_sectors = count(sectors & state.valid());
+        if absent != 0 {
+            let filled = shape.filled(absent) & !state.valid();
+            state.add_valid(filled);
+            shape.uncut(tag, filled, |line, sectors| ask(L1Miss::Fill, line, sectors));
+        }
+        shape.uncut(evicted.tag, evicted.dirty, |line, sectors| {
+            ask(L1Miss::WriteBack, line, sectors);
         });
         hit_sectors
     }
@@ -209,19 +231,20 @@ impl L1 {
         let shape = *shape;
         let mut hit_sectors = 0;
         shape.cut(line, sectors, full, |tag, sectors, full| {
-            let (_, set) = placement.of(tag);
+            let set = placement.set(tag);
             match geometry.stores {
                 L1Stores::Evict => {
                     cache.evict(set, tag);
                 }
                 L1Stores::Update => {
-                    if let Some(state) = cache.touch_if_there(set, tag, count(sectors)) {
+                    if let Some(state) = cache.find(set, tag, sectors) {
                         hit_sectors += count(sectors & state.valid());
                         state.add_valid(full);
                     }
                 }
                 L1Stores::Allocate => {
-                    let (state, evicted) = cache.touch(set, tag, count(sectors), Newcomer::Other);
+                    let (place, evicted) = cache.find_or_admit(set, tag, sectors);
+                    let state = cache.at(place);
                     hit_sectors += count(sectors & state.valid());
                     state.add_valid(full);
                     shape.uncut(evicted.tag, evicted.dirty, &mut write_back);
@@ -242,8 +265,9 @@ impl L1 {
         let Self { shape, placement, cache, .. } = self;
         let shape = *shape;
         shape.cut(line, sectors, full, |tag, sectors, full| {
-            let (_, set) = placement.of(tag);
-            let (state, evicted) = cache.touch(set, tag, count(sectors), Newcomer::Other);
+            let set = placement.set(tag);
+            let (place, evicted) = cache.find_or_admit(set, tag, sectors);
+            let state = cache.at(place);
             state.add_valid(full);
             state.add_dirty(sectors);
             shape.uncut(evicted.tag, evicted.dirty, &mut write_back);
@@ -254,7 +278,7 @@ impl L1 {
     pub(crate) fn update(&mut self, line: u64, sectors: u8) {
         let Self { shape, placement, cache, .. } = self;
         shape.cut(line, sectors, 0, |tag, _, _| {
-            let (_, set) = placement.of(tag);
+            let set = placement.set(tag);
             cache.evict(set, tag);
         });
     }

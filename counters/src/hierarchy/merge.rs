@@ -5,17 +5,20 @@
 //! are ordered by the place of their warp in its SM, then by SM. So data that several SMs read at
 //! once reaches the L2 close together.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
-
 use super::HierarchyGeometry;
-use super::l1::{L1, L1Miss, LocalStores};
+use super::agenda::{Agenda, Waiting};
+use super::l1::{L1, L1Geometry, L1Miss, LocalStores};
 use super::l2::{L2Operation, Router, SliceRequest};
 use super::schedule::Dealer;
 use super::step::{Step, WarpAccess};
 use super::stream::{CtaStream, Demand, PackedTouch, ROW_LIMIT, Request, first_local_line};
 use super::sums::RowSums;
+
+/// Requests whose first-level caches are looked at together before they are served.
+const LOOK_AHEAD: usize = 16;
+
+/// Lines of all first-level caches from which the CPU has to fetch them from far away.
+const LARGE_LINES: u64 = 1 << 15;
 
 /// The first-level caches of one SM.
 #[derive(Clone, Debug)]
@@ -36,20 +39,12 @@ struct Resident {
 }
 
 impl Resident {
-    fn head(&self, place: usize) -> Option<Reverse<Head>> {
+    /// The time of its next requests, if it has any.
+    #[inline]
+    fn next_time(&self) -> Option<u64> {
         let request = self.stream.requests().get(self.next)?;
-        let time = self.start + u64::from(request.time());
-        Some(Reverse(Head { time, sm: self.sm, place: place as u32 }))
+        Some(self.start + u64::from(request.time()))
     }
-}
-
-/// The time of a resident CTA's next requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Head {
-    time: u64,
-    sm: u32,
-    /// The place of the CTA among the residents.
-    place: u32,
 }
 
 /// The merger with the CTAs that it holds.
@@ -66,12 +61,15 @@ pub(crate) struct Merger {
     residents: Vec<Resident>,
     /// Places in `residents` whose CTA has ended; their streams are empty and can be used again.
     vacant: Vec<usize>,
-    heads: BinaryHeap<Reverse<Head>>,
+    agenda: Agenda,
     /// The accesses that are in progress.
     step: Step,
     /// Places in `residents` whose last requests are in the step.
     ending: Vec<usize>,
     router: Router,
+    /// True if the first-level caches together are so large that several requests read them
+    /// together.
+    looks_ahead: bool,
     /// Sectors that first-level caches held, by row.
     hits: RowSums<u64>,
 }
@@ -80,10 +78,11 @@ impl Merger {
     pub(crate) fn new(geometry: &HierarchyGeometry) -> Self {
         let sector_bytes = geometry.l2.sector_bytes;
         let sm_count = geometry.sm_count.max(1);
-        let empty = SmCaches {
-            l1: geometry.l1.map(|l1| L1::new(l1, sector_bytes)),
-            read_only: geometry.read_only.map(|cache| L1::new(cache, sector_bytes)),
-        };
+        let lines = |l1: &L1Geometry| l1.size_bytes / l1.line_bytes.max(1) * u64::from(sm_count);
+        let is_large = |l1: &L1Geometry| lines(l1) >= LARGE_LINES;
+        let cache = |one: L1Geometry| L1::new(one, sector_bytes, is_large(&one));
+        let empty =
+            SmCaches { l1: geometry.l1.map(cache), read_only: geometry.read_only.map(cache) };
         Self {
             dealer: Dealer::new(geometry.schedule, geometry.resident_ctas),
             sms: vec![None; sm_count as usize],
@@ -92,10 +91,11 @@ impl Merger {
             warps_per_sm: geometry.warps_per_cta * geometry.resident_ctas.div_ceil(sm_count),
             residents: Vec::new(),
             vacant: Vec::new(),
-            heads: BinaryHeap::new(),
+            agenda: Agenda::default(),
             step: Step::default(),
             ending: Vec::new(),
             router: geometry.l2.router(),
+            looks_ahead: geometry.l1.as_ref().is_some_and(is_large),
             hits: RowSums::default(),
         }
     }
@@ -123,7 +123,9 @@ impl Merger {
                 (self.residents.len() - 1, empty)
             }
         };
-        self.heads.extend(self.residents[place].head(place));
+        if let Some(time) = self.residents[place].next_time() {
+            self.agenda.push(time, Waiting { sm, place: place as u32 });
+        }
         empty
     }
 
@@ -140,15 +142,20 @@ impl Merger {
         while sent < budget && (!self.step.is_done() || self.begin_step(horizon)) {
             let Self { sms, empty, warps_per_sm, residents, step, router, hits, .. } = self;
             let mut sink = Sink { queues: &mut *queues, router, hits, sent: &mut sent };
-            for access in step.take_some(budget) {
-                let Resident { stream, sm, .. } = &residents[access.place as usize];
-                let index = access.request as usize;
-                let request = &stream.requests()[index];
-                // A warp's place on the GPU: of its local memory, too.
-                let region = u64::from(sm * *warps_per_sm + access.warp);
-                let lines = (stream.lines_of(request), stream.distance(index));
-                let caches = sms[*sm as usize].get_or_insert_with(|| empty.clone());
-                caches.serve(request, lines, region, &mut sink);
+            for coming in step.take_some(budget).chunks(LOOK_AHEAD) {
+                if self.looks_ahead {
+                    look_ahead(coming, residents, sms);
+                }
+                for access in coming {
+                    let Resident { stream, sm, .. } = &residents[access.place as usize];
+                    let index = access.request as usize;
+                    let request = &stream.requests()[index];
+                    // A warp's place on the GPU: of its local memory, too.
+                    let region = u64::from(sm * *warps_per_sm + access.warp);
+                    let lines = (stream.lines_of(request), stream.distance(index));
+                    let caches = sms[*sm as usize].get_or_insert_with(|| empty.clone());
+                    caches.serve(request, lines, region, &mut sink);
+                }
             }
         }
         sent
@@ -156,39 +163,35 @@ impl Merger {
 
     /// Goes on to the next time at which somebody has requests, if that is before the `horizon`.
     fn begin_step(&mut self, horizon: u64) -> bool {
-        let Self { residents, vacant, heads, step, ending, .. } = self;
+        let Self { residents, vacant, agenda, step, ending, .. } = self;
         for place in ending.drain(..) {
             residents[place].stream.clear();
             vacant.push(place);
         }
         step.clear();
-        let Some(&Reverse(Head { time, .. })) = heads.peek() else { return false };
-        if time >= horizon {
+        if agenda.first_time().is_none_or(|time| time >= horizon) {
             return false;
         }
-        // They come by SM.
-        while let Some(mut head) = heads.peek_mut().filter(|head| head.0.time == time) {
-            let place = head.0.place as usize;
-            let resident = &mut residents[place];
+        let Some(waiting) = agenda.take_first() else { return false };
+        for &one in &waiting {
+            let resident = &mut residents[one.place as usize];
             let requests = resident.stream.requests();
             let now = requests[resident.next].time();
             while let Some(request) = requests.get(resident.next).filter(|one| one.time() == now) {
                 step.push(WarpAccess {
                     warp: resident.first_warp + request.warp(),
-                    place: place as u32,
+                    place: one.place,
                     request: resident.next as u32,
                     lines: request.line_count() as u32,
                 });
                 resident.next += 1;
             }
-            match resident.head(place) {
-                Some(next) => *head = next,
-                None => {
-                    PeekMut::pop(head);
-                    ending.push(place);
-                }
+            match resident.next_time() {
+                Some(next) => agenda.push(next, one),
+                None => ending.push(one.place as usize),
             }
         }
+        agenda.give_back(waiting);
         step.sort();
         true
     }
@@ -218,6 +221,24 @@ impl Merger {
     pub(crate) fn hits(&self) -> impl Iterator<Item = (u32, u64)> {
         self.hits.iter().map(|(row, hits)| (row, *hits))
     }
+}
+
+/// Reads the data that loads of single lines will need from first-level caches, so that the CPU
+/// waits for all of it at once.
+fn look_ahead(coming: &[WarpAccess], residents: &[Resident], sms: &[Option<SmCaches>]) {
+    let mut seen = 0;
+    for access in coming {
+        let Resident { stream, sm, .. } = &residents[access.place as usize];
+        let index = access.request as usize;
+        let request = &stream.requests()[index];
+        let is_kept = matches!(request.demand(), Demand::Load | Demand::LoadReadOnly);
+        if let Some(SmCaches { l1: Some(l1), .. }) = &sms[*sm as usize]
+            && let ([line], true) = (stream.lines_of(request), is_kept)
+        {
+            seen ^= l1.peek(line.moved(stream.distance(index)).line());
+        }
+    }
+    std::hint::black_box(seen);
 }
 
 /// The destination of requests that the first-level caches do not keep.

@@ -16,15 +16,18 @@
 //! Only the streams of CTAs that are resident, or that arrived before their turn, are held,
 //! whatever the size of the grid.
 
+mod agenda;
 mod contents;
 mod known_places;
 mod l1;
 mod l2;
+mod lines;
 mod marks;
 mod merge;
 mod moved;
 mod placement;
 mod ranks;
+mod recent;
 mod replacement;
 mod schedule;
 mod sectored;

@@ -29,13 +29,23 @@ impl Placement {
     /// The slice and the set of a line. Tags lie below 2⁵².
     #[inline]
     pub(crate) fn of(&self, tag: u64) -> (usize, usize) {
+        let (set, slice) = self.slices.divide(self.place(tag));
+        (slice as usize, set as usize)
+    }
+
+    /// The set of a line in a cache of one slice.
+    #[inline]
+    pub(crate) fn set(&self, tag: u64) -> usize {
+        self.place(tag) as usize
+    }
+
+    #[inline]
+    fn place(&self, tag: u64) -> u64 {
         let (round, offset) = self.places.divide(tag);
         // Multiplicative hashing (Knuth, TAOCP 3, section 6.4), scaled to the number of places.
         let hash = round.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         let place = offset + ((hash * self.places.divisor) >> 32);
-        let place = if place < self.places.divisor { place } else { place - self.places.divisor };
-        let (set, slice) = self.slices.divide(place);
-        (slice as usize, set as usize)
+        if place < self.places.divisor { place } else { place - self.places.divisor }
     }
 }
 

@@ -29,50 +29,63 @@ pub(crate) fn count(sectors: u16) -> u64 {
     if sectors < 16 { OF_FOUR >> (4 * sectors) & 0xF } else { u64::from(sectors.count_ones()) }
 }
 
-/// A line and its sectors.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Line {
-    /// Meaningless if the way is empty.
-    tag: u64,
-    /// The time at which the line was allocated.
-    allocated: u64,
-    /// Valid sectors, and dirty ones in the upper half. They share one word because a new line's
-    /// sectors are read as soon as they are written. The CPU forwards a word that was stored as a
-    /// whole, and waits for one that was stored in parts.
-    sectors: u32,
-}
+/// The sectors of a line.
+///
+/// Valid ones, and dirty ones in the upper half. They share one word because a new line's sectors
+/// are read as soon as they are written. The CPU forwards a word that was stored as a whole, and
+/// waits for one that was stored in parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Sectors(u32);
 
-impl Line {
+impl Sectors {
     /// Sectors whose every byte is known.
     #[inline]
-    pub(crate) fn valid(&self) -> u16 {
-        self.sectors as u16
+    pub(crate) fn valid(self) -> u16 {
+        self.0 as u16
     }
 
     /// Sectors that the next level has not seen.
     #[inline]
-    pub(crate) fn dirty(&self) -> u16 {
-        (self.sectors >> 16) as u16
+    pub(crate) fn dirty(self) -> u16 {
+        (self.0 >> 16) as u16
     }
 
     /// True if no request has been served since the line was allocated.
     #[inline]
-    pub(crate) fn is_new(&self) -> bool {
-        self.sectors == 0
+    pub(crate) fn is_new(self) -> bool {
+        self.0 == 0
     }
 
     /// Every byte of these sectors is known now.
     #[inline]
     pub(crate) fn add_valid(&mut self, sectors: u16) {
-        self.sectors |= u32::from(sectors);
+        self.0 |= u32::from(sectors);
     }
 
     /// The next level has not seen these sectors.
     #[inline]
     pub(crate) fn add_dirty(&mut self, sectors: u16) {
-        self.sectors |= u32::from(sectors) << 16;
+        self.0 |= u32::from(sectors) << 16;
     }
 
+    /// The next level has seen everything.
+    #[inline]
+    pub(crate) fn clean(&mut self) {
+        self.0 = self.valid().into();
+    }
+}
+
+/// A line and its sectors.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    /// Meaningless if the way is empty.
+    tag: u64,
+    /// The time at which the line was allocated.
+    allocated: u64,
+    sectors: Sectors,
+}
+
+impl Line {
     /// Returns true if its data is there. Requests that arrive while it is on its way are merged
     /// with the miss. They wait for the same data and say nothing about later use.
     #[inline]
@@ -118,9 +131,9 @@ impl SectoredCache {
         tag: u64,
         sectors: u64,
         newcomer: Newcomer,
-    ) -> (&mut Line, Evicted) {
+    ) -> (&mut Sectors, Evicted) {
         let (place, evicted) = self.find_or_admit(set, tag, sectors, newcomer);
-        (&mut self.lines[place], evicted)
+        (&mut self.lines[place].sectors, evicted)
     }
 
     /// As [`SectoredCache::touch`], but it returns the place of the line ([`SectoredCache::at`]).
@@ -149,15 +162,21 @@ impl SectoredCache {
         }
         let line = &mut lines[first + way];
         // A way that held nothing is not dirty.
-        let evicted = Evicted { tag: line.tag, dirty: line.dirty() };
-        *line = Line { tag, allocated: *clock, sectors: 0 };
+        let evicted = Evicted { tag: line.tag, dirty: line.sectors.dirty() };
+        *line = Line { tag, allocated: *clock, sectors: Sectors::default() };
         (first + way, evicted)
     }
 
-    /// The line at a place.
+    /// Part of the data of a set.
     #[inline]
-    pub(crate) fn at(&mut self, place: usize) -> &mut Line {
-        &mut self.lines[place]
+    pub(crate) fn peek(&self, set: usize) -> u64 {
+        self.marks.peek(set)
+    }
+
+    /// The sectors of the line at a place.
+    #[inline]
+    pub(crate) fn at(&mut self, place: usize) -> &mut Sectors {
+        &mut self.lines[place].sectors
     }
 
     /// A request for `sectors` of the line `tag`, if it is at this place and has them all. In a
@@ -166,7 +185,8 @@ impl SectoredCache {
     pub(crate) fn reuse_at(&mut self, place: usize, tag: u64, sectors: u16) -> bool {
         let Some(line) = self.lines.get(place) else { return false };
         // A way that holds nothing has no valid sector.
-        let has_all = line.valid() != 0 && sectors & !line.valid() == 0;
+        let valid = line.sectors.valid();
+        let has_all = valid != 0 && sectors & !valid == 0;
         let is_hit = line.tag == tag && has_all && self.fill_clocks == 0;
         if is_hit {
             self.clock += count(sectors);
@@ -198,14 +218,14 @@ impl SectoredCache {
         set: usize,
         tag: u64,
         sectors: u64,
-    ) -> Option<&mut Line> {
+    ) -> Option<&mut Sectors> {
         self.clock += sectors;
         let way = self.find(set, tag)?;
         let line = &mut self.lines[set * self.ways + way];
         if line.is_filled(self.clock, self.fill_clocks) {
             self.ranks.reuse(set, way);
         }
-        Some(line)
+        Some(&mut line.sectors)
     }
 
     #[inline]
@@ -220,7 +240,7 @@ impl SectoredCache {
         let way = self.find(set, tag)?;
         self.marks.clear(set, way);
         self.ranks.forget(set, way);
-        let dirty = std::mem::take(&mut self.lines[set * self.ways + way]).dirty();
+        let dirty = std::mem::take(&mut self.lines[set * self.ways + way]).sectors.dirty();
         Some(Evicted { tag, dirty })
     }
 
@@ -240,16 +260,16 @@ impl SectoredCache {
 
     /// Tells `on_line` of every dirty line, which stays dirty.
     pub(crate) fn for_each_dirty(&self, mut on_line: impl FnMut(Evicted)) {
-        for line in self.lines.iter().filter(|line| line.dirty() != 0) {
-            on_line(Evicted { tag: line.tag, dirty: line.dirty() });
+        for line in self.lines.iter().filter(|line| line.sectors.dirty() != 0) {
+            on_line(Evicted { tag: line.tag, dirty: line.sectors.dirty() });
         }
     }
 
     /// Cleans every dirty line; `on_line` learns of each.
     pub(crate) fn clean(&mut self, mut on_line: impl FnMut(Evicted)) {
         for line in &mut self.lines {
-            let dirty = line.dirty();
-            line.sectors = line.valid().into();
+            let dirty = line.sectors.dirty();
+            line.sectors.clean();
             if dirty != 0 {
                 on_line(Evicted { tag: line.tag, dirty });
             }

@@ -1,6 +1,6 @@
 //! Counts of classes of CTAs: each record is added as many times as it has CTAs.
 
-use gpucast_interpreter::{CountOverflow, GridBox, Tally};
+use gpucast_interpreter::{CountOverflow, GridBox, Shifts, Tally};
 
 use super::Counter;
 use crate::recorder::CtaRecorder;
@@ -37,6 +37,7 @@ impl Tally for Counter {
         record: &mut CtaRecorder,
         ctas: u128,
         places: &GridBox,
+        _shifts: &Shifts<'_, CtaRecorder>,
     ) -> Result<(), CountOverflow> {
         debug_assert!(self.hierarchy.is_none() || self.windows.is_some());
         if let (Some(launch), Some(cta)) = (&mut self.tracer, &record.tracer) {

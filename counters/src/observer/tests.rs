@@ -149,7 +149,7 @@ fn products_whose_extents_are_values_are_summed_by_format() {
     let mut as_a_class = new().without_caches();
     let mut recorder = as_a_class.cta_recorder();
     tell(&mut recorder);
-    as_a_class.tally(&mut recorder, 3, &GridBox::whole([3, 1, 1])).unwrap();
+    as_a_class.tally(&mut recorder, 3, &GridBox::whole([3, 1, 1]), &[None; 3]).unwrap();
     for counter in [one_by_one, as_a_class] {
         let (profile, _) = counter.finish();
         for (metric, expected) in [

@@ -9,11 +9,13 @@
 //! for the CTAs around it; before it, CTAs that count for nothing fill the caches. What a row's
 //! requests cause is scaled by the row's sectors, which are known for the whole grid.
 //!
+//! Three middle windows come first. Two more lie between them where they differ.
+//!
 //! Dirty sectors are balanced: what a launch makes dirty is written to DRAM or dirty at its end.
 
 use std::ops::Range;
 
-use gpucast_interpreter::{AccessKind, Windows};
+use gpucast_interpreter::{AccessKind, CountOverflow, Windows};
 
 use super::Counter;
 use crate::counts::MemoryCounts;
@@ -28,8 +30,11 @@ use crate::sparse::SparseRows;
 use crate::table::BaseTable;
 use crate::trace::LaunchTracer;
 
-/// Windows between the first and the last one.
+/// Windows between the first and the last one, at most: an odd number.
 const MIDDLE_WINDOWS: u64 = 5;
+
+/// Part by which sums of traffic may differ from window to window without making more windows.
+const ALIKE: f64 = 0.005;
 
 /// Sectors that the requests of a window that counts ask for, at least: a few megabytes.
 const COUNTED_SECTORS: u64 = 1 << 18;
@@ -75,8 +80,12 @@ struct Measured {
 /// The windows of one launch.
 #[derive(Clone, Debug)]
 pub(super) struct WindowReplay {
+    /// How many times as large the sums of counts may become.
+    times: u64,
     /// Empty until the windows were asked for, and if all CTAs are to be replayed.
     parts: Vec<Part>,
+    /// Those that come later.
+    coming: Coming,
     has_begun: bool,
     /// The part whose CTAs come.
     at: usize,
@@ -90,10 +99,13 @@ pub(super) struct WindowReplay {
     is_filled: bool,
 }
 
-impl Default for WindowReplay {
-    fn default() -> Self {
+impl WindowReplay {
+    /// Nothing yet; sums of counts may become `times` as large.
+    pub(super) fn new(times: u64) -> Self {
         Self {
+            times,
             parts: Vec::new(),
+            coming: Coming::default(),
             has_begun: false,
             at: 0,
             sectors: SparseRows::new(0),
@@ -106,15 +118,26 @@ impl Default for WindowReplay {
     }
 }
 
+/// Parts that wait until others were replayed.
+#[derive(Clone, Debug, Default)]
+struct Coming {
+    /// Middle windows, each with the CTAs before it, if those so far differ.
+    more: Vec<Part>,
+    /// The last CTAs, with those before them.
+    last: Vec<Part>,
+}
+
+/// Windows of a grid.
+#[derive(Clone, Debug)]
+struct Cut {
+    /// The first CTAs, and some middle windows.
+    begin: Vec<Part>,
+    coming: Coming,
+}
+
 /// Cuts a grid of `ctas` CTAs, each of which asks for some sectors, into windows. `None` if they
 /// would hold more than half of it.
-fn cut(
-    ctas: u64,
-    width: u64,
-    resident: u64,
-    sectors_per_cta: f64,
-    l2_sectors: u64,
-) -> Option<Vec<Part>> {
+fn cut(ctas: u64, width: u64, resident: u64, sectors_per_cta: f64, l2_sectors: u64) -> Option<Cut> {
     // Whole rows of the grid, so that its edges have their share, where that is not much more.
     let rows = |ctas: u64| {
         let of_rows = ctas.next_multiple_of(width.max(1));
@@ -129,13 +152,14 @@ fn cut(
     if all > ctas / 2 {
         return None;
     }
-    let mut parts = vec![Part { ctas: 0..counted, role: Role::Itself }];
-    let mut warmed = |first: u64, end: Option<u64>, role| {
+    let mut begin = vec![Part { ctas: 0..counted, role: Role::Itself }];
+    let warmed = |first: u64, end: Option<u64>, role| {
         let first = first - first % resident.max(1);
         let start = first + warming;
-        parts.push(Part { ctas: first..start, role: Role::Warm });
-        parts.push(Part { ctas: start..end.unwrap_or(start + counted), role });
+        let warm = Part { ctas: first..start, role: Role::Warm };
+        [warm, Part { ctas: start..end.unwrap_or(start + counted), role }]
     };
+    let mut more = Vec::new();
     let (from, to) = (counted, ctas - counted - warming);
     for window in 0..MIDDLE_WINDOWS {
         let middle = u128::from(to - from) * u128::from(2 * window + 1);
@@ -143,28 +167,38 @@ fn cut(
         // By another wave each, so that windows do not all meet the same place of a pattern that
         // repeats from wave to wave.
         let first = middle - (warming + counted) / 2;
-        warmed((first + window * resident).min(to - counted), None, Role::Middle);
+        let parts = warmed((first + window * resident).min(to - counted), None, Role::Middle);
+        if window % 2 == 0 { &mut begin } else { &mut more }.extend(parts);
     }
-    warmed(ctas - counted - warming, Some(ctas), Role::Itself);
-    Some(parts)
+    let last = warmed(ctas - counted - warming, Some(ctas), Role::Itself).into();
+    Some(Cut { begin, coming: Coming { more, last } })
 }
 
 impl Windows for Counter {
-    fn windows(&mut self) -> Vec<Range<u64>> {
+    fn windows(&mut self) -> Result<Vec<Range<u64>>, CountOverflow> {
         let ctas = self.ctas_in_order();
-        let all = 0..ctas;
+        if let Some(windows) = self.windows.as_ref().filter(|windows| !windows.has_begun) {
+            self.check_sums(windows.times)?;
+        }
         let (Some(hierarchy), Some(windows)) = (&mut self.hierarchy, &mut self.windows) else {
-            return vec![all];
+            return Ok(Vec::new());
         };
+        if windows.has_begun {
+            return Ok(windows.next(hierarchy, self.tracer.as_mut(), &self.memory));
+        }
         let sectors: u128 = self.memory.iter().map(|(_, counts)| counts.sectors).sum();
         let resident = self.resident as u64;
         let per_cta = sectors as f64 / ctas.max(1) as f64;
-        let parts = cut(ctas, self.grid[0].into(), resident, per_cta, hierarchy.l2_sectors());
+        let cut = cut(ctas, self.grid[0].into(), resident, per_cta, hierarchy.l2_sectors());
         windows.has_begun = true;
-        windows.parts = parts.unwrap_or_default();
+        if let Some(Cut { begin, coming }) = cut {
+            (windows.parts, windows.coming) = (begin, coming);
+        }
         windows.dirty_at_start = hierarchy.take_part().dirty_sectors;
         windows.dirty_before = windows.dirty_at_start;
-        let recorded = windows.parts.iter().filter(|part| part.role != Role::Warm);
+        // Blocks are recorded in windows that come in any case.
+        let recorded = windows.parts.iter().chain(&windows.coming.last);
+        let recorded = recorded.filter(|part| part.role != Role::Warm);
         let recorded: Vec<Range<u64>> = recorded.map(|part| part.ctas.clone()).collect();
         if let Some(tracer) = &mut self.tracer {
             self.shape.trace = tracer.order(self.grid, &recorded);
@@ -172,10 +206,11 @@ impl Windows for Counter {
                 self.tracer = None;
             }
         }
-        match windows.parts.as_slice() {
+        let all = 0..ctas;
+        Ok(match windows.parts.as_slice() {
             [] => vec![all],
             parts => parts.iter().map(|part| part.ctas.clone()).collect(),
-        }
+        })
     }
 }
 
@@ -222,6 +257,29 @@ impl WindowReplay {
         hierarchy.collect(&mut streams);
     }
 
+    /// The CTAs to hear of next, where all so far have been.
+    fn next(
+        &mut self,
+        hierarchy: &mut Hierarchy,
+        mut tracer: Option<&mut LaunchTracer>,
+        memory: &SparseRows<MemoryCounts>,
+    ) -> Vec<Range<u64>> {
+        while self.at < self.parts.len() {
+            self.end_part(hierarchy, tracer.as_deref_mut());
+        }
+        let Coming { more, last } = &mut self.coming;
+        let (more, last) = (std::mem::take(more), std::mem::take(last));
+        if !last.is_empty() {
+            let of_middle = self.measured.iter().filter(|part| part.role == Role::Middle);
+            if !are_alike(of_middle, memory) {
+                self.parts.extend(more);
+            }
+            self.parts.extend(last);
+            hierarchy.begin_window();
+        }
+        self.parts[self.at..].iter().map(|part| part.ctas.clone()).collect()
+    }
+
     fn end_part(&mut self, hierarchy: &mut Hierarchy, tracer: Option<&mut LaunchTracer>) {
         let Some(Part { ctas, role }) = self.parts.get(self.at) else { return };
         let mut traffic = hierarchy.take_part();
@@ -243,6 +301,26 @@ impl WindowReplay {
         });
         self.at += 1;
     }
+}
+
+/// True if windows have the same traffic, or nearly so: what a sector causes in each, and what
+/// becomes dirty.
+fn are_alike<'a>(
+    windows: impl Iterator<Item = &'a Measured>,
+    memory: &SparseRows<MemoryCounts>,
+) -> bool {
+    let rates = |window: &'a Measured| {
+        let pool = Pool::of(std::iter::once(window), memory, 0.5);
+        let (sectors, [l1, l2, hits, reads]) = pool.all;
+        [l1, l2, hits, reads, pool.dirtied].map(|sum| sum / sectors.max(1.0))
+    };
+    let rates: Vec<[f64; 5]> = windows.map(rates).collect();
+    (0..5).all(|at| {
+        let of_windows = rates.iter().map(|rates| rates[at]);
+        let least = of_windows.clone().fold(f64::INFINITY, f64::min);
+        let most = of_windows.fold(0.0, f64::max);
+        most - least <= ALIKE * most
+    })
 }
 
 /// Traffic of some CTAs together.
@@ -446,9 +524,18 @@ mod tests {
             (1 << 40, 1 << 20, 2112, 1.0, 1 << 20),
             (100_000_000, 10_000, 1, 0.0, 0),
         ] {
-            let parts = cut(ctas, width, resident, per_cta, l2).unwrap();
-            assert_eq!(parts.len() as u64, 3 + 2 * MIDDLE_WINDOWS);
+            let Cut { begin, coming: Coming { more, last } } =
+                cut(ctas, width, resident, per_cta, l2).unwrap();
+            let begin_middle = begin.iter().filter(|part| part.role == Role::Middle).count();
+            let more_middle = more.iter().filter(|part| part.role == Role::Middle).count();
+            assert_eq!((begin_middle, more_middle), (3, 2), "of {MIDDLE_WINDOWS}");
+            for parts in [&begin, &more, &last] {
+                assert!(parts.windows(2).all(|pair| pair[0].ctas.end <= pair[1].ctas.start));
+            }
+            let mut parts = [begin, more, last].concat();
             assert_eq!((parts[0].ctas.start, parts[0].role), (0, Role::Itself));
+            // Those that come later lie between those that came before.
+            parts.sort_by_key(|part| part.ctas.start);
             assert_eq!(parts.last().unwrap().ctas.end, ctas);
             assert!(parts.windows(2).all(|pair| pair[0].ctas.end <= pair[1].ctas.start));
             let held: u64 = parts.iter().map(|part| part.ctas.end - part.ctas.start).sum();
@@ -457,6 +544,6 @@ mod tests {
                 assert!(part.ctas.end - part.ctas.start >= resident);
             }
         }
-        assert_eq!(cut(1000, 1000, 90, 16.0, 24_576), None);
+        assert!(cut(1000, 1000, 90, 16.0, 24_576).is_none());
     }
 }

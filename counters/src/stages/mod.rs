@@ -17,7 +17,9 @@ mod recorder;
 use std::ops::Range;
 use std::sync::Arc;
 
-use gpucast_interpreter::{CountOverflow, GridBox, Launch, Observer, Program, Tally, Windows};
+use gpucast_interpreter::{
+    CountOverflow, GridBox, Launch, Observer, Program, Shifts, Tally, Windows,
+};
 use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::types::StateSpace;
 use serde::{Deserialize, Serialize};
@@ -350,17 +352,18 @@ impl Tally for StageCounter {
         record: &mut StageRecorder,
         ctas: u128,
         places: &GridBox,
+        shifts: &Shifts<'_, StageRecorder>,
     ) -> Result<(), CountOverflow> {
         let mut times = Times::new(ctas);
         let (stages, merged) = record.finish();
         self.stages.zip(stages, merged, &mut |total, count| times.add(total, count));
         times.outcome()?;
-        self.counter.tally(record.clear_stages(), ctas, places)
+        self.counter.tally(record.clear_stages(), ctas, places, shifts)
     }
 }
 
 impl Windows for StageCounter {
-    fn windows(&mut self) -> Vec<Range<u64>> {
+    fn windows(&mut self) -> Result<Vec<Range<u64>>, CountOverflow> {
         self.counter.windows()
     }
 }

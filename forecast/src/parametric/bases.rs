@@ -35,7 +35,10 @@ pub(super) fn products(atoms: &[Atom], degree: u32) -> Vec<Monomial> {
 }
 
 /// Products whose sum is tried.
-type Basis = Vec<Monomial>;
+pub(super) type Basis = Vec<Monomial>;
+
+/// What is made when it is first asked for.
+type Lazy<T> = LazyCell<T, Box<dyn FnOnce() -> T>>;
 
 /// The bases for a function of one parameter.
 pub(super) struct Bases {
@@ -43,16 +46,29 @@ pub(super) struct Bases {
     /// domain.
     simple: Vec<Basis>,
     /// All others. There are thousands, and most functions need none of them.
-    others: LazyCell<Vec<Basis>, Box<dyn FnOnce() -> Vec<Basis>>>,
+    others: Lazy<Vec<Basis>>,
+    /// Those for sizes of one residue.
+    of_residues: Lazy<[Vec<Basis>; 2]>,
 }
 
 impl Bases {
-    /// `divisors` are those of the parameter.
-    pub(super) fn of_one(parameter: usize, divisors: Vec<u64>) -> Self {
+    /// `divisors` are those of the parameter, which is one of `parameters`.
+    pub(super) fn of_one(parameter: usize, parameters: usize, divisors: Vec<u64>) -> Self {
         let basis = |(atoms, degree): (Vec<Atom>, u32)| products(&atoms, degree);
         let simple = simple_atoms(parameter, &divisors).map(basis).collect();
-        let others = move || other_atoms(parameter, &divisors).map(basis).collect();
-        Self { simple, others: LazyCell::new(Box::new(others)) }
+        let of_others = divisors.clone();
+        let others = move || other_atoms(parameter, &of_others).map(basis).collect();
+        let of_residues = move || self::of_residues(parameter, parameters, &divisors);
+        Self {
+            simple,
+            others: LazyCell::new(Box::new(others)),
+            of_residues: LazyCell::new(Box::new(of_residues)),
+        }
+    }
+
+    /// Those for sizes of one residue: see [`of_residues`].
+    pub(super) fn of_residues(&self) -> &[Vec<Basis>; 2] {
+        LazyCell::force(&self.of_residues)
     }
 
     /// The simple ones, the simplest first.
@@ -65,6 +81,47 @@ impl Bases {
         let others = || LazyCell::force(&self.others).iter();
         self.simple.iter().chain(std::iter::once_with(others).flatten())
     }
+}
+
+/// The divisors of products of two sizes: elements of a sector, of a line and of a row of banks.
+const OF_PRODUCTS: [u64; 5] = [2, 4, 8, 16, 32];
+
+/// The bases for sizes of one residue of a parameter, among so many parameters: those of lines and
+/// polynomials, and those of products, the simplest first. Rows of a matrix that lie one behind the
+/// other begin anywhere in a sector: what they have in common is the sector in which the last one
+/// ends.
+pub(super) fn of_residues(
+    parameter: usize,
+    parameters: usize,
+    divisors: &[u64],
+) -> [Vec<Basis>; 2] {
+    let size = Atom::Parameter(parameter);
+    let up = |by: u64| up(parameter, by);
+    let polynomials = || (0..=HIGHEST).map(|degree| products(&[size], degree));
+    let mut lines: Vec<Basis> = polynomials().collect();
+    lines.extend(divisors.iter().map(|&by| products(&[size, up(by)], 1)));
+    // Matrices of two sizes are the more frequent ones where there are two.
+    let others = (0..parameters).filter(|&other| other != parameter);
+    let ends: Vec<(u64, Atom)> = others
+        .chain([parameter])
+        .flat_map(|other| OF_PRODUCTS.map(|by| (by, Atom::product(parameter, other, by))))
+        .collect();
+    lines.extend(ends.iter().map(|&(_, end)| products(&[size, end], 1)));
+    for &(_, end) in &ends {
+        lines.extend(divisors.iter().map(|&tile| products(&[size, up(tile), end], 1)));
+    }
+    let mut squares: Vec<Basis> = divisors.iter().map(|&by| products(&[size, up(by)], 2)).collect();
+    for &(by, end) in &ends {
+        for &tile in divisors.iter().filter(|&&tile| tile != by) {
+            let mut basis = products(&[size, up(by), up(tile)], 2);
+            let end = Monomial(vec![(end, 1)]);
+            // Each column of tiles reads all rows.
+            basis.push(end.times(&Monomial(vec![(up(tile), 1)])));
+            basis.push(end);
+            squares.push(basis);
+        }
+    }
+    [lines, squares]
 }
 
 fn up(parameter: usize, by: u64) -> Atom {

@@ -35,6 +35,15 @@ pub enum Atom {
         /// The place of the other parameter.
         other: usize,
     },
+    /// ⌈`parameter` · `other` / `by`⌉: where rows of so many elements end, one behind the other.
+    Product {
+        /// The place of a parameter, not behind the other one.
+        parameter: usize,
+        /// The place of the other parameter, which may be the same.
+        other: usize,
+        /// The divisor, at least two.
+        by: u64,
+    },
 }
 
 impl Atom {
@@ -52,7 +61,18 @@ impl Atom {
                 let quotient = i128::from(sizes[parameter].div_ceil(by.max(1)));
                 quotient.min(i128::from(factor) * i128::from(sizes[other]))
             }
+            Self::Product { parameter, other, by } => {
+                let by = i128::from(by);
+                let product = i128::from(sizes[parameter]) * i128::from(sizes[other]);
+                (product + by - 1).div_euclid(by)
+            }
         }
+    }
+
+    /// ⌈one · other / by⌉, in one form of its two.
+    #[must_use]
+    pub fn product(one: usize, other: usize, by: u64) -> Self {
+        Self::Product { parameter: one.min(other), other: one.max(other), by }
     }
 
     /// The atom in words of the parameters' names.
@@ -80,6 +100,13 @@ impl Atom {
                 let quotient = if by > 1 { format!("⌈{name}/{by}⌉") } else { name.clone() };
                 let factor = if factor > 1 { format!("{factor}·") } else { String::new() };
                 let _ = write!(text, "min({quotient}, {factor}{other})");
+            }
+            Self::Product { parameter, other, by } => {
+                let (name, other_name) = (&names[parameter], &names[other]);
+                let _ = match parameter == other {
+                    true => write!(text, "⌈{name}²/{by}⌉"),
+                    false => write!(text, "⌈{name}·{other_name}/{by}⌉"),
+                };
             }
         }
         text.push_str(superscript(power));
@@ -118,10 +145,11 @@ impl Monomial {
         Self(factors)
     }
 
-    /// The sum of the powers.
+    /// The sum of the powers of sizes.
     #[must_use]
     pub fn degree(&self) -> u32 {
-        self.0.iter().map(|(_, power)| power).sum()
+        let of_atom = |atom: &Atom| if matches!(atom, Atom::Product { .. }) { 2 } else { 1 };
+        self.0.iter().map(|(atom, power)| of_atom(atom) * power).sum()
     }
 
     /// The value at these sizes.
@@ -273,12 +301,15 @@ struct Factor<'a> {
 
 impl Serialize for Factor<'_> {
     /// `{"parameter": "n", "plus": 0, "divided_by": 32, "power": 1}`: the quotient is rounded up.
-    /// With `"at_most": {"factor": 8, "parameter": "m"}` it is 8·m if that is less.
+    /// With `"at_most": {"factor": 8, "parameter": "m"}` it is 8·m if that is less. With
+    /// `"times": "m"` it is n·m that is divided.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (parameter, plus, by) = match self.atom {
             Atom::Parameter(parameter) => (parameter, 0, 1),
             Atom::Ceiling { parameter, plus, by } => (parameter, plus, by),
-            Atom::Least { parameter, by, .. } => (parameter, 0, by),
+            Atom::Least { parameter, by, .. } | Atom::Product { parameter, by, .. } => {
+                (parameter, 0, by)
+            }
         };
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("parameter", &self.names[parameter])?;
@@ -288,6 +319,9 @@ impl Serialize for Factor<'_> {
         if let Atom::Least { factor, other, .. } = self.atom {
             let at_most = AtMost { factor, parameter: &self.names[other] };
             map.serialize_entry("at_most", &at_most)?;
+        }
+        if let Atom::Product { other, .. } = self.atom {
+            map.serialize_entry("times", &self.names[other])?;
         }
         map.end()
     }
@@ -337,6 +371,22 @@ mod tests {
             Expression::new(sum).with_names(&names),
             @"min(n, 256·m) + min(⌈n/8⌉, m) + min(⌈n/32⌉, 8·m)"
         );
+    }
+
+    #[test]
+    fn products_are_divided_and_rounded_up() {
+        let product = |other, by| Atom::Product { parameter: 0, other, by };
+        for size in 0..40_u64 {
+            for other in 0..40_u64 {
+                let value = i128::from((size * other).div_ceil(8));
+                assert_eq!(product(1, 8).at(&[size, other]), value, "{size} {other}");
+            }
+        }
+        assert_eq!(product(1, 2).at(&[1 << 40, 1 << 40]), 1 << 79);
+        let names = ["n".to_owned(), "m".to_owned()];
+        let sum = [product(0, 4), product(1, 8)]
+            .map(|atom| (BigRational::one(), Monomial(vec![(atom, 1)])));
+        insta::assert_snapshot!(Expression::new(sum).with_names(&names), @"⌈n²/4⌉ + ⌈n·m/8⌉");
     }
 
     #[test]

@@ -3,60 +3,72 @@
 use num_bigint::BigInt;
 use num_rational::BigRational;
 
-use super::bases::products;
+use super::bases::Basis;
 use super::expression::{Atom, Expression, Monomial};
 use super::linear::{Sample, solve};
+use super::residues::{self, Case};
+use super::sizes::Sizes;
 
 /// Formulas that hold from some size on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// One, or one for each residue of the parameter: `(modulus, residue)`.
-    pub(super) formulas: Vec<(Option<(u64, u64)>, Expression)>,
+    /// One, or several for sizes with different residues.
+    pub(super) cases: Vec<Case>,
 }
 
 impl Found {
-    /// True if the formulas give this sample. `parameter` is the one with residues.
-    pub(super) fn gives(&self, parameter: usize, sample: &Sample) -> bool {
-        let is_of = |residue: &Option<(u64, u64)>| {
-            residue.is_none_or(|(modulus, residue)| sample.sizes[parameter] % modulus == residue)
-        };
-        let formula = self.formulas.iter().find(|(residue, _)| is_of(residue));
-        formula.is_some_and(|(_, formula)| formula.gives(&sample.sizes, sample.count))
+    /// One formula for all sizes.
+    pub(super) fn of_all(formula: Expression) -> Self {
+        Self { cases: vec![Case::of_all(formula)] }
+    }
+
+    /// True if the formulas give this sample.
+    pub(super) fn gives(&self, sample: &Sample) -> bool {
+        let case = self.cases.iter().find(|case| case.covers(&sample.sizes));
+        case.is_some_and(|case| case.formula.gives(&sample.sizes, sample.count))
     }
 }
 
 /// The simplest sum over one of `bases` that gives every sample.
 pub(super) fn simplest<'b>(
-    mut bases: impl Iterator<Item = &'b Vec<Monomial>>,
+    bases: impl Iterator<Item = &'b Basis>,
     samples: &[Sample],
 ) -> Option<Found> {
-    let formula = bases.find_map(|basis| solve(basis, samples))?;
-    Some(Found { formulas: vec![(None, formula)] })
+    first_sum(bases, samples).map(Found::of_all)
 }
 
-/// The periods of polynomials that differ by the residue of the size.
-const PERIODS: [u64; 6] = [2, 4, 8, 16, 32, 64];
+fn first_sum<'b>(
+    mut bases: impl Iterator<Item = &'b Basis>,
+    samples: &[Sample],
+) -> Option<Expression> {
+    bases.find_map(|basis| solve(basis, samples))
+}
 
-/// A polynomial for each residue of the size, by the smallest period that does. `step` is that of
-/// the parameter.
-pub(super) fn by_residues(parameter: usize, step: u64, samples: &[Sample]) -> Option<Found> {
-    let atom = [Atom::Parameter(parameter)];
-    let polynomial =
-        |samples: &[Sample]| (0..=3).find_map(|degree| solve(&products(&atom, degree), samples));
-    let formulas_of = |modulus: u64| {
-        let mut formulas = Vec::new();
-        for residue in 0..modulus {
-            let is_of = |sample: &&Sample| sample.sizes[parameter] % modulus == residue;
-            let those: Vec<Sample> = samples.iter().filter(is_of).cloned().collect();
-            // A step that leaves residues out has none of their sizes.
-            if those.is_empty() {
-                continue;
-            }
-            formulas.push((Some((modulus, residue)), polynomial(&those)?));
+/// The greatest period of sums that differ by the residue of the size.
+pub(super) const GREATEST_PERIOD: u64 = 64;
+
+/// Sums that differ by the residue of one parameter, over that of several sets of bases which needs
+/// the fewest.
+pub(super) fn by_residues(
+    parameter: usize,
+    sizes: &[Sizes],
+    sets: &[Vec<Basis>],
+    samples: &[Sample],
+) -> Option<Found> {
+    /// So few are as good as any fewer, and the sets come in the order of their cost.
+    const FEW_CASES: usize = 8;
+    let mut moduli = vec![1; sizes.len()];
+    moduli[parameter] = GREATEST_PERIOD;
+    let mut best: Option<Vec<Case>> = None;
+    for bases in sets {
+        if best.as_ref().is_some_and(|best| best.len() <= FEW_CASES) {
+            break;
         }
-        Some(Found { formulas })
-    };
-    PERIODS.iter().filter(|&&modulus| !step.is_multiple_of(modulus)).find_map(|&it| formulas_of(it))
+        let sum = |samples: &[Sample]| first_sum(bases.iter(), samples);
+        let found = residues::cases(sizes, &moduli, samples, &sum);
+        best = [best, found].into_iter().flatten().min_by_key(Vec::len);
+    }
+    Some(Found { cases: best? })
 }
 
 /// Consecutive sizes with one formula.
@@ -117,7 +129,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::parametric::bases::{Bases, divisors};
+    use crate::parametric::bases::{self, Bases, divisors};
 
     fn samples(sizes: impl Iterator<Item = u64>, count: impl Fn(u64) -> u64) -> Vec<Sample> {
         sizes.map(|size| Sample { sizes: vec![size], count: count(size).into() }).collect()
@@ -128,17 +140,18 @@ mod tests {
     }
 
     fn written(found: &Found) -> String {
-        let line = |(residue, formula): &(Option<(u64, u64)>, Expression)| {
-            let formula = formula.with_names(&["n".into()]).to_string();
-            residue.map_or(formula.clone(), |(by, residue)| format!("{by}:{residue} {formula}"))
+        let line = |case: &Case| {
+            let formula = case.formula.with_names(&["n".into()]).to_string();
+            let residue = case.residues.first();
+            residue.map_or(formula.clone(), |it| format!("{}:{} {formula}", it.modulus, it.residue))
         };
-        found.formulas.iter().map(line).collect::<Vec<_>>().join("; ")
+        found.cases.iter().map(line).collect::<Vec<_>>().join("; ")
     }
 
     /// The counts of guards, warps, blocks, interiors and triangles, by their definitions.
     #[test]
     fn counts_of_ordinary_kernels_have_their_closed_forms() {
-        let bases = Bases::of_one(0, divisors(1, &BTreeSet::new()));
+        let bases = Bases::of_one(0, 1, divisors(1, &BTreeSet::new()));
         let form = |count: fn(u64) -> u64| {
             let found = simplest(bases.all(), &samples(sizes(), count));
             found.map_or("none".to_owned(), |found| written(&found))
@@ -160,15 +173,32 @@ mod tests {
     }
 
     #[test]
-    fn residues_have_polynomials_of_their_own() {
-        let dense = || 40..400;
-        // Sectors of n rows of n words: a row begins where the one before ended.
-        let sectors = |n: u64| (0..n).map(|row| (row * n + n).div_ceil(8) - row * n / 8).sum();
-        let found = by_residues(0, 1, &samples(dense(), sectors)).unwrap();
-        insta::assert_snapshot!(written(&found));
-        for sample in samples(1..40, sectors) {
-            assert!(found.gives(0, &sample), "{sample:?}");
+    fn residues_have_sums_of_their_own() {
+        let all = [Sizes { first: 1, step: 1, last: 1 << 20 }];
+        let bases = bases::of_residues(0, 1, &divisors(1, &BTreeSet::new()));
+        // Sectors of n rows of n words, and of their parts in tiles of 32: a row begins where the
+        // one before ended.
+        fn sectors(from: u64, to: u64) -> u64 {
+            to.div_ceil(8) - from / 8
         }
+        fn tile(n: u64, at: u64, row: u64) -> u64 {
+            row * n + (32 * at).min(n)
+        }
+        let rows = |n: u64| (0..n).map(|row| sectors(row * n, row * n + n)).sum();
+        let tiles = |n: u64| {
+            let of_row =
+                |row| (0..n.div_ceil(32)).map(move |at| (tile(n, at, row), tile(n, at + 1, row)));
+            (0..n).flat_map(of_row).map(|(from, to)| sectors(from, to)).sum()
+        };
+        let counts: [fn(u64) -> u64; 2] = [rows, tiles];
+        let found = counts.map(|count| {
+            let found = by_residues(0, &all, &bases, &samples(40..400, count)).unwrap();
+            for sample in samples((1..40).chain([1001, 1002, 1004, 1008]), count) {
+                assert!(found.gives(&sample), "{sample:?}");
+            }
+            written(&found)
+        });
+        insta::assert_snapshot!(found.join("\n"));
     }
 
     #[test]

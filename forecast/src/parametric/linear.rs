@@ -92,7 +92,7 @@ fn pivots(basis: &[Monomial], samples: &[Sample]) -> Option<Vec<usize>> {
 }
 
 /// Samples beyond those that determine the coefficients: fewer could agree by chance.
-const MORE_SAMPLES: usize = 8;
+pub(super) const MORE_SAMPLES: usize = 8;
 
 /// The sum over `basis` that gives every sample, with as few terms as dropping one after the other
 /// leaves. `None` if there is no such sum, or if too few samples would contradict a wrong one.

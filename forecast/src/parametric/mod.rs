@@ -22,11 +22,12 @@ mod expression;
 mod fitting;
 mod linear;
 mod profiles;
+mod residues;
 mod several;
 mod sizes;
 mod slice;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpucast_counters::{Kind, Level};
 use gpucast_model::Gpu;
@@ -37,11 +38,13 @@ use crate::run::sources::Counts;
 use crate::run::supervisor::Supervisor;
 use executed::{Executed, Key, Name, Wanted as WantedCounts};
 use linear::Sample;
+use residues::Case;
 use slice::{Answer, Slice};
 
 pub use by_formulas::{ByFormulas, Problem, Swept, counted_by_kept, sizes_of};
 pub use executed::PlanAt;
 pub use expression::{Atom, Expression, Monomial, Terms, Written};
+pub use residues::Residue;
 pub use sizes::{Sizes, Wanted};
 
 /// The counts of all launches as functions of the parameters.
@@ -95,8 +98,9 @@ pub struct Piece {
     pub first: Vec<u64>,
     /// The largest size of each parameter, where the formula does not hold at a larger one.
     pub last: Vec<Option<u64>>,
-    /// The modulus and the residue of the only parameter, if the formula is of one residue.
-    pub residue: Option<(u64, u64)>,
+    /// The residues of its sizes, if the formula does not hold for all: at most one of each
+    /// parameter.
+    pub residues: Vec<Residue>,
     /// The formula.
     pub formula: Expression,
 }
@@ -138,7 +142,8 @@ pub fn formulas(question: &Question<'_>) -> Result<ParametricCounts, Failure> {
     let Solved { mut pieces, to } = solved(&sizes, usize::MAX, &mut executed)?;
     let number = executed.number();
     let from = vec![0; sizes.len()];
-    let points = several::held_back(&sizes, &from, &to, HELD_BACK, &executed);
+    let mut points = several::held_back(&sizes, &from, &to, HELD_BACK, &executed);
+    points.extend(points_of_residues(pieces.values(), &sizes, &to, &executed));
     let mut held_back = 0;
     for point in &points {
         let Some(at) = executed.at(point)? else { continue };
@@ -154,6 +159,19 @@ pub fn formulas(question: &Question<'_>) -> Result<ParametricCounts, Failure> {
         .collect();
     let launches = launches(pieces, &mut executed, &sizes)?;
     Ok(ParametricCounts { names, sizes, launches, executed: number, held_back, largest })
+}
+
+/// A point for each set of residues that a formula is of, as most points have the frequent ones.
+fn points_of_residues<'p>(
+    pieces: impl Iterator<Item = &'p Vec<Piece>>,
+    sizes: &[Sizes],
+    to: &[u64],
+    executed: &Executed<'_>,
+) -> Vec<Vec<u64>> {
+    let all: BTreeSet<&[Residue]> =
+        pieces.flatten().map(|piece| piece.residues.as_slice()).collect();
+    let with = all.into_iter().filter(|residues| !residues.is_empty());
+    with.filter_map(|residues| several::with_residues(sizes, residues, to, executed)).collect()
 }
 
 /// The pieces of all counts that have any.
@@ -175,8 +193,7 @@ fn solved(
         return Ok(Solved { pieces, to: vec![answers[0].largest] });
     }
     let several::Joined { functions, to } = several::joined(sizes, &slices, executed)?;
-    let pieces =
-        functions.into_iter().map(|(key, function)| (key, vec![of_several(sizes, function)]));
+    let pieces = functions.into_iter().map(|(key, function)| (key, of_several(sizes, function)));
     Ok(Solved { pieces: pieces.collect(), to })
 }
 
@@ -185,9 +202,8 @@ impl Piece {
     #[must_use]
     pub fn covers(&self, sizes: &[u64]) -> bool {
         let mut all = sizes.iter().zip(&self.first).zip(&self.last);
-        let is_residue = |(modulus, residue)| sizes[0] % modulus == residue;
         all.all(|((size, first), last)| size >= first && last.is_none_or(|last| *size <= last))
-            && self.residue.is_none_or(is_residue)
+            && self.residues.iter().all(|residue| residue.covers(sizes))
     }
 
     fn gives(&self, sample: &Sample) -> bool {
@@ -307,10 +323,10 @@ fn of_one(
         slice.below(key, function.from, MOST_PIECES, &mut pieces, executed)?;
         pieces.push((function.from, function.until, function.found.clone()));
         let piece = |(from, until, found): (u64, Option<u64>, fitting::Found)| {
-            found.formulas.into_iter().map(move |(residue, formula)| Piece {
+            found.cases.into_iter().map(move |Case { residues, formula }| Piece {
                 first: vec![sizes[0].at(from)],
                 last: vec![until.map(|until| sizes[0].at(until))],
-                residue,
+                residues,
                 formula,
             })
         };
@@ -320,11 +336,18 @@ fn of_one(
     Ok(all)
 }
 
-fn of_several(sizes: &[Sizes], function: several::Function) -> Piece {
-    let several::Function { formula, from, until } = function;
-    let first = sizes.iter().zip(from).map(|(sizes, from)| sizes.at(from)).collect();
+fn of_several(sizes: &[Sizes], function: several::Function) -> Vec<Piece> {
+    let several::Function { cases, from, until } = function;
+    let first: Vec<u64> = sizes.iter().zip(from).map(|(sizes, from)| sizes.at(from)).collect();
     let last = sizes.iter().zip(until).map(|(sizes, until)| until.map(|it| sizes.at(it)));
-    Piece { first, last: last.collect(), residue: None, formula }
+    let last: Vec<Option<u64>> = last.collect();
+    let piece = |Case { residues, formula }: Case| Piece {
+        first: first.clone(),
+        last: last.clone(),
+        residues,
+        formula,
+    };
+    cases.into_iter().map(piece).collect()
 }
 
 /// The formulas by launch and metric.

@@ -19,9 +19,10 @@ use serde::{Deserialize, Serialize};
 
 use super::executed::{At, Executed, Key, Name, Said, Wanted};
 use super::expression::{Atom, Expression, Monomial};
+use super::residues::Residue;
 use super::several::held_back;
 use super::sizes::Sizes;
-use super::{HELD_BACK, Piece, PlanAt, Solved, solved};
+use super::{HELD_BACK, Piece, PlanAt, Solved, points_of_residues, solved};
 use crate::failure::Failure;
 use crate::run::counting::rebuilt::FoundOut;
 use crate::run::sources::Counts;
@@ -127,7 +128,9 @@ impl ProfileFormulas {
         let mut found = Self::of(&at, sizes, compared, pieces);
         found.executed = number;
         let from = vec![0; found.sizes.len()];
-        for point in held_back(&found.sizes, &from, &to, HELD_BACK, &executed) {
+        let mut points = held_back(&found.sizes, &from, &to, HELD_BACK, &executed);
+        points.extend(points_of_residues(found.functions.iter(), &found.sizes, &to, &executed));
+        for point in points {
             if let Err(reason) = found.check(&point, &mut executed)? {
                 return Ok(Err(reason));
             }
@@ -405,7 +408,7 @@ struct Kept {
 struct KeptPiece {
     first: Vec<u64>,
     last: Vec<Option<u64>>,
-    residue: Option<(u64, u64)>,
+    residues: Vec<Residue>,
     /// Each coefficient as a fraction, with its factors.
     terms: Vec<(String, Vec<(Atom, u32)>)>,
 }
@@ -417,7 +420,7 @@ impl KeptPiece {
         Self {
             first: piece.first.clone(),
             last: piece.last.clone(),
-            residue: piece.residue,
+            residues: piece.residues.clone(),
             terms: piece.formula.terms.iter().map(term).collect(),
         }
     }
@@ -430,7 +433,7 @@ impl KeptPiece {
         Some(Piece {
             first: self.first,
             last: self.last,
-            residue: self.residue,
+            residues: self.residues,
             formula: Expression::new(terms),
         })
     }

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::executed::{At, Executed, Key};
-use super::expression::{Atom, Expression, Monomial};
+use super::expression::{Atom, Monomial};
 use super::linear::{Sample, solve};
+use super::residues::{self, Case, Residue};
 use super::sizes::Sizes;
 use super::slice::{Answer, FIRST_ANGLE, OTHER_ANGLE, spread};
 use crate::failure::Failure;
@@ -29,11 +30,12 @@ pub(super) const PLACES: [u64; 2] = [10, 22];
 /// A count as a function of all parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Function {
-    pub(super) formula: Expression,
+    /// One formula, or several for sizes with different residues.
+    pub(super) cases: Vec<Case>,
     /// The place of the smallest size of each parameter.
     pub(super) from: Vec<u64>,
-    /// The place of the largest size of each parameter, where one was found at which the formula
-    /// does not hold.
+    /// The place of the largest size of each parameter, where one was found at which the formulas
+    /// do not hold.
     pub(super) until: Vec<Option<u64>>,
 }
 
@@ -48,13 +50,31 @@ struct Basis {
     /// The place that the sizes of each parameter have to reach, so that all that the products tell
     /// apart is seen.
     reach: Vec<u64>,
+    /// The greatest modulus by which each parameter alone tells sums apart; 1 if it does not.
+    moduli: Vec<u64>,
 }
 
 /// Counts with the same range, and the products that each may be made of.
 #[derive(Default)]
 struct Alike {
     reach: Vec<u64>,
-    counts: Vec<(Key, Vec<Monomial>)>,
+    moduli: Vec<u64>,
+    counts: Vec<Unsolved>,
+}
+
+/// A count, the products that it may be made of, and the moduli by which sums may differ.
+struct Unsolved {
+    key: Key,
+    products: Vec<Monomial>,
+    moduli: Vec<u64>,
+}
+
+/// What a count with these samples is, once it is known.
+struct Known {
+    products: Vec<Monomial>,
+    moduli: Vec<u64>,
+    samples: Vec<Sample>,
+    cases: Option<Vec<Case>>,
 }
 
 /// The functions of all counts that have one.
@@ -107,14 +127,16 @@ fn solved(
 ) -> Result<BTreeMap<Key, Function>, Failure> {
     // Counts that hold at the same sizes share points.
     let mut groups: BTreeMap<Range, Alike> = BTreeMap::new();
-    for (key, Basis { products, from, until, reach }) in bases {
+    for (key, Basis { products, from, until, reach, moduli }) in bases {
         let alike = groups.entry((from, until)).or_default();
         alike.reach.resize(reach.len(), 0);
         alike.reach.iter_mut().zip(reach).for_each(|(all, own)| *all = own.max(*all));
-        alike.counts.push((key, products));
+        alike.moduli.resize(moduli.len(), 1);
+        alike.moduli.iter_mut().zip(&moduli).for_each(|(all, own)| *all = *own.max(all));
+        alike.counts.push(Unsolved { key, products, moduli });
     }
     let mut functions = BTreeMap::new();
-    for ((from, until), Alike { reach, counts: keys }) in groups {
+    for ((from, until), Alike { reach, moduli, counts: keys }) in groups {
         let to: Vec<u64> = largest
             .iter()
             .zip(&until)
@@ -124,37 +146,66 @@ fn solved(
                 until.map_or(to, |until| until.min(to))
             })
             .collect();
-        let products = keys.iter().map(|(_, products)| products.len()).max().unwrap_or(0);
+        let products = keys.iter().map(|one| one.products.len()).max().unwrap_or(0);
+        let mut points = points(sizes, &from, &to, products + MORE_SIZES, FIRST_ANGLE);
+        points.extend(aligned(sizes, &points, &moduli));
+        points.sort_unstable();
+        points.dedup();
         let mut counts = Vec::new();
-        for point in points(sizes, &from, &to, products + MORE_SIZES, FIRST_ANGLE) {
+        for point in points {
             if let Some(at) = executed.at(&point)? {
                 counts.push((point, at));
             }
         }
         // Equal counts are common: they have one formula.
-        let mut solved: Vec<(Vec<Monomial>, Vec<Sample>, Option<Expression>)> = Vec::new();
-        for (key, products) in keys {
+        let mut solved: Vec<Known> = Vec::new();
+        for Unsolved { key, products, moduli } in keys {
             let sample = |(sizes, at): &(Vec<u64>, Rc<At>)| {
                 Some(Sample { sizes: sizes.clone(), count: at.count(&key)? })
             };
             let samples: Option<Vec<Sample>> = counts.iter().map(sample).collect();
             let Some(samples) = samples else { continue };
-            let known = solved.iter().find(|(basis, of, _)| *basis == products && *of == samples);
-            let formula = match known {
-                Some((_, _, formula)) => formula.clone(),
+            let is_same = |it: &&Known| {
+                it.products == products && it.moduli == moduli && it.samples == samples
+            };
+            let cases = match solved.iter().find(is_same) {
+                Some(known) => known.cases.clone(),
                 None => {
-                    let formula = solve(&products, &samples);
-                    solved.push((products, samples, formula.clone()));
-                    formula
+                    let sum = |samples: &[Sample]| solve(&products, samples);
+                    let cases = residues::cases(sizes, &moduli, &samples, &sum);
+                    solved.push(Known { products, moduli, samples, cases: cases.clone() });
+                    cases
                 }
             };
-            if let Some(formula) = formula {
+            if let Some(cases) = cases {
                 let (from, until) = (from.clone(), until.clone());
-                functions.insert(key, Function { formula, from, until });
+                functions.insert(key, Function { cases, from, until });
             }
         }
     }
     Ok(functions)
+}
+
+/// The points with each parameter's size replaced by one near it that is a multiple of a power of
+/// two, for all powers up to its modulus. Few others are.
+fn aligned(sizes: &[Sizes], points: &[Vec<u64>], moduli: &[u64]) -> Vec<Vec<u64>> {
+    let mut all = Vec::new();
+    for (parameter, modulus) in moduli.iter().enumerate() {
+        let most = modulus.ilog2();
+        for bits in 1..=most {
+            for point in points {
+                let own = sizes[parameter];
+                let place = (point[parameter] - own.first) / own.step;
+                // All that is left are multiples of the modulus.
+                if let Some(size) = own.aligned(place, bits, bits < most) {
+                    let mut point = point.clone();
+                    point[parameter] = size;
+                    all.push(point);
+                }
+            }
+        }
+    }
+    all
 }
 
 /// The edges that two slices along a parameter show: their functions begin where a quotient of this
@@ -205,29 +256,69 @@ fn coupled_basis(key: Key, sizes: &[Sizes], slices: &[Vec<Answer>]) -> Option<Ba
 /// none, or if they are too many.
 fn basis(key: Key, slices: &[Vec<Answer>]) -> Option<Basis> {
     let (from, until, reach) = (Vec::new(), Vec::new(), Vec::new());
-    let mut basis = Basis { products: vec![Monomial::default()], from, until, reach };
+    let products = vec![Monomial::default()];
+    let mut basis = Basis { products, from, until, reach, moduli: Vec::new() };
+    let mut all = Vec::new();
     for answers in slices {
         let mut own = BTreeSet::from([Monomial::default()]);
-        let (mut from, mut until) = (0, None);
+        let (mut from, mut until, mut modulus) = (0, None, 1);
         for answer in answers {
             let function = answer.function(&key)?;
             from = from.max(function.from);
             until = [until, function.until].into_iter().flatten().min();
-            let [(None, formula)] = &function.found.formulas[..] else { return None };
-            own.extend(formula.terms.iter().map(|(_, monomial)| monomial.clone()));
+            for Case { residues, formula } in &function.found.cases {
+                own.extend(formula.terms.iter().map(|(_, monomial)| monomial.clone()));
+                modulus = residues.iter().map(|it| it.modulus).fold(modulus, u64::max);
+            }
         }
         basis.from.push(from);
         // A range that begins late is as wide as others.
         basis.reach.push(WIDTH * from);
         basis.until.push(until);
-        let all = basis.products.iter();
-        basis.products = all.flat_map(|one| own.iter().map(|other| one.times(other))).collect();
+        basis.moduli.push(modulus);
+        all.push(own);
+    }
+    add_rows(&mut all, &mut basis.moduli);
+    for own in all {
+        let products: BTreeSet<Monomial> = basis
+            .products
+            .iter()
+            .flat_map(|one| own.iter().map(|other| one.times(other)))
+            .filter(|product| !has_square_of_rows(product))
+            .collect();
+        basis.products = products.into_iter().collect();
         if basis.products.len() > MOST_PRODUCTS {
             return None;
         }
     }
     basis.products.sort_by_key(Monomial::degree);
     Some(basis)
+}
+
+/// Rows of `n` elements begin at a sector's beginning at every eighth of them, or at every fourth
+/// if `n` is even, and so on. So a count of rows that lie one behind the other tells `n` apart by
+/// residues up to the sector's elements, and has all quotients of the other size up to them.
+fn add_rows(all: &mut [BTreeSet<Monomial>], moduli: &mut [u64]) {
+    let atoms = all.iter().flatten().flat_map(|monomial| monomial.0.iter().map(|(atom, _)| *atom));
+    let mut rows: BTreeSet<(usize, usize, u64)> = BTreeSet::new();
+    for atom in atoms {
+        let Atom::Product { parameter, other, by } = atom else { continue };
+        let both = [(parameter, other, by), (other, parameter, by)];
+        rows.extend(both.into_iter().filter(|&(own, beside, _)| own != beside && moduli[own] > 1));
+    }
+    for (own, beside, by) in rows {
+        moduli[own] = moduli[own].max(by);
+        for bits in 1..=by.ilog2() {
+            let atom = Atom::Ceiling { parameter: beside, plus: 0, by: 1 << bits };
+            all[beside].insert(Monomial(vec![(atom, 1)]));
+        }
+    }
+}
+
+/// True if a product has the end of the last row twice, as no count has.
+fn has_square_of_rows(product: &Monomial) -> bool {
+    let is_end = |(atom, _): &&(Atom, u32)| matches!(atom, Atom::Product { .. });
+    product.0.iter().filter(is_end).map(|(_, power)| power).sum::<u32>() > 1
 }
 
 /// The place of the largest size of each parameter when all of them grow together.
@@ -296,4 +387,27 @@ pub(super) fn held_back(
     }
     points.retain(|point| !executed.knows(point));
     points
+}
+
+/// A point that no formula has seen, with these residues; `None` if there is none among the sizes.
+pub(super) fn with_residues(
+    sizes: &[Sizes],
+    residues: &[Residue],
+    to: &[u64],
+    executed: &Executed<'_>,
+) -> Option<Vec<u64>> {
+    /// Points that are tried before it is given up.
+    const TRIES: usize = 64;
+    let from = vec![0; sizes.len()];
+    points(sizes, &from, to, TRIES, OTHER_ANGLE).into_iter().rev().find_map(|mut point| {
+        for residue in residues {
+            let own = sizes[residue.parameter];
+            let size = point[residue.parameter];
+            let near = (0..residue.modulus).map(|place| size + place * own.step);
+            let is_of =
+                |size: &u64| *size <= own.largest() && size % residue.modulus == residue.residue;
+            point[residue.parameter] = near.into_iter().find(is_of)?;
+        }
+        (!executed.knows(&point)).then_some(point)
+    })
 }

@@ -103,6 +103,20 @@ impl Sizes {
         self.last < LARGEST
     }
 
+    /// The size near a place that is a multiple of 2^`bits`; an odd one if `is_odd`. `None` if
+    /// there is no such size among these.
+    pub(super) fn aligned(self, place: u64, bits: u32, is_odd: bool) -> Option<u64> {
+        let whole = bits + u32::from(is_odd);
+        let below = self.at(place) >> whole << whole;
+        let size = below + (u64::from(is_odd) << bits);
+        let is_one = |size: &u64| {
+            (self.first..=self.largest()).contains(size)
+                && (size - self.first).is_multiple_of(self.step)
+        };
+        // The next one, where there is none below.
+        [size, size + (1 << whole)].into_iter().find(is_one)
+    }
+
     /// The place of the largest size.
     pub(super) fn places(self) -> u64 {
         (self.largest() - self.first) / self.step
@@ -145,6 +159,26 @@ mod tests {
         let wrong = ["", "1n", "n=", "n=5", "n=0..4", "n=5..4", "n=1..4:0", "n=a..b", "n m"];
         let reports = wrong.map(|text| shown(&Wanted::read("--parametric", text).unwrap_err()));
         insta::assert_snapshot!(reports.join("\n"));
+    }
+
+    #[test]
+    fn aligned_sizes_are_multiples_among_the_sizes() {
+        let check = |sizes: Sizes| {
+            let mut found = 0;
+            for place in 0..=sizes.places() {
+                for (bits, is_odd) in [(0, true), (1, true), (3, true), (3, false), (5, false)] {
+                    let Some(size) = sizes.aligned(place, bits, is_odd) else { continue };
+                    assert_eq!(size % (1 << bits), 0, "{sizes:?} {place}");
+                    assert!(!is_odd || (size >> bits) % 2 == 1, "{sizes:?} {place}");
+                    assert!((0..=sizes.places()).any(|place| sizes.at(place) == size), "{sizes:?}");
+                    found += 1;
+                }
+            }
+            found
+        };
+        assert!(check(Sizes { first: 1, step: 1, last: 200 }) > 900);
+        assert!(check(Sizes { first: 8, step: 8, last: 400 }) > 100);
+        assert!(check(Sizes { first: 3, step: 2, last: 99 }) > 40);
     }
 
     #[test]

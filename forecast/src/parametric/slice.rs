@@ -32,12 +32,22 @@ struct Stage {
 impl Stage {
     /// Sizes that it asks for.
     fn sizes(&self) -> usize {
-        self.dense as usize + self.sparse as usize
+        let aligned = if self.residues { ALIGNED * PERIOD_BITS } else { 0 };
+        self.dense as usize + (self.sparse + aligned) as usize
     }
 }
 
+/// Multiples of each power of two, which few other sizes are.
+const ALIGNED: u32 = 16;
+
+/// The powers of two up to the greatest period.
+const PERIOD_BITS: u32 = fitting::GREATEST_PERIOD.ilog2();
+
 /// Thread instructions that one size may cost: some hundredths of a second.
 const MOST_WORK: u64 = 1 << 24;
+
+/// As [`MOST_WORK`], where several parameters vary: ten times as many sizes are executed then.
+const MOST_WORK_OF_SEVERAL: u64 = 1 << 21;
 
 /// A parameter that varies while the others stay.
 pub(super) struct Slice<'a> {
@@ -81,8 +91,7 @@ impl Answer {
 
 impl Function {
     fn zero() -> Self {
-        let found = Found { formulas: vec![(None, Expression::default())] };
-        Self { found, from: 0, until: None }
+        Self { found: Found::of_all(Expression::default()), from: 0, until: None }
     }
 }
 
@@ -93,7 +102,8 @@ impl Slice<'_> {
 
     /// The sums that are tried, for launches with these extents of blocks.
     fn bases(&self, of_blocks: &BTreeSet<u64>) -> Bases {
-        Bases::of_one(self.parameter, bases::divisors(self.own().step, of_blocks))
+        let divisors = bases::divisors(self.own().step, of_blocks);
+        Bases::of_one(self.parameter, self.sizes.len(), divisors)
     }
 
     /// All sizes, the one that varies being at this place.
@@ -114,7 +124,7 @@ impl Slice<'_> {
         let Some(first) = executed.at(&self.at(0))? else { return Ok(answer) };
         answer.others_are_zero = first.others_are_zero();
         let bases = self.bases(&first.of_blocks);
-        // Only a function of one parameter has formulas by residues, which need many sizes.
+        // The last stage is for functions of one parameter: several have many slices.
         let stages = if self.sizes.len() == 1 { &STAGES[..] } else { &STAGES[..2] };
         let affordable = stages.iter().take_while(|stage| stage.sizes() <= most_sizes).count();
         let stages = &stages[..affordable.max(1)];
@@ -128,6 +138,9 @@ impl Slice<'_> {
                 places.retain(|place| place % 8 != 5);
             }
             places.extend(spread(dense, answer.largest, stage.sparse, FIRST_ANGLE));
+            if stage.residues && !are_few {
+                places.extend(self.aligned(answer.largest));
+            }
             if index == 0 {
                 // Small sizes may lack counts that others have.
                 for &place in &places {
@@ -136,7 +149,7 @@ impl Slice<'_> {
                 answer.open = executed.keys();
             }
             let samples = self.samples(&places, executed, &answer.open)?;
-            let with_residues = stage.residues && self.sizes.len() == 1;
+            let with_residues = stage.residues;
             // Equal counts are common: they have one formula.
             let mut solved: Vec<(&[Sample], Option<Function>)> = Vec::new();
             for (&key, samples) in &samples {
@@ -192,11 +205,12 @@ impl Slice<'_> {
                 _ => fitting::simplest(bases.simple(), fitted),
             };
             let found = found.or_else(|| {
-                let residues = || fitting::by_residues(own, step, fitted);
-                with_residues.then(residues).flatten()
+                let residues =
+                    || fitting::by_residues(own, self.sizes, bases.of_residues(), fitted);
+                (with_residues && index < RESIDUE_WINDOWS).then(residues).flatten()
             });
             let Some(found) = found else { continue };
-            let holds = |sample: &&Sample| found.gives(own, sample);
+            let holds = |sample: &&Sample| found.gives(sample);
             let before = samples[..begin].iter().rev().take_while(holds).count();
             let after = samples[end..].iter().take_while(holds).count();
             let (first, last) = (begin - before, end + after - 1);
@@ -258,10 +272,11 @@ impl Slice<'_> {
                 break;
             }
             let place = |size: u64| (size - self.own().first) / self.own().step;
-            reversed.extend(runs.into_iter().rev().map(|run| {
-                let found = Found { formulas: vec![(None, run.formula)] };
-                (place(run.first), Some(place(run.last)), found)
-            }));
+            reversed.extend(
+                runs.into_iter().rev().map(|run| {
+                    (place(run.first), Some(place(run.last)), Found::of_all(run.formula))
+                }),
+            );
             end = 0;
         }
         pieces.extend(reversed.into_iter().rev());
@@ -281,7 +296,7 @@ impl Slice<'_> {
             let sizes = self.at(middle);
             let count = executed.at(&sizes)?.and_then(|at| at.count(&key));
             let sample = count.map(|count| Sample { sizes, count });
-            match sample.is_some_and(|sample| found.gives(self.parameter, &sample)) {
+            match sample.is_some_and(|sample| found.gives(&sample)) {
                 true => holds = middle,
                 false => fails = middle,
             }
@@ -313,16 +328,28 @@ impl Slice<'_> {
         Ok(samples)
     }
 
+    /// The places of sizes that are odd multiples of powers of two.
+    fn aligned(&self, largest: u64) -> BTreeSet<u64> {
+        let own = self.own();
+        let near = spread(1, largest, ALIGNED - 1, FIRST_ANGLE);
+        let sizes = near
+            .iter()
+            .flat_map(|&place| (1..=PERIOD_BITS).map(move |bits| own.aligned(place, bits, true)));
+        let places = sizes.flatten().map(|size| (size - own.first) / own.step);
+        places.filter(|&place| place <= largest).collect()
+    }
+
     /// The place of the largest size that runs and costs little, among those that double. The
     /// first places may cost more: fewer show no formula.
     fn largest(&self, executed: &mut Executed<'_>) -> Result<u64, Failure> {
         /// A polynomial of the third degree needs four samples, and some that could contradict it.
         const FIRST: u64 = 16;
         let most = self.own().places();
+        let work = if self.sizes.len() > 1 { MOST_WORK_OF_SEVERAL } else { MOST_WORK };
         let (mut largest, mut place) = (0, 1);
         while place <= most {
             match executed.at(&self.at(place))? {
-                Some(at) if at.work <= MOST_WORK || place <= FIRST => largest = place,
+                Some(at) if at.work <= work || place <= FIRST => largest = place,
                 _ => break,
             }
             place *= 2;
@@ -330,6 +357,9 @@ impl Slice<'_> {
         Ok(if place > most { most } else { largest })
     }
 }
+
+/// Residues are told apart in so many of the widest windows.
+const RESIDUE_WINDOWS: usize = 2;
 
 /// Windows of places in which a formula may hold that does not hold everywhere: the widest first.
 /// They end at these powers of the largest place.

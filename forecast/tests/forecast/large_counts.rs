@@ -1,5 +1,7 @@
 //! Counts beyond 64 bits: the largest grids of CUDA and of PTX's registers.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use gpucast_counters::definitions::{Basis, definition};
 use gpucast_counters::metric::Number;
 use gpucast_forecast::choice::gpu_argument;
@@ -8,7 +10,7 @@ use gpucast_forecast::run::machine::Machine;
 use gpucast_forecast::run::module;
 use gpucast_forecast::run::rung::Rung;
 use gpucast_forecast::settings::{CacheChoice, MachineChoice, MachineSettings, RungChoice};
-use gpucast_forecast::{Alone, Failure, Kernel, LaunchOptions};
+use gpucast_forecast::{Alone, Failure, Kernel, LaunchOptions, Supervisor};
 use gpucast_interpreter::Options;
 
 /// The extents of CUDA's largest grid.
@@ -78,6 +80,16 @@ impl Case<'_> {
         machine: MachineChoice,
         caches: CacheChoice,
     ) -> Result<Counted, Failure> {
+        self.count_under(&Alone, elements, machine, caches)
+    }
+
+    fn count_under(
+        &self,
+        supervisor: &dyn Supervisor,
+        elements: u64,
+        machine: MachineChoice,
+        caches: CacheChoice,
+    ) -> Result<Counted, Failure> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("m.ptx"), PTX).unwrap();
         let path = folder.path().join("m.toml");
@@ -96,7 +108,7 @@ impl Case<'_> {
             rung: RungChoice::Classes,
             sample: None,
             caches,
-            supervisor: &Alone,
+            supervisor,
         };
         let options = Options::default();
         let counted = counting::count(kernel.plan(), &loaded, &options, &counting)?;
@@ -237,4 +249,25 @@ fn what_does_not_fit_is_an_error() {
     }
     let refused = refusal(&case("add", CUDA, ""), MachineChoice::None, CacheChoice::Windows);
     assert!(refused.contains("counts of 2⁶⁴ or more"), "{refused}");
+}
+
+/// Hears if CTAs of a launch have gone by.
+#[derive(Default)]
+struct Heard(AtomicBool);
+
+impl Supervisor for Heard {
+    fn progress(&self, _done: u128, _ctas: u128) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn windows_refuse_large_counts_before_any_cta_goes_through_the_caches() {
+    for (grid, fits) in [([1 << 30, 1, 1], true), (CUDA, false)] {
+        let case = Case { kernel: "add", grid, threads: 256, also: "" };
+        let heard = Heard::default();
+        let (elements, none) = (ELEMENTS, MachineChoice::None);
+        let counted = case.count_under(&heard, elements, none, CacheChoice::Windows);
+        assert_eq!((counted.is_ok(), heard.0.into_inner()), (fits, fits), "{grid:?}");
+    }
 }

@@ -37,9 +37,7 @@ pub(crate) fn counted_on(
     let device = gpu_argument::device_model(&gpu).unwrap();
     let loaded = module::load(kernel.plan()).unwrap();
     let trace = Some(TraceLimits::default());
-    // Features are made of all addresses, so that classes do not give them.
-    let features = rung != RungChoice::Classes;
-    let extras = Extras { stages: true, features, trace, ..Extras::default() };
+    let extras = Extras { stages: true, features: true, trace, ..Extras::default() };
     let counting = Counting {
         device,
         machine: &Machine::none(),
@@ -102,6 +100,7 @@ fn classes_of_ctas_have_the_tables_stages_and_traces_of_the_slice() {
             assert_eq!(one.counted_by.rung, Rung::Classes);
             assert!(one.profile == slice.profile, "the profile of {name}");
             assert_eq!(one.stages, slice.stages, "{name}");
+            assert!(one.features == slice.features, "the features of {name}");
             let lanes = |counted: &Counted| counted.timing.thread_instructions;
             assert_eq!(lanes(one), lanes(slice), "{name}");
             let ctas: u32 = one.profile.grid.iter().product();
@@ -123,6 +122,7 @@ fn alike_without_caches(without: &Counted, with: &Counted, name: &str) {
     }
     assert_eq!(without.profile.table, table, "{name}");
     assert_eq!(without.stages, with.stages, "{name}");
+    assert!(without.features == with.features, "the features of {name}");
     assert!(with.profile.has_caches() && !without.profile.has_caches());
     assert!(without.profile.trace.is_none(), "{name}");
 }
@@ -185,6 +185,13 @@ fn grids_of_any_size_are_counted_without_caches() {
     assert_eq!(count("global_load_sectors"), 2 * n.div_ceil(8));
     assert_eq!(count("global_store_sectors"), n.div_ceil(8));
     assert_eq!(count("global_load_requests"), 2 * n.div_ceil(32));
+    // Pages of so many elements are a sample.
+    let features = counted.features.as_ref().unwrap();
+    for access in features.iter().flat_map(|(features, _)| &features.accesses) {
+        let footprint = access.footprint.unwrap();
+        assert!((footprint.elements / n as f64 - 1.0).abs() < 0.02, "{footprint:?}");
+        assert!(!footprint.exact);
+    }
 }
 
 /// A launch file beside its module, and the kernel that it describes.

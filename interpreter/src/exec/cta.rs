@@ -147,6 +147,13 @@ pub(crate) enum Blocked {
     WithinCta,
 }
 
+/// A barrier instruction at which all threads of a CTA wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CommonBarrier {
+    id: u32,
+    pc: u32,
+}
+
 /// A CTA in execution; reused for one CTA after the other.
 #[derive(Debug)]
 pub(crate) struct Cta {
@@ -341,7 +348,8 @@ impl Cta {
             round.live |= turn != Turn::Done;
         }
         if round.live {
-            round.progress |= self.release_barriers(launch, recorder)?;
+            round.progress |= self.pass_common_barrier(launch.program, recorder)
+                || self.release_barriers(launch, recorder)?;
         } else {
             self.check_tensor_memory(launch)?;
             self.patterns.tell(recorder);
@@ -434,6 +442,51 @@ impl Cta {
             representative: launch.representative,
             watching: launch.watch.map(|watch| Watching { watch, cluster: self.cluster }),
         }
+    }
+
+    /// The barrier instruction at which all threads that have not exited wait, each warp as a
+    /// whole, if it needs neither a count of threads nor a reduction. That is the usual case.
+    fn common_barrier(&self, program: &Program) -> Option<CommonBarrier> {
+        let mut common: Option<CommonBarrier> = None;
+        for warp in self.warps.iter().filter(|warp| warp.live != 0) {
+            let [split] = warp.splits.as_slice() else { return None };
+            let Wait::Barrier { id } = split.wait else { return None };
+            match common {
+                Some(common) if (common.id, common.pc) == (id, split.pc) => {}
+                Some(_) => return None,
+                None => {
+                    let n = program.ops[split.pc as usize].n;
+                    if n & (barrier::KIND | barrier::COUNTED) != barrier::SYNC {
+                        return None;
+                    }
+                    common = Some(CommonBarrier { id, pc: split.pc });
+                }
+            }
+        }
+        common
+    }
+
+    /// Lets all threads pass the barrier at which they wait, if it is a common one: the same as
+    /// [`Self::release_barriers`], without looking for threads that are elsewhere.
+    fn pass_common_barrier(&mut self, program: &Program, recorder: &mut dyn Recorder) -> bool {
+        let Some(CommonBarrier { id, pc }) = self.common_barrier(program) else { return false };
+        self.waited.clear();
+        for (at, warp) in self.warps.iter_mut().enumerate() {
+            warp.arrived[id as usize & 15] = 0;
+            if let [split] = warp.splits.as_mut_slice() {
+                self.waited.push((at as u32, warp.live));
+                split.pass_barrier();
+            }
+        }
+        recorder.release(&Release {
+            barrier: id,
+            instruction: program.op_instruction[pc as usize],
+            waited: &self.waited,
+            whole: true,
+            guarded_lanes: &self.guarded_lanes,
+        });
+        self.waited.clear();
+        true
     }
 
     /// Releases every barrier at which all expected threads have arrived.

@@ -247,7 +247,7 @@ impl Request<'_> {
             host: self.host,
             clusters: AtomicU64::new(0),
         };
-        observation.begin(context.program, batch);
+        observation.begin(context.program, batch, (batch as u64) < ctas);
         let mut summary =
             Summary { warp_instructions: 0, issued_lanes: 0, ordered_because, watched: false };
 

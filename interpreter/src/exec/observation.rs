@@ -17,8 +17,8 @@ pub(super) trait Observation: Send {
     /// [`Observer::wave`].
     fn wave(&self) -> usize;
 
-    /// Makes the recorders of two batches of `ctas` CTAs each.
-    fn begin(&mut self, program: &Program, ctas: usize);
+    /// Makes the recorders of a batch of `ctas` CTAs, or of two if more batches than one come.
+    fn begin(&mut self, program: &Program, ctas: usize, more: bool);
 
     /// Returns the recorders of the batch that fills, and the collection of the other batch. Its
     /// CTAs begin with `full`; none if it has none yet.
@@ -77,10 +77,11 @@ impl<O: Observer> Observation for Observed<'_, O> {
         self.observer.wave().max(1)
     }
 
-    fn begin(&mut self, program: &Program, ctas: usize) {
+    fn begin(&mut self, program: &Program, ctas: usize, more: bool) {
         let observer = &*self.current();
         let filling = (0..ctas).map(|_| observer.recorder(program)).collect();
-        let full = (0..ctas).map(|_| observer.recorder(program)).collect();
+        let others = if more { ctas } else { 0 };
+        let full = (0..others).map(|_| observer.recorder(program)).collect();
         (self.filling, self.full) = (filling, full);
     }
 

@@ -1,4 +1,4 @@
-//! Everything static about a warp-level matrix instruction.
+//! Everything static about a matrix instruction.
 
 use super::memory_op::MemoryOp;
 use crate::semantics::matrix::Shape;
@@ -9,8 +9,9 @@ use crate::semantics::matrix::sparse::{Metadata, Sparsity};
 use crate::semantics::matrix::transfer::Packing;
 use crate::semantics::matrix::warpgroup::Major;
 use crate::semantics::rounding::Mode;
+use crate::semantics::sparse_vector::Expansion;
 
-/// A warp-level matrix instruction.
+/// A matrix instruction, or one on structured sparsity.
 #[derive(Clone, Debug)]
 pub(crate) enum MatrixOp {
     /// `wmma.mma`, `mma`, `mma.sp`.
@@ -23,8 +24,44 @@ pub(crate) enum MatrixOp {
     Warpgroup(Box<WarpgroupMultiply>),
     /// `movmatrix`: source and destination row.
     Transpose { source: u32, destination: u32 },
+    /// `spcompress`, by each lane for itself.
+    Compress(Box<VectorCompression>),
+    /// `spdecompress`, by each lane for itself.
+    Expand(Box<VectorExpansion>),
     /// One whose result nothing needs.
     CountedOnly,
+}
+
+impl MatrixOp {
+    /// Returns true if lanes work alone.
+    pub(crate) fn is_of_lanes(&self) -> bool {
+        matches!(self, Self::Compress(_) | Self::Expand(_))
+    }
+}
+
+/// `spcompress`: two of each four elements of a thread's registers are kept.
+#[derive(Clone, Debug)]
+pub(crate) struct VectorCompression {
+    pub(crate) element_bits: u32,
+    pub(crate) index_bits: u32,
+    /// Row of the sparsity descriptor.
+    pub(crate) descriptor: u32,
+    /// Rows of the elements.
+    pub(crate) dense: Vec<u32>,
+    /// Rows of the indices and of the elements that are kept.
+    pub(crate) metadata: Vec<u32>,
+    pub(crate) kept: Vec<u32>,
+}
+
+/// `spdecompress`: elements go to their places among zeros.
+#[derive(Clone, Debug)]
+pub(crate) struct VectorExpansion {
+    pub(crate) expansion: Expansion,
+    /// Rows of the indices and of the stored elements.
+    pub(crate) metadata: Vec<u32>,
+    pub(crate) stored: Vec<u32>,
+    /// Rows of all elements.
+    pub(crate) dense: Vec<u32>,
 }
 
 /// Registers that hold elements of a matrix, and where in the matrix those are.

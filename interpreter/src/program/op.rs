@@ -289,6 +289,8 @@ pub(crate) mod barrier {
     pub(crate) const COUNTED: u16 = 16;
     /// Invert the predicate operand `c` of a reduction.
     pub(crate) const INVERT_C: u16 = 32;
+    /// The barrier's number is a literal, the same for all lanes.
+    pub(crate) const LITERAL: u16 = 64;
 }
 
 /// Flags in [`Op::n`] of a copy within local memory: which side lies in the frame that row `dst`

@@ -252,13 +252,20 @@ impl RowUses {
                 self.reads.extend(op.destination.base);
                 self.reads.push(op.columns);
             }
-            TensorMemoryOp::Free { address, columns } => self.reads.extend([*address, *columns]),
-            TensorMemoryOp::Relinquish => {}
+            TensorMemoryOp::Free { address, columns, .. } => {
+                self.reads.extend([*address, *columns]);
+            }
+            TensorMemoryOp::Shift(op) => self.reads.extend(op.address.base),
+            TensorMemoryOp::Relinquish | TensorMemoryOp::Wait { .. } => {}
             TensorMemoryOp::Transfer(op) => {
                 self.reads.extend(op.address.base);
                 let rows = if op.is_store { &mut self.reads } else { &mut self.writes };
                 rows.extend_from_slice(&op.rows);
                 self.writes.extend(op.reduction.map(|reduction| reduction.row));
+                if let Some(compression) = &op.compression {
+                    self.writes.extend_from_slice(&compression.metadata);
+                    self.writes.extend_from_slice(&compression.kept);
+                }
             }
             TensorMemoryOp::Copy(op) => {
                 self.reads.extend(op.address.base);
@@ -317,6 +324,15 @@ impl RowUses {
             MatrixOp::Transpose { source, destination } => {
                 self.reads.push(*source);
                 self.writes.push(*destination);
+            }
+            MatrixOp::Compress(op) => {
+                self.reads.extend_from_slice(&op.dense);
+                self.reads.push(op.descriptor);
+                self.writes.extend(op.metadata.iter().chain(&op.kept).copied());
+            }
+            MatrixOp::Expand(op) => {
+                self.reads.extend(op.metadata.iter().chain(&op.stored).copied());
+                self.writes.extend_from_slice(&op.dense);
             }
             MatrixOp::CountedOnly => {}
         }

@@ -2,6 +2,7 @@
 
 use super::memory_op::MemoryOp;
 use crate::semantics::matrix::transfer::Packing;
+use crate::semantics::sparse_vector::Selection;
 use crate::semantics::tensor_memory::descriptor::Kind;
 use crate::semantics::tensor_memory::fragment::Shape;
 
@@ -11,8 +12,9 @@ use crate::semantics::tensor_memory::fragment::Shape;
 pub(crate) enum TensorMemoryOp {
     /// `tcgen05.alloc`
     Allocate(Box<Allocate>),
-    /// `tcgen05.dealloc`: rows of the address and of the number of columns.
-    Free { address: u32, columns: u32 },
+    /// `tcgen05.dealloc`: rows of the address and of the number of columns; an `.exclusive` one
+    /// frees what an exclusive allocation took.
+    Free { address: u32, columns: u32, exclusive: bool },
     /// `tcgen05.relinquish_alloc_permit`
     Relinquish,
     /// `tcgen05.ld` and `tcgen05.st`
@@ -21,6 +23,10 @@ pub(crate) enum TensorMemoryOp {
     Copy(Box<CopyFromShared>),
     /// `tcgen05.mma`
     Multiply(Box<TensorMultiply>),
+    /// `tcgen05.shift`
+    Shift(Box<ShiftRows>),
+    /// `tcgen05.wait::ld` and `.wait::st`: nothing is left to wait for, but checkers hear of it.
+    Wait { loads: bool },
 }
 
 /// `tcgen05.alloc`.
@@ -32,6 +38,8 @@ pub(crate) struct Allocate {
     pub(crate) columns: u32,
     /// `.cta_group::2`: both CTAs of a pair allocate the same columns.
     pub(crate) pair: bool,
+    /// `.exclusive`: the most columns that it may take.
+    pub(crate) exclusive: Option<u32>,
 }
 
 /// `tcgen05.ld` and `tcgen05.st`.
@@ -48,6 +56,18 @@ pub(crate) struct Transfer {
     pub(crate) registers: u32,
     /// `tcgen05.ld.red`
     pub(crate) reduction: Option<Reduction>,
+    /// `tcgen05.ld.spcompress`
+    pub(crate) compression: Option<Compression>,
+}
+
+/// The compression of each thread's cells by `tcgen05.ld.spcompress`. The transfer itself then has
+/// no rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Compression {
+    pub(crate) selection: Selection,
+    /// Rows of the indices, and of the two values that are kept of each four cells.
+    pub(crate) metadata: Vec<u32>,
+    pub(crate) kept: Vec<u32>,
 }
 
 /// The reduction of each thread's registers by `tcgen05.ld.red`.
@@ -107,6 +127,16 @@ pub(crate) enum Spread {
     All,
 }
 
+/// `tcgen05.shift.down`: 32 bytes of each of 32 lanes move up to the lane before.
+#[derive(Clone, Debug)]
+pub(crate) struct ShiftRows {
+    pub(crate) address: MemoryOp,
+    /// False if nothing needs the contents.
+    pub(crate) computes: bool,
+    /// `.cta_group::2`: in both CTAs of a pair.
+    pub(crate) pair: bool,
+}
+
 /// `tcgen05.mma`: D = A·B + D with D in tensor memory.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorMultiply {
@@ -121,6 +151,8 @@ pub(crate) struct TensorMultiply {
     pub(crate) weight_stationary: bool,
     pub(crate) d: MemoryOp,
     pub(crate) a: FactorA,
+    /// `.ashift`: A's rows in tensor memory are shifted when the product is done.
+    pub(crate) shifts_a: bool,
     /// 64-bit row of B's descriptor.
     pub(crate) b: u32,
     /// Row of the instruction descriptor.

@@ -44,6 +44,7 @@ pub mod quad;
 pub mod rounding;
 pub mod s2f6;
 pub mod shuffle;
+pub mod sparse_vector;
 pub mod tensor_memory;
 pub mod video;
 

@@ -94,6 +94,20 @@ fn a_counted_barrier_with_arrivals_is_not_whole() {
 }
 
 #[test]
+fn warps_meet_at_different_instructions_of_one_barrier() {
+    // The number of warp 1's barrier stands in a register. The second barrier reduces.
+    let body = "setp.lt.u32 %p, %tid, 32; mov.u32 %r1, 0; @%p bra A; bar.sync %r1; bra B;\n\
+         A: bar.sync 0;\nB: bar.red.and.pred %q, 0, %p; bar.sync 5; ret;";
+    let events = events(body, 64);
+    let waited = vec![(0, u32::MAX), (1, u32::MAX)];
+    let release = |barrier| {
+        let (waited, guarded) = (waited.clone(), vec![32]);
+        Event::Release { barrier, waited, whole: true, guarded }
+    };
+    assert_eq!(releases(&events), [release(0), release(0), release(5)]);
+}
+
+#[test]
 fn exited_warps_and_lanes_do_not_keep_a_barrier_from_being_whole() {
     let body = "setp.lt.u32 %p, %tid, 35; @%p exit; bar.sync 0; ret;";
     let events = events(body, 64);

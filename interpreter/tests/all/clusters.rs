@@ -334,3 +334,23 @@ fn impossible_clusters_are_refused_before_anything_runs() {
     );
     assert!(matches!(refused("", [4, 1, 1], Some([4, 0, 1])), LaunchError::Extent { .. }));
 }
+
+/// The answer to one CTA's request reaches the shared memory and the mbarrier of each CTA.
+#[test]
+fn a_request_for_the_cluster_is_answered_to_all_its_ctas() {
+    let text = ".version 8.8\n.target sm_100a\n.address_size 64\n\
+        .visible .entry k(.param .u64 out) {\n\
+        .shared .align 16 .b8 answer[16]; .shared .align 8 .b64 bar;\n\
+        .reg .b32 %rank, %cta, %x; .reg .b64 %out, %at, %t; .reg .pred %p, %first;\n\
+        ld.param.u64 %out, [out]; mov.u32 %rank, %cluster_ctarank; mov.u32 %cta, %ctaid.x;\n\
+        mad.wide.u32 %at, %cta, 8, %out; setp.eq.u32 %first, %rank, 1;\n\
+        mov.u32 %x, 7; st.shared.u32 [answer + 12], %x; mbarrier.init.shared::cta.b64 [bar], 1;\n\
+        mbarrier.arrive.expect_tx.shared::cta.b64 %t, [bar], 16;\n\
+        barrier.cluster.arrive; barrier.cluster.wait;\n\
+        @%first clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [answer], [bar];\n\
+        wait: mbarrier.try_wait.shared::cta.b64 %p, [bar], %t; @!%p bra wait;\n\
+        ld.shared.u32 %x, [answer + 12]; st.global.u32 [%at], %x; st.global.u32 [%at + 4], %rank;\n\
+        barrier.cluster.arrive; barrier.cluster.wait; ret;\n}\n";
+    let (got, ..) = launch(text, &shape([8, 1, 1], [4, 1, 1], 1, 16)).unwrap();
+    assert_eq!(got, [0, 0, 0, 1, 0, 2, 0, 3, 0, 0, 0, 1, 0, 2, 0, 3]);
+}

@@ -408,11 +408,11 @@ fn the_carry_flag_holds_no_borrow() {
 
 #[test]
 fn an_instruction_that_is_not_executed_ends_the_launch_where_it_is_reached() {
-    let tensor = |body: &str| kernel(body).replace("sm_100", "sm_100a");
+    let fabric = |body: &str| kernel(body).replace(".version 8.8", ".version 9.3");
     let body = |taken: &str| {
-        tensor(&format!(
+        fabric(&format!(
             "mov.u32 %r0, 7;\nst.global.u32 [%at], %r0;\nsetp.{taken}.u32 %p, %tid, 5;\n\
-             @!%p bra END;\ntcgen05.shift.cta_group::1.down [%r0];\nEND: ret;"
+             @!%p bra END;\nfabric.submit;\nEND: ret;"
         ))
     };
     // No thread is above 1000: the launch runs to its end.
@@ -420,7 +420,7 @@ fn an_instruction_that_is_not_executed_ends_the_launch_where_it_is_reached() {
     let module = gpucast_ptx_frontend::load(&never).unwrap();
     let program = Program::new(&module, &never, "k").unwrap();
     assert_eq!(program.unsupported().len(), 1);
-    let reason = "the manual does not say which row tcgen05.shift leaves in place";
+    let reason = "fabric.submit needs logical endpoints of a fabric, and a launch has one device";
     assert_eq!(program.unsupported()[0].reason, reason);
     assert_eq!(launch(&never, &Shape::new(1, 8, 8)).unwrap().0, [7; 8]);
     let reached = body("gt");
@@ -428,13 +428,12 @@ fn an_instruction_that_is_not_executed_ends_the_launch_where_it_is_reached() {
         panic!("no fault")
     };
     assert!(matches!(&fault.kind, FaultKind::Unsupported { instruction, .. }
-        if instruction == "tcgen05.shift.cta_group::1.down"));
+        if instruction == "fabric.submit"));
     assert_eq!(fault.thread, Some([6, 0, 0]));
     let span = fault.instruction.unwrap().span.range();
-    assert!(reached[span].starts_with("tcgen05.shift"));
+    assert!(reached[span].starts_with("fabric.submit"));
     // A guard that holds for no lane reaches nothing.
-    let guarded =
-        tensor("setp.gt.u32 %p, %tid, 1000;\n@%p tcgen05.shift.cta_group::1.down [%r0];\nret;");
+    let guarded = fabric("setp.gt.u32 %p, %tid, 1000;\n@%p fabric.submit;\nret;");
     launch(&guarded, &Shape::new(1, 8, 8)).unwrap();
 }
 

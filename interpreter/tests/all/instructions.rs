@@ -326,8 +326,6 @@ const NOT_EXECUTED: &[&str] = &[
     "suq",
     "tcgen05.",
     "fabric.",
-    "spcompress",
-    "spdecompress",
     "applypriority.async.bulk.tensor",
 ];
 
@@ -359,8 +357,6 @@ fn is_tested_elsewhere(form: &Form) -> bool {
     let text = form.opcode.text();
     matrix.iter().any(|prefix| text.starts_with(prefix))
         || NOT_EXECUTED.iter().any(|prefix| text.starts_with(prefix))
-        // Refused: it cancels the launch of CTAs for a whole cluster.
-        || form.text.starts_with("clusterlaunchcontrol.try_cancel") && form.text.contains("multicast")
 }
 
 #[test]

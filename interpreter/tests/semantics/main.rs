@@ -11,4 +11,5 @@ mod mbarrier;
 mod narrow;
 mod quad;
 mod single;
+mod sparse_vector;
 mod values;

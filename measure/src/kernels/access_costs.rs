@@ -1,8 +1,6 @@
 //! Accesses of a warp by the places of its lanes: conflicts of banks, lines and sectors.
 
-use gpucast_collection::language::{
-    Array, Builder, Caching, Contents, Expression, Kernel, Type, Unroll,
-};
+use gpucast_collection::language::{Builder, Caching, Contents, Expression, Kernel, Type, Unroll};
 
 /// Threads of a warp.
 const WARP: u64 = 32;
@@ -56,85 +54,119 @@ pub(crate) struct Loads {
     pub(crate) passes: u64,
 }
 
-/// Loads from the first-level cache: [`LOADS`] of a warp in a pass.
-pub(crate) fn l1_loads(loads: Loads) -> Kernel {
-    const WINDOW: u64 = 1024;
+/// Loads from the first-level cache: `copies` of a warp in a pass.
+pub(crate) fn l1_loads(loads: Loads, copies: u32) -> Kernel {
+    let Loads { spread, blocks, threads, warps_apart, passes } = loads;
     let mut kernel = Builder::new("l1_loads", "Loads of few lines by all warps");
-    let words = WINDOW + LINE_WORDS * LOADS + loads.spread.words();
-    let array = kernel.input("in", Type::F32, words, Contents::Uniform(1));
-    let own = loads.spread.word(&kernel);
-    let body = Body { caching: Caching::ReadOnly, window: WINDOW, step: LINE_WORDS, loads };
-    read(&mut kernel, &array, own, &body);
-    kernel.launched([loads.blocks, 1, 1], [loads.threads, 1, 1])
-}
-
-/// Loads from the L2 that touch a sector for each lane, in 1 MiB.
-pub(crate) fn l2_loads(blocks: u64, threads: u64, passes: u64) -> Kernel {
-    const WINDOW: u64 = 1 << 18;
-    const SECTOR_WORDS: u64 = 8;
-    let mut kernel = Builder::new("l2_loads", "Loads of a sector for each thread");
-    let step = SECTOR_WORDS * threads;
-    let array = kernel.input("in", Type::F32, WINDOW + step * LOADS, Contents::Uniform(1));
-    let own = kernel.thread(0) * SECTOR_WORDS;
-    let spread = Spread::Stride(SECTOR_WORDS);
-    let loads = Loads { spread, blocks, threads, warps_apart: 1, passes };
-    let body = Body { caching: Caching::SecondLevel, window: WINDOW, step, loads };
-    read(&mut kernel, &array, own, &body);
+    let own = spread.word(&kernel);
+    let begin = Expression::number(0, Type::S32);
+    let (step, words) = (LINE_WORDS, spread.words());
+    let places = Places { own, begin, step, words, window: Some(1024) };
+    let body = Body { caching: Caching::ReadOnly, places, warps_apart, passes, copies };
+    read(&mut kernel, blocks * threads, body);
     kernel.launched([blocks, 1, 1], [threads, 1, 1])
 }
 
-/// Loads of one word by all lanes of a warp, each from a line of its own.
-pub(crate) fn single_sectors(threads: u64, passes: u64) -> Kernel {
-    let mut kernel = Builder::new("single_sectors", "Loads of one word by all threads of a warp");
-    let step = threads * (LINE_WORDS / WARP);
-    let window = (step * LOADS * passes).next_power_of_two();
-    let array = kernel.input("in", Type::F32, window + step * LOADS, Contents::Uniform(1));
-    // A line for each warp.
-    let own = kernel.thread(0).masked(!(WARP - 1) & u64::from(u16::MAX));
-    let loads = Loads { spread: Spread::Stride(0), blocks: 1, threads, warps_apart: 1, passes };
-    let body = Body { caching: Caching::SecondLevel, window, step, loads };
-    read(&mut kernel, &array, own, &body);
+/// Loads from the L2 that touch a sector for each lane, in 1 MiB: `copies` of a thread in a pass.
+pub(crate) fn l2_loads(blocks: u64, threads: u64, passes: u64, copies: u32) -> Kernel {
+    let mut kernel = Builder::new("l2_loads", "Loads of a sector for each thread");
+    let places = sectors(&kernel, threads);
+    // Blocks begin apart.
+    let begin = kernel.block(0) * (places.step * u64::from(copies));
+    let places = Places { begin, window: Some(1 << 18), ..places };
+    let body = Body { caching: Caching::SecondLevel, places, warps_apart: 1, passes, copies };
+    read(&mut kernel, blocks * threads, body);
+    kernel.launched([blocks, 1, 1], [threads, 1, 1])
+}
+
+/// Loads of one block, each of a sector of its own: `copies` of a thread in a pass.
+pub(crate) fn single_sectors(threads: u64, passes: u64, copies: u32) -> Kernel {
+    let mut kernel = Builder::new("single_sectors", "Loads of a sector for each thread, once");
+    let places = sectors(&kernel, threads);
+    let body = Body { caching: Caching::SecondLevel, places, warps_apart: 1, passes, copies };
+    read(&mut kernel, threads, body);
     kernel.launched([1, 1, 1], [threads, 1, 1])
+}
+
+/// Loads of one block in which a warp loads one word of a line of its own: `copies` of a thread in a
+/// pass.
+pub(crate) fn shared_sectors(threads: u64, passes: u64, copies: u32) -> Kernel {
+    let mut kernel = Builder::new("shared_sectors", "Loads of a sector for each warp, once");
+    let own = kernel.thread(0).masked(!(WARP - 1) & u64::from(u16::MAX));
+    let begin = Expression::number(0, Type::S32);
+    let places = Places { own, begin, step: threads, words: threads, window: None };
+    let body = Body { caching: Caching::SecondLevel, places, warps_apart: 1, passes, copies };
+    read(&mut kernel, threads, body);
+    kernel.launched([1, 1, 1], [threads, 1, 1])
+}
+
+/// A sector for each thread.
+fn sectors(kernel: &Builder, threads: u64) -> Places {
+    const SECTOR_WORDS: u64 = 8;
+    let words = SECTOR_WORDS * threads;
+    let own = kernel.thread(0) * SECTOR_WORDS;
+    let begin = Expression::number(0, Type::S32);
+    Places { own, begin, step: words, words, window: None }
+}
+
+/// The words that threads read.
+struct Places {
+    /// The first word of a thread, from that of a pass on.
+    own: Expression,
+    /// The first word of a block's first pass.
+    begin: Expression,
+    /// Words from a load to the next.
+    step: u64,
+    /// Words from the first one that any thread reads with a load to behind the last one.
+    words: u64,
+    /// Passes begin round and round in so many words, a power of two. `None` if they go straight on.
+    window: Option<u64>,
 }
 
 /// What a warp reads in its passes.
 struct Body {
     caching: Caching,
-    /// Passes begin round and round in so many words, a power of two.
-    window: u64,
-    /// Words from a load to the next.
-    step: u64,
-    loads: Loads,
+    places: Places,
+    warps_apart: u64,
+    passes: u64,
+    /// Loads of a thread in a pass.
+    copies: u32,
 }
 
-/// Reads from `own` on and keeps the sums.
-fn read(kernel: &mut Builder, array: &Array, own: Expression, body: &Body) {
-    let Body { caching, window, step, loads } = *body;
-    let Loads { blocks, threads, warps_apart, passes, .. } = loads;
-    let result = kernel.output("result", Type::F32, blocks * threads);
+/// Reads and keeps the sums of `readers` threads.
+///
+/// Schedulers prefer some warps. Without barriers these would end first, and for long the last ones
+/// would be too few to keep the SM busy. So blocks wait for all of their warps behind each pass.
+fn read(kernel: &mut Builder, readers: u64, body: Body) {
+    let Body { caching, places, warps_apart, passes, copies } = body;
+    let Places { own, begin, step, words, window } = places;
+    let pass_words = step * u64::from(copies);
+    let begins = window.unwrap_or(pass_words * passes);
+    let array = kernel.input("in", Type::F32, begins + pass_words + words, Contents::Uniform(1));
+    let result = kernel.output("result", Type::F32, readers);
     let own = kernel.name("own", own);
-    let begin = match warps_apart {
-        // Blocks begin apart where each has words of its own.
-        1 => kernel.block(0) * (step * LOADS),
-        _ => Expression::number(0, Type::S32),
+    let inside = |place: Expression| match window {
+        Some(words) => place.masked(words - 1),
+        None => place,
     };
-    let at = kernel.variable("at", begin.masked(window - 1));
+    let at = kernel.variable("at", inside(begin));
     // A sum for each load, so that no addition waits for another one of its pass.
-    let sums: Vec<_> = (0..LOADS)
+    let sums: Vec<_> = (0..copies)
         .map(|one| kernel.variable(&format!("sum{one}"), Expression::number(0, Type::F32)))
         .collect();
     let warp = kernel.thread(0).masked(WARP * (warps_apart - 1));
     let takes_part = kernel.name("takes_part", warp.equals(Expression::number(0, Type::S32)));
-    kernel.when(takes_part, |kernel| {
-        kernel.repeat("pass", passes, Unroll::No, |kernel| {
+    kernel.repeat("pass", passes, Unroll::No, |kernel| {
+        kernel.when(takes_part, |kernel| {
             let first = kernel.name("place", Expression::from(at) + own.clone());
-            for (load, &sum) in (0..LOADS).zip(&sums) {
+            for (load, &sum) in (0..).zip(&sums) {
                 let place = first.clone() + load * step;
-                let value = kernel.load_through(caching, &format!("v{load}"), array, place);
+                let value = kernel.load_through(caching, &format!("v{load}"), &array, place);
                 kernel.assign(sum, Expression::from(sum) + value);
             }
-            kernel.assign(at, (Expression::from(at) + step * LOADS).masked(window - 1));
+            kernel.assign(at, inside(Expression::from(at) + pass_words));
         });
+        kernel.barrier();
     });
     super::store_never(kernel, &sums, &result);
 }

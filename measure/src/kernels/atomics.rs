@@ -4,19 +4,23 @@ use gpucast_collection::language::{Array, Builder, Contents, Expression, Kernel,
 
 use super::READERS;
 
-/// Exchanges of one warp or less at one address, each of which waits for the last one. The caller
-/// fills the word with its own address, which an exchange loads and stores again.
-pub(crate) fn atomic_chain(lanes: u64, copies: u32, passes: u64) -> Kernel {
-    let mut kernel = Builder::new("atomic_chain", "Exchanges that each wait for the last one");
+/// Additions of one warp or less at one address, each of the address that the last one returned.
+/// The caller fills `next` with addresses, and zeros are added to them. So the chain walks through
+/// lines of both halves of an L2.
+pub(crate) fn atomic_chain(lanes: u64, copies: u32, bytes: u64, passes: u64) -> Kernel {
+    let mut kernel = Builder::new("atomic_chain", "Additions that each wait for the last one");
     let spread = kernel.input("in", Type::S32, 1, Contents::Zero);
-    let next = kernel.input("next", Type::U64, lanes, Contents::Zero);
+    let next = kernel.input("next", Type::U64, bytes / 8, Contents::Zero);
     let result = kernel.output("result", Type::U64, lanes);
-    let own = place(&mut kernel, &spread, true);
+    let zero = kernel.load("zero", &spread, Expression::number(0, Type::S32));
+    let own = kernel.thread(0) * zero.clone();
+    let addend = kernel.name("addend", zero.to(Type::U64));
     let first = kernel.load("first", &next, own);
     let at = kernel.variable("at", first);
     let times = passes * u64::from(copies);
     kernel.repeat("pass", times, Unroll::By(copies), |kernel| {
-        kernel.assembly("atom.global.exch.b64 $0, [$0], $0", &[at], &[]);
+        let text = "atom.global.add.u64 $0, [$0], $1";
+        kernel.assembly(text, &[at], std::slice::from_ref(&addend));
     });
     let end = kernel.thread(0);
     kernel.store(&result, end, at.into());

@@ -17,7 +17,8 @@ use gpucast_collection::{MatchCondition, Request, Unfit};
 use crate::error::MeasureError;
 
 pub(crate) use access_costs::{
-    LOADS as WARP_LOADS, Loads, Spread, l1_loads, l2_loads, single_sectors, volatile_shared_loads,
+    LOADS as WARP_LOADS, Loads, Spread, l1_loads, l2_loads, shared_sectors, single_sectors,
+    volatile_shared_loads,
 };
 pub(crate) use arithmetic::{
     VARIABLES, chain, issue_mix, minima, paired_halves, repeated, wide_products,

@@ -40,12 +40,8 @@ pub(crate) fn vectors(reading: Reading) -> Kernel {
     let array = kernel.input("in", Type::F32, bytes / 4, Contents::Uniform(1));
     let result = kernel.output("result", Type::F32, blocks * threads);
     let begin = kernel.block(0) * pass_words(threads);
-    read_round(
-        &mut kernel,
-        &array,
-        Round { caching, begin, threads, passes, wraps: true },
-        &result,
-    );
+    let window = Some(array.len);
+    read_round(&mut kernel, &array, Round { caching, begin, window, threads, passes }, &result);
     kernel.launched([blocks, 1, 1], [threads, 1, 1])
 }
 
@@ -56,7 +52,9 @@ pub(crate) fn stream(bytes: u64) -> Kernel {
     let blocks = array.len / pass_words(READERS);
     let result = kernel.output("result", Type::F32, blocks * READERS);
     let begin = kernel.block(0) * pass_words(READERS);
-    let round = Round { caching: Caching::Usual, begin, threads: READERS, passes: 1, wraps: false };
+    // No block comes back, so the words may be any number of passes.
+    let (caching, window) = (Caching::Usual, None);
+    let round = Round { caching, begin, window, threads: READERS, passes: 1 };
     read_round(&mut kernel, &array, round, &result);
     kernel.launched([blocks, 1, 1], [READERS, 1, 1])
 }
@@ -115,31 +113,33 @@ pub(crate) fn shared_vectors(blocks: u64, passes: u64) -> Kernel {
     });
     kernel.barrier();
     let begin = Expression::number(0, Type::S32);
-    let round = Round { caching: Caching::Usual, begin, threads: READERS, passes, wraps: true };
+    let (caching, window) = (Caching::Usual, Some(tile.len));
+    let round = Round { caching, begin, window, threads: READERS, passes };
     read_round(&mut kernel, &tile, round, &result);
     kernel.launched([blocks, 1, 1], [READERS, 1, 1])
 }
 
-/// Reads from an element on, round and round.
+/// Reads from an element on, pass after pass.
 struct Round {
     caching: Caching,
     begin: Expression,
+    /// Words in which passes go round and round, a power of two. `None` if they go straight on.
+    window: Option<u64>,
     threads: u64,
     passes: u64,
-    /// True if reads go round and round in an array whose length is a power of two. Otherwise they
-    /// stay inside the array by themselves.
-    wraps: bool,
 }
 
 /// Reads passes of vectors and stores their sum.
 fn read_round(kernel: &mut Builder, array: &Array, round: Round, result: &Array) {
-    let Round { caching, begin, threads, passes, wraps } = round;
+    let Round { caching, begin, window, threads, passes } = round;
     let pass = pass_words(threads);
-    // Each pass begins at a multiple of its size, so it ends inside the array.
-    let mask = (array.len - 1) & !(pass - 1);
+    // Each pass begins at a multiple of its size, so it ends inside the window.
+    let inside = |place: Expression| match window {
+        Some(words) => place.masked((words - 1) & !(pass - 1)),
+        None => place,
+    };
     let own = kernel.name("own", kernel.thread(0) * VECTOR_WORDS);
-    let masked = |place: Expression| if wraps { place.masked(mask) } else { place };
-    let at = kernel.variable("at", masked(begin));
+    let at = kernel.variable("at", inside(begin));
     let sums: Vec<_> = (0..VECTOR_WORDS)
         .map(|one| kernel.variable(&format!("sum{one}"), Expression::number(0, Type::F32)))
         .collect();
@@ -152,7 +152,7 @@ fn read_round(kernel: &mut Builder, array: &Array, round: Round, result: &Array)
                 kernel.assign(sum, Expression::from(sum) + loaded);
             }
         }
-        kernel.assign(at, masked(Expression::from(at) + pass));
+        kernel.assign(at, inside(Expression::from(at) + pass));
     });
     super::store_never(kernel, &sums, result);
 }

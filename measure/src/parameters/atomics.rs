@@ -1,5 +1,6 @@
 //! Atomics on shared memory and at the L2.
 
+use super::memory::{CHASE_STRIDE, L2_CHASE_BYTES};
 use super::{BLOCKS_OF_SM, CLOCKS, Parameter, blocks, figure_of};
 use crate::bench::{Bench, How, Sizes};
 use crate::error::MeasureError;
@@ -18,13 +19,13 @@ pub(super) const ALL: &[Parameter] = &[
     Parameter::field(
         "atomic_latency",
         CLOCKS,
-        "exchanges of one thread that wait for each other, less the latency of the L2",
+        "additions of one thread that wait for each other, less the latency of the L2",
         |bench| Ok(chain(bench, 1)? - figure_of(bench, "l2_latency")?),
     ),
     Parameter::field(
         "atomic_interval",
         CLOCKS,
-        "exchanges of one warp at one address, less those of one thread",
+        "additions of one warp at one address, less those of one thread",
         |bench| Ok((chain(bench, WARP)? - chain(bench, 1)?) / OTHER_LANES),
     ),
     Parameter::field(
@@ -52,15 +53,17 @@ const OTHER_LANES: f64 = (WARP - 1) as f64;
 /// Passes of kernels that fill the device.
 const PASSES: Sizes = Sizes { smaller: 16, larger: 48 };
 
-/// Clocks of an exchange at the L2 that waits for the last one.
+/// Clocks of an addition at the L2 that waits for the last one, in the lines of the L2's chase.
 fn chain(bench: &mut Bench<'_>, lanes: u64) -> Result<f64, MeasureError> {
-    let passes = Sizes { smaller: 32, larger: 96 };
-    // Each word holds its own address.
-    let how = How { pointers: Some(0), is_cold: false };
-    let copies: u32 = 32;
-    let clocks =
-        bench.clocks(passes, how, |passes| Ok(kernels::atomic_chain(lanes, copies, passes)))?;
-    Ok(clocks / f64::from(copies))
+    const COPIES: u32 = 64;
+    // Passes of one round through the lines.
+    let round = L2_CHASE_BYTES / CHASE_STRIDE / u64::from(COPIES);
+    let passes = Sizes { smaller: round, larger: 2 * round };
+    let how = How { pointers: Some(CHASE_STRIDE), is_cold: false };
+    let clocks = bench.clocks(passes, how, |passes| {
+        Ok(kernels::atomic_chain(lanes, COPIES, L2_CHASE_BYTES, passes))
+    })?;
+    Ok(clocks / f64::from(COPIES))
 }
 
 /// Clocks of an SM for an exchange of a warp in shared memory.

@@ -2,11 +2,11 @@
 
 use gpucast_model::Gpu;
 
-use super::memory::{WORDS_OF_SM, l1_loads, shared_loads};
+use super::memory::{WORDS_OF_SM, l1_loads, of_all_sms, pass_loads, shared_loads};
 use super::{Parameter, SECTOR_BYTES, blocks, constants};
-use crate::bench::{Bench, How, Sizes};
+use crate::bench::{Bench, Sizes};
 use crate::error::MeasureError;
-use crate::kernels::{self, Loads, READERS, Spread, WARP_LOADS};
+use crate::kernels::{self, Loads, READERS, Spread};
 
 /// Loads from shared memory by the stride of lanes: passes over the banks.
 macro_rules! shared {
@@ -48,13 +48,13 @@ pub(super) const ALL: &[Parameter] = &[
         |gpu| passes(gpu, WARP),
         |bench| {
             let spread = Spread::Stride(WARP);
-            l1_loads(bench, Loads { blocks: blocks(bench), spread, ..WORDS_OF_SM })
+            l1_loads(bench, Loads { spread, ..of_all_sms(bench) })
         },
     ),
     Parameter::cost(
         "l2_sector",
         "a sector of an SM from the L2 when all SMs load one for each thread",
-        |gpu| Some(SECTOR_BYTES / gpu.number("l2_bytes_rate")?),
+        l2_sector_by_bandwidth,
         l2_sector,
     ),
     constants!("constant_addresses_4", 4, "a warp's load of constants at 4 addresses"),
@@ -73,11 +73,19 @@ fn passes(gpu: &Gpu, stride: u64) -> Option<f64> {
     Some(conflicts.min(WARP) as f64 * clocks)
 }
 
+/// Clocks in which an SM's share of the L2's bandwidth is a sector.
+fn l2_sector_by_bandwidth(gpu: &Gpu) -> Option<f64> {
+    let clocks = gpu.number("sp_clock")? * 1e6;
+    let bytes_of_sm = gpu.number("l2_bandwidth")? * 1e9 / gpu.number("sm_count")?;
+    Some(SECTOR_BYTES * clocks / bytes_of_sm)
+}
+
 fn l2_sector(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
     let of_sm = 4;
     let blocks = bench.facts().sm_count * of_sm;
-    let sizes = Sizes { smaller: 4, larger: 12 };
-    let clocks = bench
-        .clocks(sizes, How::default(), |passes| Ok(kernels::l2_loads(blocks, READERS, passes)))?;
-    Ok(clocks / (of_sm * READERS * WARP_LOADS) as f64)
+    let passes = Sizes { smaller: 4, larger: 12 };
+    let clocks = bench.clocks_of_copy(pass_loads(READERS), passes, |copies, passes| {
+        Ok(kernels::l2_loads(blocks, READERS, passes, copies))
+    })?;
+    Ok(clocks / (of_sm * READERS) as f64)
 }

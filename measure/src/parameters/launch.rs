@@ -28,8 +28,8 @@ pub(super) const ALL: &[Parameter] = &[
         CLOCKS,
         "blocks of 32 warps less those of 16, over the warps between",
         |bench| {
-            let few = round(bench, FEW_WARPS, FENCES.larger)?;
-            let many = round(bench, MANY_WARPS, FENCES.larger)?;
+            let Sizes { larger, .. } = fences(bench)?;
+            let (few, many) = (round(bench, FEW_WARPS, larger)?, round(bench, MANY_WARPS, larger)?);
             Ok((many - few) / (MANY_WARPS - FEW_WARPS) as f64)
         },
     ),
@@ -74,14 +74,27 @@ fn grid(blocks: u64) -> [u32; 3] {
 const FEW_WARPS: u64 = 16;
 const MANY_WARPS: u64 = 32;
 
-/// Fences of these blocks, which are long, so that the GPU can start them in time.
-const FENCES: Sizes = Sizes { smaller: 8, larger: 16 };
+/// Fences of these blocks. The GPU starts one block after the other, so the shorter blocks last
+/// longer than it takes to fill all places.
+fn fences(bench: &mut Bench<'_>) -> Result<Sizes, MeasureError> {
+    const LEAST: f64 = 8.0;
+    let interval = figure_of(bench, "cta_launch_interval")?;
+    let fence = figure_of(bench, "fence_gpu_latency")?;
+    let starts = of_round(bench, FEW_WARPS)? as f64 * interval;
+    let smaller = (starts / fence).ceil().max(LEAST) as u64;
+    Ok(Sizes { smaller, larger: 2 * smaller })
+}
+
+/// Blocks that fill the SMs.
+fn of_round(bench: &Bench<'_>, warps: u64) -> Result<u64, MeasureError> {
+    let places = bench.capability("max_warps_per_sm")? as u64 / warps;
+    Ok(bench.facts().sm_count * places.max(1))
+}
 
 /// Clocks from a block to the next one in its place. Blocks of some warps fill the SMs and consist
 /// of fences.
 fn round(bench: &mut Bench<'_>, warps: u64, fences: u64) -> Result<f64, MeasureError> {
-    let places = bench.capability("max_warps_per_sm")? as u64 / warps;
-    let of_round = bench.facts().sm_count * places.max(1);
+    let of_round = of_round(bench, warps)?;
     let rounds = Sizes { smaller: 4, larger: 12 };
     bench.clocks(rounds, How::default(), |rounds| {
         let copies = u32::try_from(fences).unwrap_or(u32::MAX);
@@ -94,9 +107,10 @@ fn round(bench: &mut Bench<'_>, warps: u64, fences: u64) -> Result<f64, MeasureE
 /// Clocks from the end of a block to the start of the last warp of the next one in its place.
 /// Blocks of two lengths tell what does not depend on the length.
 fn turnover(bench: &mut Bench<'_>, warps: u64) -> Result<f64, MeasureError> {
-    let shorter = round(bench, warps, FENCES.smaller)?;
-    let longer = round(bench, warps, FENCES.larger)?;
-    Ok(shorter - FENCES.smaller as f64 * FENCES.slope(shorter, longer)?)
+    let fences = fences(bench)?;
+    let shorter = round(bench, warps, fences.smaller)?;
+    let longer = round(bench, warps, fences.larger)?;
+    Ok(shorter - fences.smaller as f64 * fences.slope(shorter, longer)?)
 }
 
 fn code_latency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {

@@ -23,7 +23,7 @@ pub(super) const ALL: &[Parameter] = &[
             "l2_latency",
             CLOCKS,
             "chase of addresses in 256 KiB, ld.global.cg",
-            |bench| chase(bench, ".cg", 256 << 10, false),
+            |bench| chase(bench, ".cg", L2_CHASE_BYTES, false),
         )
     },
     Parameter::field(
@@ -163,7 +163,10 @@ const MOST_THREADS: u64 = 1024;
 pub(super) const CHASE: Sizes = Sizes { smaller: 32 * CHASES as u64, larger: 96 * CHASES as u64 };
 
 /// Bytes from an address of a chase to the next: a line.
-const CHASE_STRIDE: u64 = 128;
+pub(super) const CHASE_STRIDE: u64 = 128;
+
+/// Bytes of a chase in the L2.
+pub(super) const L2_CHASE_BYTES: u64 = 256 << 10;
 
 /// Passes of kernels that read vectors.
 const VECTORS: Sizes = Sizes { smaller: 128, larger: 384 };
@@ -179,6 +182,12 @@ pub(super) const WORDS_OF_SM: Loads = Loads {
     warps_apart: 1,
     passes: 0,
 };
+
+/// The same by one block of each SM.
+pub(super) fn of_all_sms(bench: &Bench<'_>) -> Loads {
+    let threads = BLOCKS_OF_SM * READERS;
+    Loads { blocks: bench.facts().sm_count, threads, ..WORDS_OF_SM }
+}
 
 /// Loads by one block.
 fn one_block(spread: Spread) -> Loads {
@@ -226,11 +235,27 @@ pub(super) fn shared_loads(
 }
 
 /// The same from the first-level cache.
+///
+/// A pass ends when the last warp has its data and has added it up: the longer, the more loads it
+/// has. Blocks of half as many warps end their passes so, too, and the difference is without it.
 pub(super) fn l1_loads(bench: &mut Bench<'_>, loads: Loads) -> Result<f64, MeasureError> {
-    let clocks = bench.clocks(LOAD_PASSES, How::default(), |passes| {
-        Ok(kernels::l1_loads(Loads { passes, ..loads }))
-    })?;
-    Ok(clocks / (loading_warps(bench, loads) * WARP_LOADS as f64))
+    let half = Loads { threads: loads.threads / 2, ..loads };
+    let copies = pass_loads(loads.threads);
+    let mut clocks = |loads: Loads| {
+        bench.clocks_of_copy(copies, LOAD_PASSES, |copies, passes| {
+            Ok(kernels::l1_loads(Loads { passes, ..loads }, copies))
+        })
+    };
+    let further = clocks(loads)? - clocks(half)?;
+    Ok(further / (loading_warps(bench, loads) - loading_warps(bench, half)))
+}
+
+/// Loads of a warp from one barrier to the next, in two loops, by blocks of some threads. At a
+/// barrier all warps wait, but equally long in both loops. Each load has a register and a sum, and
+/// threads of a block of 1024 have 64 registers.
+pub(super) const fn pass_loads(threads: u64) -> [u32; 2] {
+    const WITH_ALL_REGISTERS: u64 = 512;
+    if threads > WITH_ALL_REGISTERS { [8, 16] } else { [8, 24] }
 }
 
 /// Passes of loads by the places of lanes.
@@ -247,7 +272,7 @@ struct Tags {
 /// Lines n take n / rate + spread √n clocks: two numbers of lines give both.
 fn tags(bench: &mut Bench<'_>) -> Result<Tags, MeasureError> {
     let clocks = |bench: &mut Bench<'_>, lines: u64| {
-        let loads = Loads { blocks: blocks(bench), spread: Spread::Lines(lines), ..WORDS_OF_SM };
+        let loads = Loads { spread: Spread::Lines(lines), ..of_all_sms(bench) };
         l1_loads(bench, loads)
     };
     const FEW: f64 = 8.0;

@@ -139,6 +139,14 @@ const RULES: &[Rule] = &[
     },
     // Whole numbers have neither a sign to drop nor a NaN.
     Rule { opcodes: &[O::Tcgen05LdRed], of: &[M::Abs, M::Nan], demand: Without(&[M::U32, M::S32]) },
+    // A collector buffer does not keep rows of A that are shifted.
+    Rule {
+        opcodes: &[O::Tcgen05Mma, O::Tcgen05MmaSp],
+        of: &[M::Ashift],
+        demand: Without(&[M::CollectorAUse, M::CollectorAFill]),
+    },
+    // Surfaces are read and written by 128 bits at most.
+    Rule { opcodes: &[O::Suld, O::Sust], of: &[M::V4], demand: Without(&[M::B64]) },
     // A thread has at most 128 registers of a transfer.
     Rule {
         opcodes: &[O::Tcgen05Ld, O::Tcgen05St],

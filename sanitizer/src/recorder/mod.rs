@@ -2,13 +2,14 @@
 
 mod device;
 mod shared;
+mod tensor;
 mod warp;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpucast_interpreter::{
     Access, Arrival, BadAccess, ClusterUse, CopyDone, CtaStart, Exit, GroupUse, HeapUse,
-    MbarrierUse, Pattern, Recorder, Release, ShuffleUse, WarpArrival, WarpRelease,
+    MbarrierUse, Pattern, Recorder, Release, ShuffleUse, TensorMemoryUse, WarpArrival, WarpRelease,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -240,6 +241,10 @@ impl Recorder for CtaChecker {
         }
     }
 
+    fn tensor_memory(&mut self, used: &TensorMemoryUse<'_>) {
+        self.tensor_use(used);
+    }
+
     fn guarded_lanes(&mut self, _lanes: &[u64]) {
         self.check_uses_after_exit();
         self.end();
@@ -307,7 +312,8 @@ impl Recorder for CtaChecker {
     }
 
     fn mbarrier(&mut self, mbarrier: &MbarrierUse<'_>) {
-        self.order(|state, rank| state.mbarrier(rank, mbarrier));
+        let commits = self.launch.roles.of(mbarrier.instruction).commits;
+        self.order(|state, rank| state.mbarrier(rank, mbarrier, commits));
     }
 
     fn cluster_barrier(&mut self, cluster: &ClusterUse) {

@@ -7,3 +7,4 @@ mod memory;
 mod mutation;
 mod races;
 mod synchronisation;
+mod tensor_memory;

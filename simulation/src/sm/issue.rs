@@ -78,16 +78,8 @@ impl Sm<'_> {
         let pairs = width > 1 && op.control.stall == 0 && core.in_clock + 1 < width;
         core.in_clock = if pairs { core.in_clock + 1 } else { 0 };
         core.next = if pairs { clock } else { clock + 1 };
-        if let Some(unit) = op.units.unit {
-            let units = if op.units.is_shared { &mut self.shared_units } else { &mut core.units };
-            let mut taken = unit as usize;
-            if let Some(other) = op.units.other
-                && units[other as usize] < units[taken]
-            {
-                taken = other as usize;
-            }
-            units[taken] = units[taken].max(clock as f64) + op.units.interval;
-        }
+        let units = if op.units.is_shared { &mut self.shared_units } else { &mut core.units };
+        units.take(&op.units, clock);
         pairs
     }
 
@@ -159,7 +151,7 @@ impl Sm<'_> {
     /// A product that runs beside the warp. The queue in front of the tensor core has an end.
     fn multiply_beside(&mut self, sub_core: usize, place: u32, clock: u64, effect: &mut Effect) {
         let tensor = &self.parameters.tensor;
-        let free = self.sub_cores[sub_core].units[Unit::Tensor as usize];
+        let free = self.sub_cores[sub_core].units.free(Unit::Tensor);
         effect.way.result.done = clock_at(free + tensor.latency);
         let warp = &mut self.warps[place as usize];
         warp.products.push_back(effect.way.result.done);

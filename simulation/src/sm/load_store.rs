@@ -66,6 +66,7 @@ pub(super) struct LoadStorePath {
     /// What kept the path of late.
     held: Held,
     memory: MemorySystem,
+    partitions: Partitions,
     parameters: crate::parameters::LoadStore,
     dram_writes_per_store: f64,
     l2: (f64, f64, f64, f64),
@@ -103,6 +104,7 @@ impl LoadStorePath {
             last_store: 0,
             held: Held::default(),
             memory: MemorySystem::new(parameters),
+            partitions: Partitions::default(),
             parameters: *load_store,
             dram_writes_per_store,
             l2: (
@@ -262,7 +264,8 @@ impl LoadStorePath {
         }
         let own = waited + (begun - taken) + (busy - HIDDEN_CLOCKS).max(0.0);
         let (l2_latency, l2_far, dram_latency, atomic_latency) = self.l2;
-        let far = if is_far(request, now) { l2_far } else { 0.0 };
+        let reaches_l2 = request.l2_sectors > 0 || !loads;
+        let far = if reaches_l2 && self.partitions.is_far(request) { l2_far } else { 0.0 };
         let way = match access.kind {
             AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy => {
                 let (latency, state, waits) = if missed == 0 {
@@ -355,11 +358,36 @@ impl Outgoing {
     }
 }
 
-/// Half of the hits of a partitioned L2 are in the partition farther away; a hash says which.
-fn is_far(request: &Request, now: u64) -> bool {
-    let mixed = (now ^ u64::from(request.lines) << 17).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    mixed >> 63 == 1
+/// The partitions of an L2, between which an address decides.
+///
+/// Vendors publish no hash. This one divides two neighbours, and so any run of lines. Of lines that
+/// lie further apart, multiples of the golden section divide pairs of neighbours evenly.
+#[derive(Clone, Copy, Debug, Default)]
+struct Partitions {
+    /// Requests so far whose address is not known. They count as consecutive lines.
+    unknown: u32,
 }
+
+impl Partitions {
+    /// True if the line that a request begins with is in the partition farther away.
+    fn is_far(&mut self, request: &Request) -> bool {
+        let line = match request.first_sector {
+            Some(sector) => sector / SECTORS_OF_LINE,
+            None => {
+                self.unknown = self.unknown.wrapping_add(1);
+                self.unknown
+            }
+        };
+        let pair = (line >> 1).wrapping_mul(GOLDEN) >> 31;
+        pair ^ (line & 1) == 1
+    }
+}
+
+/// Sectors of a line.
+const SECTORS_OF_LINE: u32 = 4;
+
+/// The fraction of the golden section times 2³².
+const GOLDEN: u32 = 0x9E37_79B9;
 
 /// The request of a register that the assembler spilled: consecutive words, which the first-level
 /// cache holds.

@@ -11,17 +11,19 @@ mod load_store;
 mod prepared;
 mod scoreboard;
 mod under_way;
+mod units;
 mod warp;
 
 use crate::clock::clock_at;
 use crate::constants::ConstantLines;
 use crate::launch::Launch;
 use crate::memory::Served;
-use crate::parameters::{Parameters, Scheduler, Unit};
+use crate::parameters::{Parameters, Scheduler};
 use crate::states::Clocks;
 use load_store::LoadStorePath;
 use prepared::Prepared;
 use scoreboard::Event;
+use units::Units;
 use warp::Warp;
 
 /// A sub-core.
@@ -35,7 +37,7 @@ struct SubCore {
     next: u64,
     /// Instructions issued in the clock of the last issue.
     in_clock: u32,
-    units: [f64; Unit::COUNT],
+    units: Units,
     /// The next issue, if it is known: warp, its place among the residents and clock.
     candidate: Option<Candidate>,
     is_stale: bool,
@@ -85,7 +87,7 @@ pub(crate) struct Sm<'a> {
     ctas: Vec<Cta>,
     vacant: Vec<u32>,
     load_store: LoadStorePath,
-    shared_units: [f64; Unit::COUNT],
+    shared_units: Units,
     /// The clock at which each line of code is there.
     lines: Vec<u64>,
     constants: ConstantLines,
@@ -115,7 +117,7 @@ impl<'a> Sm<'a> {
             last: u32::MAX,
             next: 0,
             in_clock: 0,
-            units: [0.0; Unit::COUNT],
+            units: Units::new(),
             candidate: None,
             is_stale: true,
             slots: Clocks::default(),
@@ -128,7 +130,7 @@ impl<'a> Sm<'a> {
             ctas: Vec::new(),
             vacant: Vec::new(),
             load_store: LoadStorePath::new(parameters, launch.dram_writes_per_store),
-            shared_units: [0.0; Unit::COUNT],
+            shared_units: Units::new(),
             lines: vec![NEVER; code.lines],
             constants: ConstantLines::new(&launch.code, parameters.launch.constants),
             by_instruction: vec![Clocks::default(); code.ops.len()],
@@ -235,6 +237,7 @@ impl<'a> Sm<'a> {
     }
 
     /// The clock from which a warp could issue.
+    #[inline]
     fn issuable_at(&self, sub_core: usize, place: u32) -> u64 {
         let warp = &self.warps[place as usize];
         if warp.ready == NEVER {
@@ -247,6 +250,7 @@ impl<'a> Sm<'a> {
     }
 
     /// The clock from which the unit and the queue that an instruction needs take it.
+    #[inline]
     fn unit_free(&self, sub_core: usize, pc: u32) -> u64 {
         let op = &self.code.ops[pc as usize];
         let mut free = 0;
@@ -256,11 +260,7 @@ impl<'a> Sm<'a> {
             } else {
                 &self.sub_cores[sub_core].units
             };
-            let mut at = units[unit as usize];
-            if let Some(other) = op.units.other {
-                at = at.min(units[other as usize]);
-            }
-            free = clock_at(at);
+            free = units.clock(unit, op.units.other);
         }
         if op.is_queued {
             free = free.max(self.load_store.free_at(sub_core));

@@ -3,10 +3,11 @@
 mod machine;
 
 use gpucast_simulation::code::{
-    AccessKind, Action, Class, Code, Constant, Control, MemoryAccess, Space, TensorFormat,
+    AccessKind, Action, Class, Code, Constant, Control, FenceScope, MemoryAccess, Space,
+    TensorFormat,
 };
 use gpucast_simulation::launch::{CtaClass, CtaRun, CtaTrace, Launch, Request, WarpTrace};
-use gpucast_simulation::parameters::{ConstantCosts, Parameters};
+use gpucast_simulation::parameters::{ConstantCosts, LaunchCosts, Parameters};
 use gpucast_simulation::states::State;
 use gpucast_simulation::writer::Writer;
 use gpucast_simulation::{Limits, Outcome, simulate};
@@ -336,7 +337,9 @@ fn starts_in_front_of_busy_memory_are_lost_to_the_memory() {
         };
         Launch::of_equal_ctas(code.clone(), vec![trace; 8], 80 * 400)
     };
-    let machine = machine();
+    // The GPU starts CTAs faster than they end.
+    let machine =
+        Parameters { launch: LaunchCosts { cta_interval: 0.5, ..machine().launch }, ..machine() };
     let share = |launch: &Launch, state: State| {
         let outcome = run(&machine, launch, 8);
         outcome.slots.of(state) / outcome.clocks
@@ -503,4 +506,83 @@ fn a_load_of_constants_waits_for_the_line_of_its_request_once() {
     let lines = |far: f64, near: f64| far * (far_latency - 1.0) + near * (near_latency - 1.0);
     assert_eq!(waited(&[0, 0, 1]), lines(1.0, 0.0));
     assert_eq!(waited(&[0, 2, 4, 8, 2]), lines(2.0, 2.0));
+}
+
+/// Fences of warps that do nothing else.
+fn fences(count: usize) -> Code {
+    let mut writer = Writer::default();
+    for _ in 0..count {
+        writer.push("MEMBAR", Class::Other, Action::Fence(FenceScope::Gpu), Control::after(1));
+    }
+    writer.exit();
+    writer.finish()
+}
+
+#[test]
+fn rounds_of_equal_ctas_are_extrapolated_to_the_clock() {
+    // Four CTAs of an SM begin with cold code and apart. From the second round on they repeat.
+    let machine = Parameters {
+        launch: LaunchCosts { warp_interval: 4.0, code_latency: 300.0, ..machine().launch },
+        ..machine()
+    };
+    let code = fences(80);
+    let clocks = |limits: Limits| {
+        let trace = WarpTrace { path: vec![0], ..WarpTrace::default() };
+        let ctas = 12 * 4 * u64::from(machine.sm_count);
+        let launch = Launch::of_equal_ctas(code.clone(), vec![trace; 16], ctas);
+        simulate(&launch, 4, &machine, limits)
+    };
+    let all = clocks(Limits { residencies: 12, ..Limits::default() });
+    let some = clocks(Limits::default());
+    assert_eq!((all.ctas, some.ctas), ((48, 48), (20, 48)));
+    assert!((some.clocks - all.clocks).abs() < 2.0, "{} for {}", some.clocks, all.clocks);
+}
+
+#[test]
+fn ctas_in_the_place_of_others_start_as_fast_as_the_gpu_starts_ctas() {
+    let machine = machine();
+    // A CTA lives for less than the time in which the GPU starts one on each SM for each place.
+    let code = fences(1);
+    let clocks = |ctas_of_sm: u64| {
+        let trace = WarpTrace { path: vec![0], ..WarpTrace::default() };
+        let ctas = ctas_of_sm * u64::from(machine.sm_count);
+        run(&machine, &Launch::of_equal_ctas(code.clone(), vec![trace], ctas), 16).clocks
+    };
+    let of_cta = (clocks(400) - clocks(200)) / 200.0;
+    let of_sms = machine.launch.cta_interval * f64::from(machine.sm_count);
+    assert!((of_cta / of_sms - 1.0).abs() < 0.01, "{of_cta} for {of_sms}");
+}
+
+#[test]
+fn lines_lie_in_both_halves_of_the_l2_equally_often() {
+    let mut machine = machine();
+    machine.memory.l2_far_latency = 100.0;
+    let code = looped(|writer| {
+        let link = Control::after(1).signals(0).waits(1);
+        writer.access(Space::Global, AccessKind::Load, 8, link);
+    });
+    // A chase through 64 lines that lie some lines apart, or whose addresses are not known.
+    let mean = |apart: Option<u32>| {
+        let request = |step: u32| {
+            let request = Request { lanes: 1, ..Request::global(0, 1, 0) };
+            match apart {
+                Some(lines) => request.beginning_at(4 * lines * (step % 64)),
+                None => request,
+            }
+        };
+        let clocks = |rounds: u32| {
+            let mut trace = WarpTrace::of_loop(rounds as usize, &[request(0)]);
+            trace.requests = vec![(0..rounds).map(request).collect()];
+            run(&machine, &Launch::of_equal_ctas(code.clone(), vec![trace], 1), 1).clocks
+        };
+        (clocks(192) - clocks(64)) / 128.0
+    };
+    let expected = machine.memory.l2_latency + 50.0;
+    for (apart, within) in [(Some(1), 1e-3), (None, 1e-3), (Some(2), 0.05), (Some(3), 0.05)] {
+        let mean = mean(apart);
+        assert!((mean / expected - 1.0).abs() < within, "{apart:?}: {mean} for {expected}");
+    }
+    // All at one address are in one half.
+    let same = mean(Some(0));
+    assert!((same - machine.memory.l2_latency).abs() < 1.0, "{same}");
 }

@@ -1,7 +1,7 @@
 //! What was measured of a GPU, as text, CSV and JSON.
 
 use gpucast_measure::conditions::{self, Group, State};
-use gpucast_measure::{Facts, Measured, Run, Trials};
+use gpucast_measure::{Facts, Measured, OtherStallCount, Run, Trials, other_stall_count};
 use gpucast_model::Gpu;
 use gpucast_render::table::{Align, aligned, wrapped};
 use gpucast_render::{csv, json};
@@ -25,6 +25,9 @@ pub(super) struct Document<'a> {
     compared: Option<&'a str>,
     parameters: Vec<Row>,
     left_out: &'a [LeftOut],
+    /// What the GPU's file says against machine code.
+    #[serde(skip)]
+    contradiction: Option<OtherStallCount>,
     /// Every kernel with its times, in raw data.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<Vec<RawRun<'a>>>,
@@ -146,6 +149,7 @@ impl<'a> Document<'a> {
             compared: compared.map(|gpu| gpu.name.as_str()),
             parameters: measured.iter().map(|one| row(one, compared)).collect(),
             left_out,
+            contradiction: compared.and_then(other_stall_count),
             runs: None,
             conditions: None,
         }
@@ -203,6 +207,14 @@ impl<'a> Document<'a> {
         }
         for LeftOut { field, reason } in self.left_out {
             text += &wrapped("", 2, 96, &format!("{field} is not measured: {reason}"));
+        }
+        if let Some(OtherStallCount { field, given, coded }) = self.contradiction {
+            let sentence = format!(
+                "{field} of {library} is {given}, but machine code of its compute capability leaves \
+                 {coded} clocks between dependent instructions. No measurement shows another number."
+            );
+            text.push('\n');
+            text += &wrapped("", 2, 96, &sentence);
         }
         text
     }

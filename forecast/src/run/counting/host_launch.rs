@@ -14,7 +14,7 @@ use gpucast_interpreter::{
 use gpucast_model::sm_simulation::Invocations;
 
 use super::observer::Counts;
-use super::{Counted, Counting, Extras, counter, repetition};
+use super::{Counted, Counting, Extras, counter, per_ptx, repetition};
 use crate::failure::Failure;
 use crate::run::execute::Timing;
 use crate::run::rung::CountedBy;
@@ -95,7 +95,8 @@ impl HostLaunch<'_> {
     ) -> Result<Counted, HostLaunchError> {
         let started = Instant::now();
         let before = (L2Contents::default(), l2.take());
-        let mut counter: C = counter(counting, self.program, self.launch, before, true);
+        let mut counter: C =
+            counter(counting, self.program, self.launch, before, true, per_ptx(counting));
         let summary = self.run(memory, &mut counter)?;
         let (counts, after) = repetition(counting, counter, self.program, memory)?;
         *l2 = after;

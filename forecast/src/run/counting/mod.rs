@@ -358,7 +358,8 @@ impl<C: Counts> Watch for Count<'_, C> {
 
     fn begin(&mut self, program: &Program, launch: &Launch) -> C {
         let l2 = (self.plan.l2, self.l2.take());
-        counter(self.counting, program, launch, l2, self.repetitions.is_traced())
+        let times = times(self.counting, self.plan);
+        counter(self.counting, program, launch, l2, self.repetitions.is_traced(), times)
     }
 
     fn without_executing(
@@ -373,9 +374,7 @@ impl<C: Counts> Watch for Count<'_, C> {
         if !self.is_sliced {
             return Ok(None);
         }
-        let repetitions = self.plan.launches.iter().map(|one| u64::from(one.repeat));
-        let per_ptx = if self.counting.machine.is_none() { 1 } else { MACHINE_PER_PTX };
-        let times = per_ptx.saturating_mul(repetitions.sum());
+        let times = times(self.counting, self.plan);
         let mut because = None;
         if let (Some(followed), Some(effort)) =
             (self.followed.get(self.launch), effort(self.counting.rung))
@@ -489,13 +488,26 @@ impl<C: Counts> Watch for Count<'_, C> {
     }
 }
 
-/// A counter for a launch, after which the L2 is as given; `traced` if order is recorded, too.
+/// The factor by which sums of one launch may still grow: [`Launching::times`].
+fn times(counting: &Counting<'_>, plan: &Plan) -> u64 {
+    let repetitions = plan.launches.iter().map(|one| u64::from(one.repeat));
+    per_ptx(counting).saturating_mul(repetitions.sum())
+}
+
+/// Machine instructions for one of PTX, at most.
+fn per_ptx(counting: &Counting<'_>) -> u64 {
+    if counting.machine.is_none() { 1 } else { MACHINE_PER_PTX }
+}
+
+/// A counter for a launch, after which the L2 is as given; `traced` if order is recorded, too. Sums
+/// may still become `times` as large.
 fn counter<C: Counts>(
     counting: &Counting<'_>,
     program: &Program,
     launch: &Launch,
     (contents, l2): (L2Contents, Option<L2>),
     traced: bool,
+    times: u64,
 ) -> C {
     let shared_bytes = program.static_shared_bytes();
     let mut counter = Counter::new(program, launch, shared_bytes, counting.device);
@@ -511,7 +523,7 @@ fn counter<C: Counts>(
     counter = counter.with_local_in_registers(&in_registers);
     let counter = match counting.caches {
         CacheChoice::Full => counter.with_l2(contents, l2),
-        CacheChoice::Windows => counter.with_windows().with_l2(contents, l2),
+        CacheChoice::Windows => counter.with_windows(times).with_l2(contents, l2),
         CacheChoice::None => counter.without_caches(),
     };
     let counter = match counting.sample {

@@ -6,7 +6,7 @@ use gpucast_counters::hierarchy::L2;
 use gpucast_counters::stages::StageCounter;
 use gpucast_interpreter::{
     ByClasses, BySample, ClassEffort, CountOverflow, DeviceMemory, Host, Launch, LaunchError,
-    Observer, Options, Program, RunError, Tally, Windows, run_classes, run_sample, tally_classes,
+    Options, Program, RunError, Tally, Windows, run_classes, run_sample, tally_classes,
     window_classes,
 };
 
@@ -14,7 +14,7 @@ use crate::run::repetitions::Repetition;
 use crate::settings::CacheChoice;
 
 /// Counts one repetition of a launch.
-pub(super) trait Counts: Observer {
+pub(super) trait Counts: Tally {
     /// Counts with a `counter` that is set up.
     fn around(counter: Counter, program: &Program, launch: &Launch) -> Self;
 
@@ -27,6 +27,9 @@ pub(super) trait Counts: Observer {
     /// Estimates the counts of a launch from a sample of its CTAs, or returns the reason why it
     /// cannot.
     fn by_sample(&mut self, sampling: Sampling<'_>) -> Result<Result<BySample, String>, RunError>;
+
+    /// Checks that sums over counts fit, `times` as large as they are.
+    fn check(&self, times: u64) -> Result<(), CountOverflow>;
 
     /// Returns the counts, and the L2 with its contents, if caches are modelled.
     fn end(self, memory: &DeviceMemory) -> (Repetition, Option<L2>);
@@ -67,7 +70,8 @@ impl Launching<'_> {
         Ok(counted)
     }
 
-    /// As [`Self::run`], with windows of the grid through the caches where that was chosen.
+    /// As [`Self::run`], with windows of the grid through the caches where that was chosen. The
+    /// observer checks its sums before them.
     fn run_windows<O: Windows>(
         self,
         observer: &mut O,
@@ -76,12 +80,8 @@ impl Launching<'_> {
         if self.caches != CacheChoice::Windows {
             return self.run(observer, check_sums);
         }
-        let Self { program, launch, memory, options, host, effort, times, .. } = self;
-        let counted = window_classes(program, launch, memory, observer, options, host, effort)?;
-        if counted.is_ok() {
-            check_sums(observer, times).map_err(LaunchError::Counts)?;
-        }
-        Ok(counted)
+        let Self { program, launch, memory, options, host, effort, .. } = self;
+        window_classes(program, launch, memory, observer, options, host, effort)
     }
 }
 
@@ -121,6 +121,10 @@ impl Counts for Counter {
         Ok(counted)
     }
 
+    fn check(&self, times: u64) -> Result<(), CountOverflow> {
+        self.check_sums(times)
+    }
+
     fn end(self, _memory: &DeviceMemory) -> (Repetition, Option<L2>) {
         let (profile, l2) = self.finish();
         (Repetition::new(profile, None), l2)
@@ -143,26 +147,35 @@ impl Counts for StageCounter {
         Ok(Err("counts between barriers are made of all CTAs".to_owned()))
     }
 
+    fn check(&self, times: u64) -> Result<(), CountOverflow> {
+        self.check_sums(times)
+    }
+
     fn end(self, _memory: &DeviceMemory) -> (Repetition, Option<L2>) {
         let (profile, stages, l2) = self.finish();
         (Repetition::new(profile, Some(stages)), l2)
     }
 }
 
-/// The reason why features are not counted by classes or samples.
-const OF_ALL_CTAS: &str = "features are made of the addresses of all CTAs";
-
 impl<C: Counts> Counts for (C, FeatureCounter) {
     fn around(counter: Counter, program: &Program, launch: &Launch) -> Self {
         (C::around(counter, program, launch), FeatureCounter::new(program, launch))
     }
 
-    fn by_classes(&mut self, _: Launching<'_>) -> Result<Result<ByClasses, String>, RunError> {
-        Ok(Err(OF_ALL_CTAS.to_owned()))
+    /// All requests go through the caches where windows were asked for: footprints need all CTAs.
+    fn by_classes(
+        &mut self,
+        launching: Launching<'_>,
+    ) -> Result<Result<ByClasses, String>, RunError> {
+        launching.run(self, Self::check)
     }
 
     fn by_sample(&mut self, _: Sampling<'_>) -> Result<Result<BySample, String>, RunError> {
-        Ok(Err(OF_ALL_CTAS.to_owned()))
+        Ok(Err("features are made of the addresses of all CTAs".to_owned()))
+    }
+
+    fn check(&self, times: u64) -> Result<(), CountOverflow> {
+        self.0.check(times)
     }
 
     fn end(self, memory: &DeviceMemory) -> (Repetition, Option<L2>) {

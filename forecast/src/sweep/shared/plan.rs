@@ -166,8 +166,8 @@ impl SweepPlan {
         }
         if request.counts.execution.counting == RungChoice::Formulas {
             return usage(
-                "a shared sweep executes each size, and formulas execute some",
-                "`gpucast sweep` alone counts by formulas",
+                "a shared sweep counts each case alone, and formulas are found in sizes that no case has",
+                "`gpucast sweep --counting formulas` takes milliseconds for a size on one computer",
             );
         }
         let mut cases = Vec::new();

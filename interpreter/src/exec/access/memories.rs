@@ -86,6 +86,15 @@ impl Memories<'_> {
         })
     }
 
+    /// [`Self::segment`] of global memory, which looks at buffer `guess` first. Afterwards it is the
+    /// one found.
+    #[inline(always)]
+    pub(in crate::exec) fn global_near(&self, guess: &mut u32, address: u64) -> Option<Segment> {
+        let allocation = self.device.find_near(guess, address)?;
+        let (host, start) = (allocation.host(), allocation.address);
+        Some(Segment { host, start, bytes: allocation.held_bytes() })
+    }
+
     /// The stretch of addresses of a space that holds `address`, whether its contents are held or
     /// not; nothing may be read or written there. `None` if the operation, which moves nothing,
     /// would change contents that are held, and for spaces that lanes do not share.

@@ -46,6 +46,8 @@ pub(super) struct Remembered {
     lowest: i32,
     /// Bytes from the lowest byte that any lane accesses to the highest.
     span: u64,
+    /// The buffer where the last access to global memory was: the next one is mostly there too.
+    buffer: u32,
 }
 
 impl Remembered {
@@ -59,6 +61,7 @@ impl Remembered {
         distances: [0; 32],
         lowest: 0,
         span: 0,
+        buffer: 0,
     };
 
     /// The number of the distances.
@@ -83,6 +86,12 @@ impl Remembered {
     #[inline(always)]
     pub(super) fn distances(&self) -> &[i32; 32] {
         &self.distances
+    }
+
+    /// The number of the buffer that is tried first.
+    #[inline(always)]
+    pub(super) fn buffer(&mut self) -> &mut u32 {
+        &mut self.buffer
     }
 
     /// Returns true if distances of the operations of `shape` are remembered.

@@ -34,25 +34,28 @@ pub(super) unsafe fn access_remembered(
     frame: &Frame,
     op: &MemoryOp,
     memories: &Memories<'_>,
-    remembered: &Remembered,
+    remembered: &mut Remembered,
     first: u64,
 ) -> bool {
     /// A way for each element and space.
     macro_rules! transfer {
-        ($way:ident in $space:ident) => {{
-            const GLOBAL: bool = matches!(SimpleSpace::$space, SimpleSpace::Global);
-            transfer!($way, GLOBAL, memories.segment(Space::$space, first))
+        ($way:ident in Global) => {{
+            let segment = memories.global_near(remembered.buffer(), first);
+            transfer!($way, true, segment)
         }};
-        (Load32, $global:ident, $segment:expr) => {
+        ($way:ident in $space:ident) => {
+            transfer!($way, false, memories.segment(Space::$space, first))
+        };
+        (Load32, $global:literal, $segment:expr) => {
             transfer::<u32, $global, true>(frame, op, memories, remembered, $segment, first)
         };
-        (Load64, $global:ident, $segment:expr) => {
+        (Load64, $global:literal, $segment:expr) => {
             transfer::<u64, $global, true>(frame, op, memories, remembered, $segment, first)
         };
-        (Store32, $global:ident, $segment:expr) => {
+        (Store32, $global:literal, $segment:expr) => {
             transfer::<u32, $global, false>(frame, op, memories, remembered, $segment, first)
         };
-        (Store64, $global:ident, $segment:expr) => {
+        (Store64, $global:literal, $segment:expr) => {
             transfer::<u64, $global, false>(frame, op, memories, remembered, $segment, first)
         };
     }

@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code, reason = "base registers are rows of checked programs")]
 
+use super::held::OwnMemory;
 use super::motion::Motion;
 use super::region::Values;
 use super::representative::{GRANULE_BYTES, Representative};
@@ -10,7 +11,7 @@ use super::transfer::Upcoming;
 use crate::access_kind::AccessKind;
 use crate::exec::access::{addresses, window_of};
 use crate::memory::DeviceMemory;
-use crate::program::memory_op::{MemoryOp, Space};
+use crate::program::memory_op::{MemoryOp, Space, window};
 
 impl Representative {
     /// Keeps CTAs in which an access counts as the representative's does.
@@ -41,7 +42,7 @@ impl Representative {
         self.region.keep_still(&self.base_motion(upcoming, access), stays);
         self.keep_global(upcoming, access, &addresses, global, device);
         if access.moves {
-            self.follow_values(upcoming, access);
+            self.follow_values(upcoming, access, &addresses);
         }
     }
 
@@ -85,26 +86,47 @@ impl Representative {
         });
     }
 
-    /// Values in memories of a CTA's own are the same in all CTAs of a class.
-    fn follow_values(&mut self, upcoming: &Upcoming<'_>, access: &MemoryOp) {
+    /// Values in the CTA's shared memory are the same in all CTAs of a class. Those in the threads'
+    /// own may move.
+    fn follow_values(&mut self, upcoming: &Upcoming<'_>, access: &MemoryOp, addresses: &[u64; 32]) {
+        let mut offsets = *addresses;
+        let lanes = match access.space {
+            Space::Local => upcoming.mask,
+            Space::Generic => {
+                let is_own = |lane: &u32| window_of(addresses[*lane as usize]).0 == Space::Local;
+                offsets.iter_mut().for_each(|at| *at = at.wrapping_sub(window::LOCAL));
+                upcoming.mask & (0..32).filter(is_own).fold(0, |lanes, lane| lanes | 1 << lane)
+            }
+            _ => 0,
+        };
+        let own = OwnMemory { lanes, offsets: &offsets };
+        let others = upcoming.mask & !lanes;
         let rows = access.rows.iter().copied().flatten();
         let wide = access.wide_registers;
-        let written: Vec<u32> = match (&access.atomic, access.kind) {
+        match (&access.atomic, access.kind) {
             (Some(atomic), _) => {
+                self.keep_held_still(upcoming, access, own);
                 let operands = atomic.operands.iter().take(usize::from(access.elements)).copied();
                 for row in operands.chain(atomic.compare) {
                     self.keep_row_still(upcoming, row, wide);
                 }
-                atomic.destinations.iter().copied().flatten().collect()
+                for row in atomic.destinations.iter().copied().flatten() {
+                    self.set_motion(upcoming.warp, row, upcoming.mask, &Motion::STILL);
+                }
             }
-            (None, AccessKind::Load | AccessKind::LoadReadOnly) => rows.collect(),
+            (None, AccessKind::Load | AccessKind::LoadReadOnly) => {
+                for row in rows {
+                    self.set_motion(upcoming.warp, row, others, &Motion::STILL);
+                }
+                self.load_held(upcoming, access, own);
+            }
             (None, AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction) => {
-                rows.for_each(|row| self.keep_row_still(upcoming, row, wide));
-                Vec::new()
+                for row in rows {
+                    let motion = self.motion(upcoming.warp, row, wide);
+                    self.region.keep_still(&motion, others);
+                }
+                self.store_held(upcoming, access, own);
             }
-        };
-        for row in written {
-            self.set_motion(upcoming.warp, row, upcoming.mask, &Motion::STILL);
         }
     }
 }

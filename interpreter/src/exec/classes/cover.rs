@@ -50,6 +50,8 @@ struct Executor<'a, 'c> {
     /// Warp-instructions that may still be issued.
     budget: u64,
     executed: u64,
+    /// The line of the first operation that is not followed and keeps CTAs apart.
+    not_followed: Option<u32>,
 }
 
 /// The reason why a CTA did not end as one of a class.
@@ -129,7 +131,7 @@ impl<R: StandIn> Cover<R> {
             let needed = buffers.saturating_add(bytes);
             Unclassed::Error(LaunchError::Memory { needed, buffers, limit: None }.into())
         })?;
-        let mut executor = Executor { context, cluster, budget, executed: 0 };
+        let mut executor = Executor { context, cluster, budget, executed: 0, not_followed: None };
         let mut rest = vec![GridBox::whole(context.shape.grid)];
         let mut classes = Vec::new();
         let mut covered = 0;
@@ -144,7 +146,14 @@ impl<R: StandIn> Cover<R> {
             let pays = executed * CTAS_PER_EXECUTED <= ctas
                 && (executed * CTAS_PER_TRIAL <= ctas || executed * CTAS_PER_EXECUTED <= covered);
             if effort == ClassEffort::WhilePaying && !pays || classes.len() > MOST_CLASSES {
-                return Err("its CTAs fall into too many classes".to_owned().into());
+                let because = match executor.not_followed {
+                    Some(line) => format!(
+                        "what line {line} does with a value that depends on the CTA's place is not \
+                         followed, so that its CTAs fall into too many classes"
+                    ),
+                    None => "its CTAs fall into too many classes".to_owned(),
+                };
+                return Err(because.into());
             }
         }
         classes.sort_by_key(|class: &Class<R>| std::cmp::Reverse(class.ctas.ctas()));
@@ -205,6 +214,7 @@ fn class<O: Observer<Recorder: StandIn>>(
     let Some(representative) = representative else {
         return Err("its registers are not followed".to_owned().into());
     };
+    executor.not_followed = executor.not_followed.or(representative.not_followed);
     let ctas = representative.finish()?;
     let mut shifts = [None, None, None];
     for (dimension, shift) in shifts.iter_mut().enumerate() {

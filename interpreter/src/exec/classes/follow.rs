@@ -9,7 +9,6 @@ use crate::exec::warp::{Context, Split, Warp};
 use crate::program::asynchronous::CopyExtent;
 use crate::program::follow::rule::Followed;
 use crate::program::op::Code;
-use crate::program::row_uses::RowUses;
 
 impl Warp {
     /// Notes how the result of the next operation moves with the CTA's place, and for which CTAs
@@ -46,9 +45,19 @@ impl Warp {
                     representative.keep_row_still(&upcoming, row, false);
                 }
             }
-            // It reads nothing that moves.
+            Code::CopyLocal => representative.copy_held(&upcoming),
+            Code::SaveRegisters | Code::RestoreRegisters => {
+                let (list, depth) = (&program.saved[op.a as usize], split.stack.len());
+                match op.code {
+                    Code::SaveRegisters => representative.save_held(&upcoming, list, depth),
+                    _ => representative.restore_held(&upcoming, list, depth),
+                }
+            }
+            // What it computes with must be the same.
             _ => {
-                let uses = RowUses::of(op, &program.tables).unwrap_or_default();
+                let uses = program.rows_of(op).unwrap_or_default();
+                let line = program.line(split.pc as usize);
+                representative.keep_reads_still(&upcoming, &uses.reads, line);
                 for row in uses.writes {
                     representative.set_motion(upcoming.warp, row, mask, &Motion::STILL);
                 }

@@ -8,8 +8,9 @@
 //!
 //! That is a proof by induction over the representative's operations: up to each of them, every CTA
 //! of the class has taken the same way, its registers hold the representative's values moved by
-//! their motions, and its own memories hold the same. Nothing is kept about memory, so values that
-//! move must not enter it, and contents that are read must not be written.
+//! their motions, and its shared memory holds the same. So do the threads' own memories, but for
+//! values of which it is known how they move ([`held`]). Nothing is kept about other memory, so
+//! values that move must not enter it, and contents that are read must not be written.
 //!
 //! The neighbours of the representative along each dimension are executed too. They say how much
 //! the requests to the caches move. If they differ from the representative by more than
@@ -21,6 +22,7 @@
 mod access;
 mod cover;
 mod follow;
+mod held;
 mod motion;
 mod region;
 mod representative;
@@ -159,9 +161,13 @@ pub fn window_classes<O: Windows>(
         let issued = cover.issued().ok_or(LaunchError::Counts(CountOverflow::Sum))?;
         setup::ctas_in_order(&context.shape)?;
         tally::tally(cover, observer).map_err(LaunchError::Counts)?;
-        let windows = observer.windows();
-        tell::tell(context, cover, observer, &windows, host)?;
-        Ok(Ok(issued))
+        loop {
+            let windows = observer.windows().map_err(LaunchError::Counts)?;
+            if windows.is_empty() {
+                return Ok(Ok(issued));
+            }
+            tell::tell(context, cover, observer, &windows, host)?;
+        }
     })
 }
 

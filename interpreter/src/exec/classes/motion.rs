@@ -49,6 +49,17 @@ impl Motion {
         result
     }
 
+    /// Replaces the changes of the lanes of `mask` by those of another motion.
+    pub(crate) fn take_lanes(&mut self, other: &Self, mask: u32) {
+        for (own, new) in self.by.iter_mut().zip(&other.by) {
+            for (lane, (own, new)) in own.iter_mut().zip(new).enumerate() {
+                if mask >> lane & 1 != 0 {
+                    *own = *new;
+                }
+            }
+        }
+    }
+
     /// The low 32 bits of each change, with their sign.
     pub(crate) fn narrow(&self) -> Self {
         let mut result = *self;

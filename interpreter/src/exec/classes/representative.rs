@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use super::held::HeldValues;
 use super::motion::Motion;
 use super::region::Region;
+use super::transfer::Upcoming;
 use crate::grid_box::GridBox;
 use crate::program::follow::Following;
 
@@ -18,6 +20,10 @@ pub(crate) struct Representative {
     pub(super) region: Region,
     /// The motions of each warp's rows, by slot.
     warps: Vec<Vec<Motion>>,
+    /// What moves and lies elsewhere, of each warp.
+    pub(super) held: Vec<HeldValues>,
+    /// The line of the first operation that made the region smaller because it is not followed.
+    pub(super) not_followed: Option<u32>,
     /// Reason why no CTA of this launch can stand for others, once it is known.
     refusal: Option<String>,
 }
@@ -33,7 +39,15 @@ impl Representative {
             }
         }
         let region = Region::new(whole);
-        Self { following, region, warps: vec![rows; warps], refusal: None }
+        let held = (0..warps).map(|_| HeldValues::default()).collect();
+        Self {
+            following,
+            region,
+            warps: vec![rows; warps],
+            held,
+            not_followed: None,
+            refusal: None,
+        }
     }
 
     /// The box of CTAs that it stands for, or the reason why it stands for none.
@@ -64,13 +78,22 @@ impl Representative {
             debug_assert!(motion.is_still(mask), "row {row} is not followed");
             return;
         };
-        let old = &mut self.warps[warp][slot];
-        for (old, new) in old.by.iter_mut().zip(&motion.by) {
-            for (lane, (old, new)) in old.iter_mut().zip(new).enumerate() {
-                if mask >> lane & 1 != 0 {
-                    *old = *new;
-                }
-            }
+        self.warps[warp][slot].take_lanes(motion, mask);
+    }
+
+    /// True if a row may move.
+    pub(super) fn is_followed(&self, row: u32) -> bool {
+        self.following.slot(row).is_some()
+    }
+
+    /// Keeps CTAs in which nothing moves that an operation reads which is not followed.
+    pub(super) fn keep_reads_still(&mut self, upcoming: &Upcoming<'_>, reads: &[u32], line: u32) {
+        let before = self.region.count;
+        for &row in reads {
+            self.keep_row_still(upcoming, row, true);
+        }
+        if self.region.count != before {
+            self.not_followed.get_or_insert(line);
         }
     }
 
@@ -82,6 +105,7 @@ impl Representative {
                 *by = by.wrapping_mul(i64::from(factor));
             }
         }
+        self.held.iter_mut().for_each(|held| held.lengthen_steps(dimension, factor));
     }
 
     /// Keeps CTAs in which every lane of `mask` moves by a multiple of its modulus. Returns true

@@ -9,7 +9,8 @@ pub(super) fn tally<O: Tally>(
     observer: &mut O,
 ) -> Result<(), CountOverflow> {
     for class in cover.classes_mut() {
-        observer.tally(&mut class.record, class.ctas.ctas(), &class.ctas)?;
+        let shifts = class.shifts.each_ref().map(Option::as_ref);
+        observer.tally(&mut class.record, class.ctas.ctas(), &class.ctas, &shifts)?;
     }
     Ok(())
 }

@@ -176,6 +176,12 @@ impl Frame {
 /// it.
 #[inline(never)]
 fn blend<T: Copy>(row: &mut [T; 32], value: &[T; 32], mask: u32) {
+    // The lowest lanes: trees and the ends of arrays leave them.
+    if mask & mask.wrapping_add(1) == 0 {
+        let lanes = mask.trailing_ones() as usize;
+        row[..lanes].copy_from_slice(&value[..lanes]);
+        return;
+    }
     for lane in 0..32 {
         row[lane] = if mask & 1 << lane != 0 { value[lane] } else { row[lane] };
     }
@@ -427,3 +433,23 @@ macro_rules! extremum {
 mod other;
 
 crate::program::table::lane_operations!(define_lane_loop);
+
+#[cfg(test)]
+mod tests {
+    use super::blend;
+
+    #[test]
+    fn a_blend_writes_the_lanes_of_the_mask_alone() {
+        let low = (0..32).map(|lanes| (1_u32 << lanes) - 1);
+        let others = [u32::MAX, 1 << 31, 0b10, 0xffff_0000, 0x5555_5555, 0x0f00_00f1];
+        for mask in low.chain(others) {
+            let (before, value) = ([7_u64; 32], std::array::from_fn(|lane| 100 + lane as u64));
+            let mut row = before;
+            blend(&mut row, &value, mask);
+            for lane in 0..32 {
+                let wanted = if mask >> lane & 1 == 1 { value[lane] } else { before[lane] };
+                assert_eq!(row[lane], wanted, "lane {lane} of {mask:#x}");
+            }
+        }
+    }
+}

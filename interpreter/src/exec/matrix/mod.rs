@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "registers are rows of checked programs")]
 
 pub(super) mod multiply;
+mod sparse_vector;
 mod transfer;
 mod warpgroup;
 
@@ -30,7 +31,7 @@ impl OperandFault {
 }
 
 impl Warp {
-    /// A warp-level matrix instruction, which needs all lanes.
+    /// A matrix instruction by the lanes of `mask`. Those of the warp need all lanes.
     pub(super) fn matrix(
         &self,
         context: &Context<'_>,
@@ -41,7 +42,8 @@ impl Warp {
         mask: u32,
     ) -> Result<(), WarpFault> {
         let pc = split.pc;
-        if mask != FULL_MASK {
+        let op = &context.program.tables.matrix_ops[op.a as usize];
+        if mask != FULL_MASK && !op.is_of_lanes() {
             return Err(WarpFault { pc, lane: None, kind: FaultKind::PartialWarp { lanes: mask } });
         }
         let mut report = AccessReport::new();
@@ -51,7 +53,7 @@ impl Warp {
         };
         // SAFETY: the frame's invariants hold, and matrix operations belong to its program.
         unsafe {
-            match &context.program.tables.matrix_ops[op.a as usize] {
+            match op {
                 MatrixOp::Multiply(multiply) => {
                     (context.level.multiply)(frame, multiply).map_err(|fault| fault.at(pc))
                 }
@@ -69,6 +71,12 @@ impl Warp {
                 MatrixOp::Transpose { source, destination } => {
                     transfer::transpose(frame, *source, *destination);
                     Ok(())
+                }
+                MatrixOp::Compress(op) => {
+                    sparse_vector::compress(frame, op, mask).map_err(|fault| fault.at(pc))
+                }
+                MatrixOp::Expand(op) => {
+                    sparse_vector::expand(frame, op, mask).map_err(|fault| fault.at(pc))
                 }
                 MatrixOp::CountedOnly => Ok(()),
                 MatrixOp::Rows(rows) if !rows.access.moves => {

@@ -7,13 +7,21 @@ use super::super::matrix::OperandFault;
 use super::super::warp::Context;
 use super::shared::SharedMatrix;
 use super::{Memories, cell, of_lane, undefined};
+use crate::observer::TensorCells;
 use crate::program::tensor_memory_op::{CopyFromShared, Spread};
 use crate::semantics::matrix::transfer::Packing;
 use crate::semantics::matrix::warpgroup::Major;
 use crate::semantics::tensor_memory::LANES;
 use crate::semantics::tensor_memory::descriptor::{Element, MatrixDescriptor};
 
-/// Executes a copy that one lane issues. Returns the addresses of the 16-byte rows that it reads.
+/// What a copy has read and written.
+pub(super) struct Copied {
+    /// Addresses of 16-byte rows of shared memory.
+    pub(super) reads: Vec<u64>,
+    pub(super) writes: Vec<TensorCells>,
+}
+
+/// Executes a copy that one lane issues.
 ///
 /// # Safety
 ///
@@ -23,7 +31,7 @@ pub(super) unsafe fn copy(
     frame: &Frame,
     op: &CopyFromShared,
     lane: u32,
-) -> Result<Vec<u64>, OperandFault> {
+) -> Result<Copied, OperandFault> {
     // SAFETY: by the contract.
     let (base, bits) = unsafe {
         (cell(frame, &op.address, lane), frame.row::<u64>(op.source)[lane as usize & 31])
@@ -39,7 +47,7 @@ pub(super) unsafe fn copy(
     let (rows, bytes) = (op.rows, 16 * op.parts);
     let matrix = SharedMatrix { descriptor, major: Major::K, element, rows, bytes };
     let memories = Memories::new(context, if op.pair { 2 } else { 1 });
-    let mut reads = Vec::new();
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
     for at in 0..memories.ctas {
         let words = matrix.read(&memories, at, lane)?;
         let mut memory = memories.of(at)?;
@@ -61,8 +69,16 @@ pub(super) unsafe fn copy(
             }
         }
         reads.extend(matrix.addresses(&memories, at));
+        let cells = |lane, lanes| {
+            let (rank, column) = (memories.first + at, base.column);
+            TensorCells { rank, lane, lanes, column, columns }
+        };
+        match op.spread {
+            Spread::Quarters => writes.extend((0..rows).map(|row| cells(32 * row, 1))),
+            _ => writes.push(cells(0, LANES)),
+        }
     }
-    Ok(reads)
+    Ok(Copied { reads, writes })
 }
 
 /// The lanes that receive a row.

@@ -9,6 +9,7 @@ mod copy;
 mod memory;
 mod multiply;
 mod shared;
+mod shift;
 mod transfer;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,11 +20,12 @@ use super::lanes::{FULL_MASK, Frame};
 use super::matrix::OperandFault;
 use super::warp::{Context, Next, Split, Wait, Warp, WarpFault};
 use crate::fault::FaultKind;
-use crate::observer::Recorder;
+use crate::observer::{Recorder, TensorCells, TensorMemoryStep, TensorMemoryUse};
 use crate::program::memory_op::{MemoryOp, Space, window};
 use crate::program::op::Op;
 use crate::program::tensor_memory_op::{Allocate, TensorMemoryOp};
-use crate::semantics::tensor_memory::Cell;
+use crate::semantics::tensor_memory::{Cell, LANES};
+use memory::Request;
 pub(super) use memory::TensorMemory;
 
 /// The tensor memory of a CTA, which the other CTA of its pair works on too.
@@ -109,6 +111,20 @@ fn same(values: &[u32; 32], what: &'static str) -> Result<u32, OperandFault> {
     }
 }
 
+/// Tells the recorder of the cells that one instruction of a warp uses.
+struct Teller<'a> {
+    recorder: &'a mut dyn Recorder,
+    instruction: u32,
+    warp: u32,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, lane: u32, step: TensorMemoryStep, cells: &[TensorCells]) {
+        let (instruction, warp) = (self.instruction, self.warp);
+        self.recorder.tensor_memory(&TensorMemoryUse { instruction, warp, lane, step, cells });
+    }
+}
+
 impl Warp {
     /// An instruction of tensor memory by the lanes of `mask`, at least one.
     #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
@@ -124,22 +140,34 @@ impl Warp {
     ) -> Result<Next, WarpFault> {
         let pc = split.pc;
         let op = &context.program.tables.tensor_memory_ops[op.a as usize];
-        let of_threads = matches!(op, TensorMemoryOp::Copy(_) | TensorMemoryOp::Multiply(_));
+        let of_threads = matches!(
+            op,
+            TensorMemoryOp::Copy(_)
+                | TensorMemoryOp::Multiply(_)
+                | TensorMemoryOp::Shift(_)
+                | TensorMemoryOp::Wait { .. }
+        );
         if !of_threads && mask != FULL_MASK {
             return Err(WarpFault { pc, lane: None, kind: FaultKind::PartialWarp { lanes: mask } });
         }
         let lanes = (0..32).filter(|lane| mask >> lane & 1 != 0);
+        let mut teller = Teller {
+            recorder,
+            instruction: context.program.op_instruction[pc as usize],
+            warp: self.index,
+        };
         // SAFETY: the frame's invariants hold, and the operation belongs to its program.
         unsafe {
             match op {
                 TensorMemoryOp::Allocate(op) => {
-                    return self.allocate(context, recorder, frame, op, split, report);
+                    return self.allocate(context, teller, frame, op, split, report);
                 }
-                TensorMemoryOp::Free { address, columns } => {
+                TensorMemoryOp::Free { address, columns, exclusive } => {
                     let address = common(frame, *address, "an address that differs between lanes");
                     let columns = common(frame, *columns, "a number that differs between lanes");
                     let freed = address.and_then(|address| {
-                        Memories::new(context, 1).of(0)?.free(address, columns?).map_err(of_lane(0))
+                        let mut memory = Memories::new(context, 1).of(0)?;
+                        memory.free(address, columns?, *exclusive).map_err(of_lane(0))
                     });
                     freed.map_err(|fault| fault.at(pc))?;
                 }
@@ -149,18 +177,43 @@ impl Warp {
                 }
                 TensorMemoryOp::Transfer(op) => {
                     let memory = Memories::new(context, 1).of(0);
-                    memory
+                    let cells = memory
                         .and_then(|mut memory| {
                             transfer::transfer(frame, &mut memory, op, self.index)
                         })
                         .map_err(|fault| fault.at(pc))?;
+                    let step = match op.is_store {
+                        true => TensorMemoryStep::Write,
+                        false => TensorMemoryStep::Read,
+                    };
+                    let rank = context.rank;
+                    let cells: Vec<_> =
+                        cells.into_iter().map(|cells| TensorCells { rank, ..cells }).collect();
+                    teller.tell(0, step, &cells);
                 }
                 TensorMemoryOp::Copy(op) => {
                     let time = self.clock(context.program, split, op.instruction);
                     for lane in lanes {
-                        let reads = copy::copy(context, frame, op, lane);
-                        let reads = reads.map_err(|fault| fault.at(pc))?;
-                        shared::tell(recorder, &reads, op.instruction, self.index, time);
+                        let done = copy::copy(context, frame, op, lane);
+                        let done = done.map_err(|fault| fault.at(pc))?;
+                        teller.tell(lane, TensorMemoryStep::Write, &done.writes);
+                        let recorder = &mut *teller.recorder;
+                        shared::tell(recorder, &done.reads, op.instruction, self.index, time);
+                    }
+                }
+                TensorMemoryOp::Wait { loads } => {
+                    let step = match loads {
+                        true => TensorMemoryStep::WaitLoads,
+                        false => TensorMemoryStep::WaitStores,
+                    };
+                    teller.tell(mask.trailing_zeros(), step, &[]);
+                }
+                TensorMemoryOp::Shift(op) => {
+                    for lane in lanes {
+                        let done = shift::shift(context, frame, op, lane);
+                        let cells = done.map_err(|fault| fault.at(pc))?;
+                        teller.tell(lane, TensorMemoryStep::Read, &cells);
+                        teller.tell(lane, TensorMemoryStep::Write, &cells);
                     }
                 }
                 TensorMemoryOp::Multiply(op) => {
@@ -168,6 +221,9 @@ impl Warp {
                     for lane in lanes {
                         let done = multiply::multiply(context, frame, op, lane);
                         let done = done.map_err(|fault| fault.at(pc))?;
+                        teller.tell(lane, TensorMemoryStep::Read, &done.cells_read);
+                        teller.tell(lane, TensorMemoryStep::Write, &done.cells_written);
+                        let recorder = &mut *teller.recorder;
                         shared::tell(recorder, &done.reads, op.instruction, self.index, time);
                         recorder.tensor(&done.product);
                     }
@@ -181,7 +237,7 @@ impl Warp {
     fn allocate(
         &mut self,
         context: &Context<'_>,
-        recorder: &mut dyn Recorder,
+        mut teller: Teller<'_>,
         frame: &Frame,
         op: &Allocate,
         split: &Split,
@@ -194,6 +250,12 @@ impl Warp {
             self.splits.push(split.part(split.mask, Wait::TensorMemory));
             return Ok(Next::Other);
         };
+        // SAFETY: as above.
+        let columns = unsafe { frame.row::<u32>(op.columns)[0] };
+        let (rank, column) = (context.rank, address);
+        let cells = TensorCells { rank, lane: 0, lanes: LANES, column, columns };
+        teller.tell(0, TensorMemoryStep::Allocate, &[cells]);
+        let recorder = teller.recorder;
         // SAFETY: as above.
         report.addresses = unsafe { addresses(frame, &op.destination) };
         let memories = &context.memories;
@@ -226,13 +288,14 @@ impl Warp {
     ) -> Result<Option<u32>, OperandFault> {
         // SAFETY: by the contract.
         let columns = unsafe { common(frame, op.columns, "a number that differs between lanes")? };
+        let request = Request { columns, warp: self.index, pc, exclusive: op.exclusive };
         let found = if op.pair {
             let pair = Memories::new(context, 2);
             let own = context.rank & 1;
             let (mut memory, mut peer) = (pair.of(own)?, pair.of(1 - own)?);
-            memory.allocate_in_pair(&mut peer, columns, self.index, pc)
+            memory.allocate_in_pair(&mut peer, request)
         } else {
-            Memories::new(context, 1).of(0)?.allocate(columns, self.index, pc)
+            Memories::new(context, 1).of(0)?.allocate(request)
         };
         found.map_err(of_lane(0))
     }

@@ -12,8 +12,8 @@ use super::super::matrix::OperandFault;
 use super::super::warp::Context;
 use super::memory::TensorMemory;
 use super::shared::SharedMatrix;
-use super::{Memories, cell, of_lane, undefined};
-use crate::observer::TensorUse;
+use super::{Memories, cell, of_lane, shift, undefined};
+use crate::observer::{TensorCells, TensorUse};
 use crate::program::tensor_memory_op::{BlockScales, FactorA, TensorMultiply};
 use crate::semantics::matrix::element::{self, Format};
 use crate::semantics::matrix::{Shape, product};
@@ -32,7 +32,18 @@ const TILE: usize = 8;
 pub(super) struct Done {
     /// Addresses of 16-byte rows of shared memory.
     pub(super) reads: Vec<u64>,
+    pub(super) cells_read: Vec<TensorCells>,
+    pub(super) cells_written: Vec<TensorCells>,
     pub(super) product: TensorUse,
+}
+
+/// The operands of one product, and where they were read.
+struct Gathered {
+    operands: Operands,
+    /// Addresses of 16-byte rows of shared memory.
+    reads: Vec<u64>,
+    /// Cells of A, metadata and scales.
+    cells: Vec<TensorCells>,
 }
 
 /// The operands of one product.
@@ -70,7 +81,9 @@ pub(super) unsafe fn multiply(
 ) -> Result<Done, OperandFault> {
     let memories = Memories::new(context, op.ctas);
     // SAFETY: by the contract.
-    let (operands, reads) = unsafe { operands(&memories, frame, op, lane)? };
+    let gathered = unsafe { operands(&memories, frame, op, lane)? };
+    let Gathered { operands, reads, cells: mut cells_read } = gathered;
+    let mut cells_written = Vec::new();
     let Operands { descriptor, division, stored, .. } = &operands;
     let (m, n) = (u64::from(descriptor.m), u64::from(descriptor.n));
     let product = TensorUse {
@@ -83,17 +96,55 @@ pub(super) unsafe fn multiply(
         let columns = descriptor.n / division.parts();
         let lanes = division.lane(division.rows() - 1, division.parts() - 1) + 1;
         memory.check(operands.d, lanes, columns).map_err(of_lane(lane))?;
+        let of_d = cells_of_d(&operands, memories.first + at, at);
+        if operands.adds {
+            cells_read.extend_from_slice(&of_d);
+        }
+        cells_written.extend(of_d);
         if op.computes {
             match descriptor.d {
                 Accumulator::S32 => integer(&operands, &mut memory, at as usize),
                 Accumulator::F16 | Accumulator::F32 => float(&operands, &mut memory, at as usize),
             }
         }
+        if let (true, FactorA::Tensor(place)) = (op.shifts_a, &op.a) {
+            // SAFETY: by the contract.
+            let first = unsafe { cell(frame, place, lane) };
+            for quarter in (0..LANES).step_by(shift::QUARTER as usize) {
+                let base = first.offset(quarter, 0);
+                if op.computes {
+                    shift::quarter(&mut memory, base);
+                }
+                cells_written.push(shift::cells(memories.first + at, base));
+            }
+        }
     }
-    Ok(Done { reads, product })
+    Ok(Done { reads, cells_read, cells_written, product })
 }
 
-/// The operands of a lane's product, and the addresses of the rows of shared memory among them.
+/// The cells of D of the CTA at place `at` that are written.
+fn cells_of_d(operands: &Operands, rank: u32, at: u32) -> Vec<TensorCells> {
+    let Operands { descriptor, division, d, .. } = operands;
+    let columns = descriptor.n / division.parts();
+    let enabled = |&lane: &u32| {
+        let words = operands.disabled.get(4 * at as usize + (d.lane + lane) as usize / 32);
+        words.is_none_or(|word| word >> ((d.lane + lane) % 32) & 1 == 0)
+    };
+    let lanes = (0..division.parts())
+        .flat_map(|part| (0..division.rows()).map(move |row| division.lane(row, part)))
+        .filter(enabled);
+    let mut cells: Vec<TensorCells> = Vec::new();
+    for lane in lanes {
+        let lane = d.lane + lane;
+        match cells.last_mut() {
+            Some(last) if last.lane + last.lanes == lane => last.lanes += 1,
+            _ => cells.push(TensorCells { rank, lane, lanes: 1, column: d.column, columns }),
+        }
+    }
+    cells
+}
+
+/// Reads the operands of a lane's product.
 ///
 /// # Safety
 ///
@@ -103,7 +154,7 @@ unsafe fn operands(
     frame: &Frame,
     op: &TensorMultiply,
     lane: u32,
-) -> Result<(Operands, Vec<u64>), OperandFault> {
+) -> Result<Gathered, OperandFault> {
     let at = lane as usize & 31;
     // SAFETY: by the contract.
     unsafe {
@@ -115,9 +166,13 @@ unsafe fn operands(
         {
             return Err(undefined(lane, "a zero-column mask that is not executed yet", mask));
         }
+        if op.shifts_a && !matches!(descriptor.m, 128 | 256) {
+            let what = "a shift of A in a product of so many rows";
+            return Err(undefined(lane, what, descriptor.m.into()));
+        }
         let sparse = if descriptor.sparse { 2 } else { 1 };
         let stored = op.kind.depth() as usize;
-        let mut reads = Vec::new();
+        let (mut reads, mut cells) = (Vec::new(), Vec::new());
         let b = matrix_descriptor(frame.row::<u64>(op.b)[at], lane)?;
         let columns_of_b = SharedMatrix {
             descriptor: b,
@@ -144,6 +199,16 @@ unsafe fn operands(
                 FactorA::Tensor(place) => {
                     let place = cell(frame, place, lane);
                     let memory = memories.of(cta)?;
+                    let rank = memories.first + cta;
+                    for part in 0..division.parts() {
+                        cells.extend((0..division.rows()).step_by(16).map(|row| TensorCells {
+                            rank,
+                            lane: place.lane + division.lane(row, part),
+                            lanes: 16,
+                            column: place.column,
+                            columns: DEPTH_BYTES / 4,
+                        }));
+                    }
                     a_of_tensor_memory(&memory, place, op, &descriptor, division, lane)?
                 }
             });
@@ -154,6 +219,15 @@ unsafe fn operands(
             None => None,
             Some(place) => {
                 let place = cell(frame, place, lane);
+                let is_wide = self::bits(descriptor.a) >= 16;
+                let selects = if is_wide { descriptor.selector } else { 0 };
+                cells.extend((0..op.ctas).map(|cta| TensorCells {
+                    rank: memories.first + cta,
+                    lane: place.lane,
+                    lanes: LANES,
+                    column: place.column + selects,
+                    columns: if is_wide { 1 } else { 2 },
+                }));
                 let of = |cta| {
                     let memory = memories.of(cta)?;
                     find_columns(&memory, place, &descriptor, division, stored, lane)
@@ -165,6 +239,18 @@ unsafe fn operands(
             None => None,
             Some(scales) => {
                 let places = [cell(frame, &scales.a, lane), cell(frame, &scales.b, lane)];
+                let rows = [division.rows(), descriptor.n / division.parts()];
+                for cta in 0..op.ctas {
+                    for (place, rows) in places.into_iter().zip(rows) {
+                        cells.extend((0..4).map(|quarter| TensorCells {
+                            rank: memories.first + cta,
+                            lane: place.lane + 32 * quarter,
+                            lanes: rows.min(32),
+                            column: place.column,
+                            columns: rows.div_ceil(32),
+                        }));
+                    }
+                }
                 let of = |cta| {
                     let memory = memories.of(cta)?;
                     factors(&memory, places, scales, &descriptor, division, lane)
@@ -188,7 +274,7 @@ unsafe fn operands(
             depth: stored * sparse as usize,
             stored,
         };
-        Ok((operands, reads))
+        Ok(Gathered { operands, reads, cells })
     }
 }
 

@@ -1,6 +1,8 @@
-//! `tcgen05.ld` and `tcgen05.st`: registers against cells.
+//! `tcgen05.ld`, those that reduce and compress, and `tcgen05.st`: registers against cells.
 
 #![allow(unsafe_code, reason = "registers are rows of checked programs")]
+
+use std::ops::Range;
 
 use super::super::access::addresses;
 use super::super::lanes::{FULL_MASK, Frame};
@@ -8,11 +10,15 @@ use super::super::matrix::OperandFault;
 use super::memory::TensorMemory;
 use super::{of_lane, same};
 use crate::fault::FaultKind;
-use crate::program::tensor_memory_op::{ReducedValues, Reduction, Transfer};
+use crate::observer::TensorCells;
+use crate::program::tensor_memory_op::{Compression, ReducedValues, Reduction, Transfer};
 use crate::semantics::float;
+use crate::semantics::sparse_vector::{Comparable, Fields, GROUP};
 use crate::semantics::tensor_memory::Cell;
+use crate::semantics::tensor_memory::fragment::Shape;
 
-/// Executes a transfer by warp `warp` of the CTA. Without rows the cells are only checked.
+/// Executes a transfer by warp `warp` of the CTA. Without rows the cells are only checked. Returns
+/// the cells.
 ///
 /// # Safety
 ///
@@ -22,7 +28,7 @@ pub(super) unsafe fn transfer(
     memory: &mut TensorMemory,
     op: &Transfer,
     warp: u32,
-) -> Result<(), OperandFault> {
+) -> Result<Vec<TensorCells>, OperandFault> {
     // SAFETY: by the contract.
     let addresses = unsafe { addresses(frame, &op.address) }.map(|address| address as u32);
     let address = same(&addresses, "an address of tensor memory that differs between lanes")?;
@@ -39,8 +45,14 @@ pub(super) unsafe fn transfer(
         }
     }
     let mut reduced: Option<[u32; 32]> = None;
-    for (&row, register) in op.rows.iter().zip(0..) {
-        if op.is_store {
+    // A load that compresses keeps some of the values only.
+    let cells = match &op.compression {
+        Some(_) => vec![None; op.registers as usize],
+        None => op.rows.iter().copied().map(Some).collect(),
+    };
+    let mut dense: Vec<[u32; 32]> = Vec::new();
+    for (row, register) in cells.into_iter().zip(0..) {
+        if let (true, Some(row)) = (op.is_store, row) {
             // SAFETY: by the contract.
             let values = unsafe { frame.row::<u32>(row) };
             for (lane, &value) in values.iter().enumerate() {
@@ -67,14 +79,70 @@ pub(super) unsafe fn transfer(
             let combine = |lane| reduce(reduction, before[lane], values[lane]);
             reduced = Some(std::array::from_fn(combine));
         }
+        match row {
+            // SAFETY: by the contract.
+            Some(row) => unsafe { frame.set_row::<u32>(row, FULL_MASK, values) },
+            None => dense.push(values),
+        }
+    }
+    if let Some(compression) = &op.compression {
         // SAFETY: by the contract.
-        unsafe { frame.set_row::<u32>(row, FULL_MASK, values) };
+        unsafe { compress(frame, compression, &dense) };
     }
     if let (Some(reduction), Some(values)) = (&op.reduction, reduced) {
         // SAFETY: by the contract.
         unsafe { frame.set_row::<u32>(reduction.row, FULL_MASK, values) };
     }
-    Ok(())
+    Ok(cells_of(op, base))
+}
+
+/// The cells of a transfer: a rectangle, or two of them side by side.
+fn cells_of(op: &Transfer, base: Cell) -> Vec<TensorCells> {
+    let last = op.registers.saturating_sub(1);
+    let end = |lanes: Range<u32>| {
+        let last = lanes.map(|lane| op.shape.cell(lane, last, op.packed).column).max();
+        last.unwrap_or_default() + if op.packed { 2 } else { 1 }
+    };
+    let cells = |first: u32, end: u32| TensorCells {
+        rank: 0,
+        lane: base.lane,
+        lanes: op.shape.lanes(),
+        column: base.column + first,
+        columns: end - first,
+    };
+    match op.shape {
+        Shape::L16B32Twice { split } => {
+            vec![cells(0, end(0..16)), cells(split, end(16..32))]
+        }
+        _ => vec![cells(0, end(0..32))],
+    }
+}
+
+/// Keeps two of each four values of a thread, and tells which.
+///
+/// # Safety
+///
+/// As [`transfer`].
+unsafe fn compress(frame: &Frame, op: &Compression, dense: &[[u32; 32]]) {
+    let indices = Fields { bits: 2 };
+    let mut metadata = vec![[0; 32]; op.metadata.len()];
+    let mut kept = vec![[0; 32]; op.kept.len()];
+    for lane in 0..32 {
+        let mut words = vec![0; metadata.len()];
+        for (group, cells) in dense.chunks_exact(GROUP).enumerate() {
+            let elements = std::array::from_fn(|place| Comparable::of_f32(cells[place][lane]));
+            for (at, place) in op.selection.choose(elements).into_iter().enumerate() {
+                indices.set(&mut words, 2 * group + at, place as u32);
+                kept[2 * group + at][lane] = cells[place][lane];
+            }
+        }
+        metadata.iter_mut().zip(words).for_each(|(row, word)| row[lane] = word);
+    }
+    let rows = op.metadata.iter().zip(metadata).chain(op.kept.iter().zip(kept));
+    for (&row, values) in rows {
+        // SAFETY: by the contract.
+        unsafe { frame.set_row::<u32>(row, FULL_MASK, values) };
+    }
 }
 
 /// A warp reaches the lanes of one quarter only: its index modulo four.

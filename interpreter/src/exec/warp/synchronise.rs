@@ -24,7 +24,7 @@ impl Warp {
         split: &mut Split,
     ) -> Result<Next, WarpFault> {
         // SAFETY: the invariants of the frame hold; `a` is a row.
-        let (mask, ids) = unsafe { (frame.guard(op, split.mask), *frame.row::<u32>(op.a)) };
+        let (mask, ids) = unsafe { (frame.guard(op, split.mask), frame.row::<u32>(op.a)) };
         let arrives = op.n & barrier::KIND == barrier::ARRIVE;
         let mut rest = mask;
         while rest != 0 {
@@ -34,9 +34,11 @@ impl Warp {
                 let kind = FaultKind::BadBarrier { barrier: id };
                 return Err(WarpFault { pc: split.pc, lane: Some(lane), kind });
             }
-            let lanes = match ids.iter().fold(0, |all, other| all | other ^ id) {
-                0 => rest,
-                _ => lanes_with(rest, |lane| ids[lane] == id),
+            let is_same = op.n & barrier::LITERAL != 0
+                || ids.iter().fold(0, |all, other| all | other ^ id) == 0;
+            let lanes = match is_same {
+                true => rest,
+                false => lanes_with(rest, |lane| ids[lane] == id),
             };
             let arrival = Arrival {
                 instruction: program.op_instruction[split.pc as usize],

@@ -61,11 +61,18 @@ impl Program {
         for place in &places {
             moves[place.row as usize] = true;
         }
+        // True if a value that moves may lie in a thread's own memory.
+        let mut held = false;
         loop {
             let mut changed = false;
             for (op, uses) in self.ops.iter().zip(&uses) {
+                let moving = uses.reads.iter().any(|&row| moves[row as usize]);
+                let own = self.in_own_memory(op);
+                if moving && own == Some(Way::In) {
+                    changed |= !std::mem::replace(&mut held, true);
+                }
                 let passes_on = Followed::of(op.code).is_some_and(Followed::writes_register);
-                if passes_on && uses.reads.iter().any(|&row| moves[row as usize]) {
+                if passes_on && moving || held && own == Some(Way::Out) {
                     for &row in &uses.writes {
                         changed |= !std::mem::replace(&mut moves[row as usize], true);
                     }
@@ -77,9 +84,10 @@ impl Program {
         }
         let mut followed = Vec::with_capacity(self.ops.len());
         for (pc, (op, uses)) in self.ops.iter().zip(&uses).enumerate() {
-            followed.push(self.is_followed(pc, op, uses, &moves)?);
+            let own = held && (self.in_own_memory(op).is_some() || op.code == Code::CopyLocal);
+            followed.push(own || self.is_followed(pc, op, uses, &moves)?);
         }
-        self.insert(&followed);
+        self.insert(&followed)?;
         let mut count = 0;
         let slots = moves.into_iter().map(|moves| {
             moves.then(|| {
@@ -106,14 +114,54 @@ impl Program {
     /// The rows of each operation.
     fn uses_of_rows(&self) -> Result<Vec<RowUses>, String> {
         let uses = |(pc, op): (usize, &Op)| {
-            RowUses::of(op, &self.tables)
-                .ok_or_else(|| format!("line {} calls a function", self.line(pc)))
+            self.rows_of(op)
+                .ok_or_else(|| format!("line {} calls a function of the runtime", self.line(pc)))
         };
         self.ops.iter().enumerate().map(uses).collect()
     }
 
+    /// The rows of an operation, with those that calls save. `None` for calls of the runtime.
+    pub(crate) fn rows_of(&self, op: &Op) -> Option<RowUses> {
+        let mut uses = RowUses::default();
+        match op.code {
+            Code::Call => {}
+            Code::CallIndirect => uses.reads.push(op.a),
+            Code::CopyLocal => uses.reads.extend((op.n != 0).then_some(op.dst)),
+            Code::EnterFrame => {
+                uses.reads.push(op.b);
+                uses.writes.extend([op.dst, op.b]);
+            }
+            Code::Allocate => {
+                uses.reads.extend([op.a, op.b]);
+                uses.writes.extend([op.dst, op.b]);
+            }
+            Code::SaveRegisters => uses.reads.extend(self.saved_rows(op)),
+            Code::RestoreRegisters => uses.writes.extend(self.saved_rows(op)),
+            _ => return RowUses::of(op, &self.tables),
+        }
+        Some(uses)
+    }
+
+    fn saved_rows(&self, op: &Op) -> impl Iterator<Item = u32> {
+        self.saved[op.a as usize].rows.iter().map(|row| row.first)
+    }
+
+    /// The way that an operation's values go to or from the threads' own memory, if it may access
+    /// it.
+    fn in_own_memory(&self, op: &Op) -> Option<Way> {
+        let access = match op.code {
+            Code::Memory => &self.tables.memory_ops[op.a as usize],
+            _ => return None,
+        };
+        if !access.moves || !matches!(access.space, Space::Local | Space::Generic) {
+            return None;
+        }
+        let loads = matches!(access.kind, AccessKind::Load | AccessKind::LoadReadOnly);
+        Some(if loads { Way::Out } else { Way::In })
+    }
+
     /// The one-based line of an operation.
-    fn line(&self, pc: usize) -> u32 {
+    pub(crate) fn line(&self, pc: usize) -> u32 {
         let instruction = self.op_instruction.get(pc).copied().unwrap_or_default();
         self.instructions.get(instruction as usize).map_or(0, |one| one.line)
     }
@@ -159,16 +207,13 @@ impl Program {
         match op.code {
             _ if looks => Ok(reads || writes || changes(Space::Generic)),
             code if Followed::of(code).is_some() => Ok(reads || writes),
-            _ if reads => Err(format!(
-                "what line {} does with a value that depends on the CTA's place is not followed",
-                line()
-            )),
-            // They write one row and read none of those that move.
-            code if code.is_lane_operation() || code == Code::Clock => Ok(writes),
+            Code::SaveRegisters | Code::RestoreRegisters => Ok(reads || writes),
+            // They write one row. Nothing moves that they read in the CTAs that are kept.
+            code if code.is_lane_operation() || code == Code::Clock => Ok(reads || writes),
             _ if writes => {
                 Err(format!("line {} writes a register that holds the CTA's place", line()))
             }
-            _ => Ok(false),
+            _ => Ok(reads),
         }
     }
 
@@ -194,6 +239,8 @@ impl Program {
                 MatrixOp::Multiply(_)
                 | MatrixOp::Warpgroup(_)
                 | MatrixOp::Transpose { .. }
+                | MatrixOp::Compress(_)
+                | MatrixOp::Expand(_)
                 | MatrixOp::CountedOnly => SmallVec::new(),
             },
             _ => SmallVec::new(),
@@ -210,7 +257,7 @@ impl Program {
     }
 
     /// Puts a [`Code::Follow`] before each operation of which `followed` is true.
-    fn insert(&mut self, followed: &[bool]) {
+    fn insert(&mut self, followed: &[bool]) -> Result<(), String> {
         // The new place of each operation is that of the one which is put before it.
         let mut places = Vec::with_capacity(followed.len() + 1);
         let (mut ops, mut op_instruction) = (Vec::new(), Vec::new());
@@ -234,8 +281,25 @@ impl Program {
         for Callable { first_op, .. } in self.callable.iter_mut().flatten() {
             *first_op = place(*first_op);
         }
+        // Lanes that do not call go on behind what follows the call.
+        for (pc, op) in self.ops.iter().enumerate() {
+            if matches!(op.code, Code::Call | Code::CallIndirect) {
+                let own = places[pc] + u32::from(followed[pc]);
+                let following = place(pc as u32 + 1 + u32::from(op.n)) - own - 1;
+                ops[own as usize].n = u16::try_from(following)
+                    .map_err(|_| format!("line {} returns too many values", self.line(pc)))?;
+            }
+        }
         (self.ops, self.op_instruction) = (ops, op_instruction);
+        Ok(())
     }
+}
+
+/// A way of values between registers and the threads' own memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    In,
+    Out,
 }
 
 /// Returns true if an access changes contents in `space`.

@@ -2,7 +2,7 @@
 //! the work of other clusters, and cache policies.
 
 use gpucast_ptx_frontend::ScalarType as T;
-use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
+use gpucast_ptx_frontend::isa::{Modifier as M, Opcode, SpecialRegister};
 use gpucast_ptx_frontend::module::{Instruction, Operand};
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -176,15 +176,18 @@ fn signal(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
 
 /// `clusterlaunchcontrol.try_cancel`: the request to take over the work of a cluster that has not
 /// been launched yet. Here it always fails, as it may on a GPU, so that every CTA does its own
-/// work: sixteen zero bytes are the answer, and the mbarrier is told of them.
+/// work: sixteen zero bytes are the answer, and the mbarrier is told of them. With
+/// `.multicast::cluster::all`, each CTA of the cluster gets them at the same place.
 pub(super) fn try_cancel(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
-    if instruction.has(M::MulticastClusterAll) {
-        return Err("an answer to all CTAs of a cluster is not executed yet".to_owned());
-    }
+    let to_all = instruction.has(M::MulticastClusterAll);
     let stated = instruction.modifiers.iter().find_map(|modifier| modifier.as_space());
     let destination = memory::address(builder, instruction, 0, stated, AccessKind::Store, T::B128)?;
     let mbarrier = memory::address(builder, instruction, 1, stated, AccessKind::Reduction, T::B64)?;
     let row = builder.bits(16, Width::W32);
+    let multicast = match to_all {
+        true => Some(all_ranks(builder)?),
+        false => None,
+    };
     emit(
         builder,
         BulkOp {
@@ -192,14 +195,24 @@ pub(super) fn try_cancel(builder: &mut Builder<'_>, instruction: &Instruction) -
             source: None,
             size: BulkSize { row, wide: false, multiple_of: 16 },
             mbarrier: Some(mbarrier),
-            multicast: None,
+            multicast,
             byte_mask: None,
             ignored: None,
-            own: true,
+            own: !to_all,
             once: false,
         },
     );
     Ok(())
+}
+
+/// A mask of the ranks of the cluster's CTAs.
+fn all_ranks(builder: &mut Builder<'_>) -> Lowered<u32> {
+    let count = builder.value(&Operand::Special(SpecialRegister::ClusterNctarank), T::U32)?;
+    let [beyond, mask] = [(); 2].map(|()| builder.temporary(Width::W32));
+    let one = builder.bits(1, Width::W32);
+    builder.emit_unguarded(Code::Shl32, beyond, [one, count, 0]);
+    builder.emit_unguarded(Code::Sub32, mask, [beyond, one, 0]);
+    Ok(mask)
 }
 
 /// `clusterlaunchcontrol.query_cancel` of an answer of [`try_cancel`]: nothing was cancelled, and

@@ -216,7 +216,9 @@ pub(super) fn barrier(builder: &mut Builder<'_>, instruction: &Instruction) -> L
         predicate = register;
         n |= if negated { flag::INVERT_C } else { 0 };
     }
-    let id = builder.value(operands.first().ok_or("the barrier's number is missing")?, T::U32)?;
+    let id = operands.first().ok_or("the barrier's number is missing")?;
+    n |= if matches!(id, Operand::Immediate(_)) { flag::LITERAL } else { 0 };
+    let id = builder.value(id, T::U32)?;
     let count = match operands.get(1) {
         Some(count) => {
             n |= flag::COUNTED;

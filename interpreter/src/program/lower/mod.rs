@@ -27,6 +27,7 @@ mod narrow;
 mod ordering;
 pub(crate) mod sharing;
 pub(crate) mod slice;
+mod sparse_vector;
 mod tensor_copy;
 mod tensor_memory;
 mod texture;
@@ -536,23 +537,21 @@ fn instruction(
         | O::Tcgen05RelinquishAllocPermit
         | O::Tcgen05Ld
         | O::Tcgen05LdRed
+        | O::Tcgen05LdSpcompress
+        | O::Tcgen05LdRedSpcompress
         | O::Tcgen05St
         | O::Tcgen05Cp
+        | O::Tcgen05Shift
         | O::Tcgen05Mma
         | O::Tcgen05MmaSp
         | O::Tcgen05MmaWs
         | O::Tcgen05MmaWsSp
-        | O::Tcgen05Commit => tensor_memory::lower(builder, instruction),
+        | O::Tcgen05Commit
+        | O::Tcgen05WaitLd
+        | O::Tcgen05WaitSt => tensor_memory::lower(builder, instruction),
         // Transfers, copies and products of tensor memory are done when they are issued.
-        O::Tcgen05WaitLd
-        | O::Tcgen05WaitSt
-        | O::Tcgen05FenceBeforeThreadSync
-        | O::Tcgen05FenceAfterThreadSync => Ok(()),
-        O::Tcgen05Shift => {
-            Err("the manual does not say which row tcgen05.shift leaves in place".to_owned())
-        }
-        O::Tcgen05LdSpcompress | O::Tcgen05LdRedSpcompress => not_yet(instruction),
-        O::Spcompress | O::Spdecompress => not_yet(instruction),
+        O::Tcgen05FenceBeforeThreadSync | O::Tcgen05FenceAfterThreadSync => Ok(()),
+        O::Spcompress | O::Spdecompress => sparse_vector::lower(builder, instruction),
         O::FabricTryGet
         | O::FabricTryPut
         | O::FabricTryRed
@@ -563,7 +562,10 @@ fn instruction(
         | O::FabricTryRedTensor
         | O::FabricSubmit
         | O::FabricSubmitCommitGroup
-        | O::FabricWait => not_yet(instruction),
+        | O::FabricWait => Err(format!(
+            "{} needs logical endpoints of a fabric, and a launch has one device",
+            instruction.opcode.text()
+        )),
         O::Stacksave | O::Stackrestore | O::Alloca => call::stack(builder, instruction),
         O::Vadd | O::Vsub | O::Vabsdiff | O::Vmin | O::Vmax | O::Vshl | O::Vshr | O::Vset => {
             video::scalar(builder, instruction)
@@ -576,9 +578,4 @@ fn instruction(
             video::simd(builder, instruction, 8)
         }
     }
-}
-
-/// An instruction that the table knows and the executor does not.
-fn not_yet(instruction: &Instruction) -> Lowered<()> {
-    Err(format!("{} is not executed yet", instruction.opcode.text()))
 }

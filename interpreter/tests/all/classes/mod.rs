@@ -9,6 +9,7 @@
     reason = "helpers of tests are not inside the test functions that the lints spare"
 )]
 
+mod calls;
 mod random;
 mod shapes;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use gpucast_interpreter::{
     Access, Arrival, ClusterUse, CopyDone, CountOverflow, CtaStart, Exit, GridBox, GroupUse,
-    MbarrierUse, Observer, Pattern, Program, Recorder, Release, StandIn, Tally, WarpArrival,
-    WarpRelease,
+    MbarrierUse, Observer, Pattern, Program, Recorder, Release, Shifts, StandIn, Tally,
+    WarpArrival, WarpRelease,
 };
 
 /// Events that are kept as lines; all that follow are mixed into one number.
@@ -184,6 +184,7 @@ impl Tally for Sums {
         record: &mut OfCta,
         ctas: u128,
         places: &GridBox,
+        _shifts: &Shifts<'_, OfCta>,
     ) -> Result<(), CountOverflow> {
         assert_eq!(places.ctas(), ctas);
         self.add(record, ctas.try_into().unwrap());

@@ -93,3 +93,59 @@ fn a_warp_reaches_allocated_columns_of_its_own_quarter() {
     // The second warp at the first one's lanes.
     assert!(matches!(fault(&load("%a")), FaultKind::BadOperand { .. }));
 }
+
+/// Text of a kernel for a target with exclusive allocations.
+fn exclusive(target: &str, body: &str) -> String {
+    text(body).replace(".version 8.8\n.target sm_100a", &format!(".version 9.4\n.target {target}"))
+}
+
+fn run_exclusive(target: &str, body: &str) -> Result<Vec<u32>, RunError> {
+    let output = try_launch(&exclusive(target, body), 64, &[], 256, &mut NoObserver)?;
+    Ok(words(&output))
+}
+
+const ALLOC_ALONE: &str = "tcgen05.alloc.exclusive.cta_group::1.sync.aligned.shared::cta.b32";
+const DEALLOC_ALONE: &str = "tcgen05.dealloc.exclusive.cta_group::1.sync.aligned.b32";
+
+/// An exclusive allocation waits until no other is left, and the next one until it is freed. Its
+/// last columns are those beyond 512.
+#[test]
+fn an_exclusive_allocation_is_alone() {
+    let body = format!(
+        "@%zero {ALLOC} [where], 64;\nbar.sync 0;\n@%zero bra first;\n\
+         {ALLOC_ALONE} [where + 4], 576;\nld.shared.b32 %b, [where + 4];\nst.shared.b32 [where + 8], 1;\n\
+         add.u32 %c, %b, 2097727; mov.b32 %r, 1234;\n\
+         tcgen05.st.sync.aligned.32x32b.x1.b32 [%c], {{%r}};\ntcgen05.wait::st.sync.aligned;\nmov.b32 %r, 0;\n\
+         tcgen05.ld.sync.aligned.32x32b.x1.b32 {{%r}}, [%c];\ntcgen05.wait::ld.sync.aligned;\n\
+         {DEALLOC_ALONE} %b, 576;\nbra done;\nfirst:\n\
+         ld.shared.b32 %a, [where];\n{DEALLOC} %a, 64;\n\
+         poll:\nld.volatile.shared.b32 %c, [where + 8];\nsetp.ne.u32 %zero, %c, 1;\n@%zero bra poll;\n\
+         {ALLOC} [where], 32;\nld.shared.b32 %a, [where];\nadd.u32 %r, %a, 5;\n{DEALLOC} %a, 32;\ndone:"
+    );
+    let output = run_exclusive("sm_107a", &body).unwrap();
+    assert_eq!((output[0], output[32]), (5, 1234));
+}
+
+#[test]
+fn misuse_of_exclusive_allocations_is_a_fault() {
+    let fault = |target, body: &str| {
+        let body = format!("@%one bra rest;\n{body}\nrest:");
+        match run_exclusive(target, &body) {
+            Err(RunError::Fault(fault)) => fault.kind,
+            other => panic!("{body}: {other:?}"),
+        }
+    };
+    let of = |columns: u32| format!("mov.b32 %a, {columns};\n{ALLOC_ALONE} [where], %a;");
+    for (target, columns) in [("sm_107a", 608), ("sm_107a", 48), ("sm_100a", 544), ("sm_103a", 0)] {
+        let kind = fault(target, &of(columns));
+        assert!(matches!(kind, FaultKind::BadOperand { .. }), "{target}, {columns}: {kind}");
+    }
+    let taken =
+        |rest: &str| format!("{ALLOC_ALONE} [where], 96;\nld.shared.b32 %a, [where];\n{rest}");
+    assert_eq!(fault("sm_100a", &taken("")), FaultKind::TensorMemoryLeft { columns: 96 });
+    let again = taken(&format!("{ALLOC} [where], 32;"));
+    assert_eq!(fault("sm_100a", &again), FaultKind::TensorMemoryDeadlock);
+    // It is freed as it was allocated.
+    let freed = taken(&format!("mov.b32 %b, 96;\n{DEALLOC} %a, %b;"));
+    assert!(matches!(fault("sm_107a", &freed), FaultKind::BadOperand { .. }));
+}

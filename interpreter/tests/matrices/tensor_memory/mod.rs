@@ -6,10 +6,12 @@
 //! whole tensor memory back: what must not change is compared as well.
 
 mod allocation;
+mod compress;
 mod counting;
 mod narrow;
 mod pair;
 mod product;
+mod shift;
 mod sparse;
 mod transfer;
 

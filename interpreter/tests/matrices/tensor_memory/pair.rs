@@ -2,6 +2,7 @@
 
 use gpucast_interpreter::NoObserver;
 
+use super::shift::shift_down;
 use super::{COLUMNS, Images, LANES, SHARED, assert_same, descriptor, encode, kernel_of};
 use crate::machine::{Random, keep, try_launch_cluster, words};
 use crate::warpgroup::{Element, Matrix, place};
@@ -11,9 +12,10 @@ const COMMIT: &str = "@%p tcgen05.commit.cta_group::2.mbarrier::arrive::one.shar
      wait:\nmbarrier.try_wait.parity.shared.b64 %ok, [barrier], 0;\n@!%ok bra wait;\n";
 
 /// A product of `m` rows, of which each CTA has half; so it has of the columns of B.
-fn check(m: usize, n: usize, in_tensor: bool, seed: u64) {
+fn check(m: usize, n: usize, in_tensor: bool, shifts: bool, seed: u64) {
     let random = &mut Random::new(seed);
-    let name = format!("pair {m}x{n}, A in tensor memory {in_tensor}");
+    let name = format!("pair {m}x{n}, A in tensor memory {in_tensor}, shifted {shifts}");
+    let shift_text = if shifts { ".ashift" } else { "" };
     let mut images = [Images::random(random), Images::random(random)];
     let (rows, columns) = (m / 2, n / 2);
     let a = [0; 2].map(|_| Matrix::new(Element::F16, rows, 32, random));
@@ -43,7 +45,7 @@ fn check(m: usize, n: usize, in_tensor: bool, seed: u64) {
     let a_text = if in_tensor { "[%t + 400]" } else { "%da" };
     let body = format!(
         "mov.b64 %da, {}; mov.b64 %db, {}; mov.b32 %idesc, {idesc}; setp.eq.u32 %adds, 1, 0;\n\
-         @%p tcgen05.mma.cta_group::2.kind::f16 [%t], {a_text}, %db, %idesc, %adds;\n{COMMIT}",
+         @%p tcgen05.mma.cta_group::2.kind::f16{shift_text} [%t], {a_text}, %db, %idesc, %adds;\n{COMMIT}",
         descriptors[0], descriptors[1],
     );
     let text = kernel_of(2, ".reg .b64 %da, %db; .reg .b32 %idesc; .reg .pred %adds;", &body);
@@ -66,6 +68,9 @@ fn check(m: usize, n: usize, in_tensor: bool, seed: u64) {
                 expected[lane * COLUMNS + column] = encode(1, sum);
             }
         }
+        if shifts {
+            shift_down(&images.tensor, &mut expected, 0..LANES, 400);
+        }
         assert_same(&format!("{name}, CTA {cta}"), &output[cta * size..][..size], &expected);
     }
 }
@@ -73,8 +78,8 @@ fn check(m: usize, n: usize, in_tensor: bool, seed: u64) {
 #[test]
 fn products_of_pairs_are_those_of_integers() {
     for (seed, (m, n)) in [(256, 32), (256, 256), (128, 32), (128, 160)].into_iter().enumerate() {
-        for in_tensor in [false, true] {
-            check(m, n, in_tensor, seed as u64 + 1);
+        for (in_tensor, shifts) in [(false, false), (true, false), (true, true)] {
+            check(m, n, in_tensor, shifts, seed as u64 + 1);
         }
     }
 }

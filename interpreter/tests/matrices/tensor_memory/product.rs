@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::{COLUMNS, COMMIT, Images, SHARED, assert_same, descriptor, encode, kernel};
+use super::shift::shift_down;
+use super::{COLUMNS, COMMIT, Images, LANES, SHARED, assert_same, descriptor, encode, kernel};
 use crate::machine::{Random, keep, words};
 use crate::warpgroup::{Element, Matrix, place};
 
@@ -60,6 +61,7 @@ fn check_product(formats: Formats, m: usize, n: usize, ws: bool, in_tensor: bool
     let (adds, saturates) = (flip(random, true), flip(random, !is_float));
     let scales = flip(random, kind == "f16" || kind == "tf32") && !ws;
     let disables = flip(random, !ws);
+    let shifts = flip(random, in_tensor && !ws && m == 128);
     let a = Matrix::new(a_element, m, 32, random);
     let b = Matrix::new(b_element, n, 32, random);
     let mut used = vec![0; SHARED];
@@ -120,10 +122,11 @@ fn check_product(formats: Formats, m: usize, n: usize, ws: bool, in_tensor: bool
     };
     let scaling = if scales { format!(", {scale}") } else { String::new() };
     let ws_text = if ws { ".ws" } else { "" };
+    let shift_text = if shifts { ".ashift" } else { "" };
     let adding = u32::from(adds);
     let body = format!(
         "{}mov.b64 %da, {a}; mov.b64 %db, {b_descriptor}; mov.b32 %idesc, {idesc}; setp.eq.u32 %adds, {adding}, 1;\n\
-         @%p tcgen05.mma{ws_text}.cta_group::1.kind::{kind} [%t + {d_column}], {a_operand}, %db, %idesc{}, %adds{scaling};\n{COMMIT}",
+         @%p tcgen05.mma{ws_text}.cta_group::1.kind::{kind}{shift_text} [%t + {d_column}], {a_operand}, %db, %idesc{}, %adds{scaling};\n{COMMIT}",
         masks.0,
         masks.1,
         a = if in_tensor { "0" } else { &a_operand },
@@ -149,6 +152,9 @@ fn check_product(formats: Formats, m: usize, n: usize, ws: bool, in_tensor: bool
                 expected[lane * COLUMNS + d_column + at] = encode(d, total);
             }
         }
+    }
+    if shifts {
+        shift_down(&images.tensor, &mut expected, 0..LANES, a_column);
     }
     assert_same(&name, &tensor, &expected);
 }

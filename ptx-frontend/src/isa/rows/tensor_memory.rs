@@ -37,12 +37,12 @@ pub(super) const GROUPS: &[Group] = &[
         "tcgen05.cp.<group>.32x128b.warpx4.b8x16.[b6x16_p32 b4x16_p64]  [taddr], b:b64  ; 8.6 sm_100a",
         "tcgen05.shift.<group>.down                                [taddr]                                              ; 8.6 sm_100a",
     ]),
-    // Rows of A are shifted in tensor memory only. D of .kind::f8f6f4 has no scale.
+    // Rows of A are shifted in tensor memory only. Only .kind::f16 and .kind::tf32 scale D.
     group(Tensor, "9.7.16.10.9.1", &[
-        "tcgen05.mma.<group>.[kind::f16 kind::tf32 kind::i8 kind::ti16]{.<collector_a>}{.<collector_one_b>}  [taddr], a:b64, b:b64, idesc:b32{, lanes:b32*?}, enable:pred{, #scale:u32}  ; 8.6 sm_100a",
-        "tcgen05.mma.<group>.kind::f8f6f4{.<collector_a>}{.<collector_one_b>}  [taddr], a:b64, b:b64, idesc:b32{, lanes:b32*?}, enable:pred  ; 8.6 sm_100a",
-        "tcgen05.mma.<group>.[kind::f16 kind::tf32 kind::i8 kind::ti16]{.ashift}{.<collector_a>}{.<collector_one_b>}  [taddr], [taddr], b:b64, idesc:b32{, lanes:b32*?}, enable:pred{, #scale:u32}  ; 8.6 sm_100a",
-        "tcgen05.mma.<group>.kind::f8f6f4{.ashift}{.<collector_a>}{.<collector_one_b>}  [taddr], [taddr], b:b64, idesc:b32{, lanes:b32*?}, enable:pred  ; 8.6 sm_100a",
+        "tcgen05.mma.<group>.[kind::f16 kind::tf32]{.<collector_a>}{.<collector_one_b>}  [taddr], a:b64, b:b64, idesc:b32{, lanes:b32*?}, enable:pred{, #scale:u32}  ; 8.6 sm_100a",
+        "tcgen05.mma.<group>.[kind::f8f6f4 kind::i8 kind::ti16]{.<collector_a>}{.<collector_one_b>}  [taddr], a:b64, b:b64, idesc:b32{, lanes:b32*?}, enable:pred  ; 8.6 sm_100a",
+        "tcgen05.mma.<group>.[kind::f16 kind::tf32]{.ashift}{.<collector_a>}{.<collector_one_b>}  [taddr], [taddr], b:b64, idesc:b32{, lanes:b32*?}, enable:pred{, #scale:u32}  ; 8.6 sm_100a",
+        "tcgen05.mma.<group>.[kind::f8f6f4 kind::i8 kind::ti16]{.ashift}{.<collector_a>}{.<collector_one_b>}  [taddr], [taddr], b:b64, idesc:b32{, lanes:b32*?}, enable:pred  ; 8.6 sm_100a",
         "tcgen05.mma.<group>.kind::mxf8f6f4.block_scale{.[scale_vec::1X block32]}{.<collector_a>}{.<collector_one_b>}  [taddr], a:b64, b:b64, idesc:b32, [taddr], [taddr], enable:pred     ; 8.6 sm_100a",
         "tcgen05.mma.<group>.kind::mxf4.block_scale{.[scale_vec::2X block32]}{.<collector_a>}{.<collector_one_b>}  [taddr], a:b64, b:b64, idesc:b32, [taddr], [taddr], enable:pred     ; 8.6 sm_100a",
         "tcgen05.mma.<group>.kind::mxf4nvf4.block_scale.[scale_vec::2X scale_vec::4X block16 block32]{.<collector_a>}{.<collector_one_b>}  [taddr], a:b64, b:b64, idesc:b32, [taddr], [taddr], enable:pred     ; 8.6 sm_100a",
@@ -58,10 +58,10 @@ pub(super) const GROUPS: &[Group] = &[
         "tcgen05.mma.<group>.kind::mxf8f6f4.block_scale.decompress::lut::b{.[scale_vec::1X block32]}{.<collector_a>}{.<collector_one_b>}  [taddr], [taddr], b:b64, [taddr], idesc:b32, [taddr], [taddr], enable:pred  ; 9.4 sm_107f",
     ]),
     group(Tensor, "9.7.16.10.9.2", &[
-        "tcgen05.mma.sp.<group>.[kind::f16 kind::tf32 kind::i8 kind::ti16]{.<collector_a>}{.<collector_one_b>}  [taddr], a:b64, b:b64, [taddr], idesc:b32{, lanes:b32*?}, enable:pred{, #scale:u32}  ; 8.6 sm_100a",
-        "tcgen05.mma.sp.<group>.kind::f8f6f4{.<collector_a>}{.<collector_one_b>}  [taddr], a:b64, b:b64, [taddr], idesc:b32{, lanes:b32*?}, enable:pred  ; 8.6 sm_100a",
-        "tcgen05.mma.sp.<group>.[kind::f16 kind::tf32 kind::i8 kind::ti16]{.ashift}{.<collector_a>}{.<collector_one_b>}  [taddr], [taddr], b:b64, [taddr], idesc:b32{, lanes:b32*?}, enable:pred{, #scale:u32}  ; 8.6 sm_100a",
-        "tcgen05.mma.sp.<group>.kind::f8f6f4{.ashift}{.<collector_a>}{.<collector_one_b>}  [taddr], [taddr], b:b64, [taddr], idesc:b32{, lanes:b32*?}, enable:pred  ; 8.6 sm_100a",
+        "tcgen05.mma.sp.<group>.[kind::f16 kind::tf32]{.<collector_a>}{.<collector_one_b>}  [taddr], a:b64, b:b64, [taddr], idesc:b32{, lanes:b32*?}, enable:pred{, #scale:u32}  ; 8.6 sm_100a",
+        "tcgen05.mma.sp.<group>.[kind::f8f6f4 kind::i8 kind::ti16]{.<collector_a>}{.<collector_one_b>}  [taddr], a:b64, b:b64, [taddr], idesc:b32{, lanes:b32*?}, enable:pred  ; 8.6 sm_100a",
+        "tcgen05.mma.sp.<group>.[kind::f16 kind::tf32]{.ashift}{.<collector_a>}{.<collector_one_b>}  [taddr], [taddr], b:b64, [taddr], idesc:b32{, lanes:b32*?}, enable:pred{, #scale:u32}  ; 8.6 sm_100a",
+        "tcgen05.mma.sp.<group>.[kind::f8f6f4 kind::i8 kind::ti16]{.ashift}{.<collector_a>}{.<collector_one_b>}  [taddr], [taddr], b:b64, [taddr], idesc:b32{, lanes:b32*?}, enable:pred  ; 8.6 sm_100a",
         "tcgen05.mma.sp.<group>.kind::mxf8f6f4.block_scale{.[scale_vec::1X block32]}{.<collector_a>}{.<collector_one_b>}  [taddr], a:b64, b:b64, [taddr], idesc:b32, [taddr], [taddr], enable:pred     ; 8.6 sm_100a",
         "tcgen05.mma.sp.<group>.kind::mxf4.block_scale{.[scale_vec::2X block32]}{.<collector_a>}{.<collector_one_b>}  [taddr], a:b64, b:b64, [taddr], idesc:b32, [taddr], [taddr], enable:pred     ; 8.6 sm_100a",
         "tcgen05.mma.sp.<group>.kind::mxf4nvf4.block_scale.[scale_vec::2X scale_vec::4X block16 block32]{.<collector_a>}{.<collector_one_b>}  [taddr], a:b64, b:b64, [taddr], idesc:b32, [taddr], [taddr], enable:pred     ; 8.6 sm_100a",

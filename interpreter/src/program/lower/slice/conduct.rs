@@ -52,12 +52,18 @@ impl Conduct {
             | O::Sust
             | O::Sured
             | O::Tcgen05Ld
+            | O::Tcgen05LdRed
+            | O::Tcgen05LdSpcompress
+            | O::Tcgen05LdRedSpcompress
             | O::Tcgen05St
             | O::Tcgen05Cp
+            | O::Tcgen05Shift
             | O::Tcgen05Mma
             | O::Tcgen05MmaWs => Self::Access,
             // They ask for what the host has made, which no kernel changes.
             O::Txq | O::Suq | O::Istypep => Self::Value,
+            // They check descriptors and indices.
+            O::Spcompress | O::Spdecompress => Self::Always,
             // They read answers of instructions that are always executed.
             O::MbarrierPendingCount | O::ClusterlaunchcontrolQueryCancel => Self::Always,
             O::Activemask => Self::Value,

@@ -1,6 +1,7 @@
 //! `tcgen05`: instructions of tensor memory.
 
 mod multiply;
+mod transfer;
 
 use gpucast_ptx_frontend::ScalarType as T;
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode as O};
@@ -11,21 +12,15 @@ use super::super::asynchronous::{Arrival, MbarrierAction};
 use super::super::memory_op::MemoryOp;
 use super::super::op::{ALIGNED, Code, MEMBERS};
 use super::super::side_tables;
-use super::super::tensor_memory_op::{
-    Allocate, CopyFromShared, ReducedValues, Reduction, Spread, TensorMemoryOp, Transfer,
-};
+use super::super::tensor_memory_op::{Allocate, CopyFromShared, ShiftRows, Spread, TensorMemoryOp};
 use super::builder::{Builder, Lowered, Width, operand};
-use super::matrix::{destinations, sources};
 use super::{mbarrier, memory};
 use crate::access_kind::AccessKind;
 use crate::semantics::matrix::transfer::Packing;
-use crate::semantics::tensor_memory::fragment::Shape;
+use crate::semantics::tensor_memory::{CAPACITY, COLUMNS};
 
 /// Any `tcgen05` instruction that does something.
 pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
-    if instruction.has(M::Exclusive) {
-        return Err("exclusive allocations are not executed yet".to_owned());
-    }
     match instruction.opcode {
         O::Tcgen05Alloc => {
             let stated = Some(StateSpace::Shared).filter(|_| instruction.has(M::SharedCta));
@@ -33,21 +28,43 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
             let destination = memory::address(builder, instruction, 0, stated, kind, T::B32)?;
             let columns = builder.value(operand(instruction, 1)?, T::U32)?;
             let pair = instruction.has(M::CtaGroup2);
-            let op = Allocate { destination, columns, pair };
+            let exclusive =
+                instruction.has(M::Exclusive).then(|| most_columns(builder.module.target_sm));
+            let op = Allocate { destination, columns, pair, exclusive };
             emit_for_warp(builder, TensorMemoryOp::Allocate(Box::new(op)));
         }
         O::Tcgen05Dealloc => {
             let address = builder.value(operand(instruction, 0)?, T::B32)?;
             let columns = builder.value(operand(instruction, 1)?, T::U32)?;
-            emit_for_warp(builder, TensorMemoryOp::Free { address, columns });
+            let exclusive = instruction.has(M::Exclusive);
+            emit_for_warp(builder, TensorMemoryOp::Free { address, columns, exclusive });
         }
         O::Tcgen05RelinquishAllocPermit => emit_for_warp(builder, TensorMemoryOp::Relinquish),
-        O::Tcgen05Ld | O::Tcgen05LdRed | O::Tcgen05St => transfer(builder, instruction)?,
+        O::Tcgen05Ld
+        | O::Tcgen05LdRed
+        | O::Tcgen05LdSpcompress
+        | O::Tcgen05LdRedSpcompress
+        | O::Tcgen05St => transfer::lower(builder, instruction)?,
         O::Tcgen05Cp => copy(builder, instruction)?,
+        O::Tcgen05Shift => {
+            let op = ShiftRows {
+                address: address(builder, operand(instruction, 0)?)?,
+                computes: builder.computes,
+                pair: instruction.has(M::CtaGroup2),
+            };
+            emit(builder, TensorMemoryOp::Shift(Box::new(op)));
+        }
         O::Tcgen05Commit => commit(builder, instruction)?,
+        O::Tcgen05WaitLd => emit(builder, TensorMemoryOp::Wait { loads: true }),
+        O::Tcgen05WaitSt => emit(builder, TensorMemoryOp::Wait { loads: false }),
         _ => multiply::lower(builder, instruction)?,
     }
     Ok(())
+}
+
+/// The most columns that an exclusive allocation may take on a target (table 58 of PTX ISA 9.4).
+const fn most_columns(sm: u32) -> u32 {
+    if sm == 107 { CAPACITY } else { COLUMNS }
 }
 
 /// Waits for all lanes of the warp, then executes `op`.
@@ -75,70 +92,6 @@ fn constant(operand: &Operand, what: &str) -> Lowered<u32> {
         _ => None,
     }
     .ok_or_else(|| format!("{what} is not a constant"))
-}
-
-/// `tcgen05.ld`, `.ld.red` and `.st`.
-fn transfer(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
-    let is_store = instruction.opcode == O::Tcgen05St;
-    let reduces = instruction.opcode == O::Tcgen05LdRed;
-    let at = match (is_store, reduces) {
-        (true, _) => 0,
-        (_, false) => 1,
-        (_, true) => 2,
-    };
-    let shapes = [
-        (M::T32x32b, Shape::L32B32),
-        (M::T16x64b, Shape::L16B64),
-        (M::T16x128b, Shape::L16B128),
-        (M::T16x256b, Shape::L16B256),
-    ];
-    let shape = match shapes.into_iter().find(|&(modifier, _)| instruction.has(modifier)) {
-        Some((_, shape)) => shape,
-        None => {
-            let split = constant(operand(instruction, at + 1)?, "the distance of the halves")?;
-            Shape::L16B32Twice { split }
-        }
-    };
-    let repetitions =
-        [M::X1, M::X2, M::X4, M::X8, M::X16, M::X32, M::X64, M::X128].into_iter().zip(0..);
-    let repetitions = repetitions.into_iter().find(|&(modifier, _)| instruction.has(modifier));
-    let repetitions = repetitions.map(|(_, log)| 1 << log).ok_or("the number is missing")?;
-    let registers: u32 = shape.registers() * repetitions;
-    let values = match (is_store, shape) {
-        (false, _) => 0,
-        (true, Shape::L16B32Twice { .. }) => 2,
-        (true, _) => 1,
-    };
-    let values = operand(instruction, values)?;
-    let given = memory::elements(builder, values).len() as u32;
-    if given != registers {
-        return Err(format!("{given} registers are given where {registers} are needed"));
-    }
-    let rows = match (builder.computes, is_store) {
-        (false, _) => Vec::new(),
-        (true, true) => sources(builder, values, T::B32)?,
-        (true, false) => destinations(builder, values, Width::W32)?,
-    };
-    let packed = instruction.has(M::PackB16) || instruction.has(M::UnpackB16);
-    let address = address(builder, operand(instruction, at)?)?;
-    let mut op = Transfer { address, shape, packed, is_store, rows, registers, reduction: None };
-    if !reduces {
-        emit_for_warp(builder, TensorMemoryOp::Transfer(Box::new(op)));
-        return Ok(());
-    }
-    let values = match instruction.types().next() {
-        Some(T::F32) => {
-            ReducedValues::F32 { magnitudes: instruction.has(M::Abs), nan: instruction.has(M::Nan) }
-        }
-        Some(T::U32) => ReducedValues::U32,
-        _ => ReducedValues::S32,
-    };
-    let maximum = instruction.has(M::Max);
-    builder.define(operand(instruction, 1)?, T::B32, |builder, row| {
-        op.reduction = Some(Reduction { row, values, maximum });
-        emit_for_warp(builder, TensorMemoryOp::Transfer(Box::new(op)));
-        Ok(())
-    })
 }
 
 /// `tcgen05.cp`.

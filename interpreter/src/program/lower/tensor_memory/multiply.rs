@@ -15,9 +15,6 @@ const MASK_WORDS: usize = 4;
 
 pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let has = |modifier| instruction.has(modifier);
-    if has(M::Ashift) {
-        return Err("the manual does not say which row .ashift leaves in place".to_owned());
-    }
     if has(M::DecompressLutB) {
         return Err("tables that decompress B are not executed yet".to_owned());
     }
@@ -61,9 +58,6 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
     match rest.next() {
         Some(mask) if weight_stationary => zeros = Some(builder.value(mask, T::B64)?),
         Some(scale) => {
-            if !matches!(kind, Kind::F16 | Kind::Tf32) {
-                return Err("only .kind::f16 and .kind::tf32 scale D".to_owned());
-            }
             shift_d = constant(scale, "the scale of D")?;
             if shift_d > 15 {
                 return Err("the scale of D must be between 0 and 15".to_owned());
@@ -79,6 +73,7 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
         weight_stationary,
         d,
         a,
+        shifts_a: has(M::Ashift),
         b,
         descriptor,
         metadata,

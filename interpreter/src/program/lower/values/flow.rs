@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use gpucast_ptx_frontend::Module;
-use gpucast_ptx_frontend::dataflow::{Uses, registers_in};
+use gpucast_ptx_frontend::dataflow::{Uses, registers_in, results};
 use gpucast_ptx_frontend::isa::{Modifier as M, Opcode as O};
-use gpucast_ptx_frontend::module::{Formal, FunctionId, Operand, RegisterId};
+use gpucast_ptx_frontend::module::{Formal, FunctionId, Instruction, Operand, RegisterId};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::StaticInstruction;
@@ -147,8 +147,11 @@ fn role(opcode: O) -> Role {
         O::Tcgen05Alloc
         | O::Tcgen05Ld
         | O::Tcgen05LdRed
+        | O::Tcgen05LdSpcompress
+        | O::Tcgen05LdRedSpcompress
         | O::Tcgen05St
         | O::Tcgen05Cp
+        | O::Tcgen05Shift
         | O::Tcgen05Mma
         | O::Tcgen05MmaSp
         | O::Tcgen05MmaWs
@@ -196,7 +199,7 @@ impl Flow {
         let values = || read.iter().copied().filter(|node| !flow.decides.contains(node));
         // A register may be an address and a value at once.
         let mut plain: Vec<u32> = values().collect();
-        plain.extend(value_operands(&instruction.operands, &written.is_empty()).map(node));
+        plain.extend(value_operands(instruction).map(node));
         let spaces = spaces(instruction);
         let memory = |spaces: &[StateSpace]| {
             let places = spaces.iter().filter_map(|&space| place(space));
@@ -268,9 +271,11 @@ impl Flow {
                         flow.decides.extend(plain);
                         flow.to = vec![shared];
                     }
-                    O::Tcgen05Ld | O::Tcgen05LdRed => {
-                        (flow.from, flow.to) = (vec![tensor], written)
-                    }
+                    O::Tcgen05Ld
+                    | O::Tcgen05LdRed
+                    | O::Tcgen05LdSpcompress
+                    | O::Tcgen05LdRedSpcompress => (flow.from, flow.to) = (vec![tensor], written),
+                    O::Tcgen05Shift => (flow.from, flow.to) = (vec![tensor], vec![tensor]),
                     O::Tcgen05St => (flow.from, flow.to) = (plain, vec![tensor]),
                     _ => {
                         // Descriptors, and whether the product is added to D.
@@ -320,20 +325,15 @@ pub(in super::super) fn addressing(operands: &[Operand]) -> Vec<RegisterId> {
     operands.iter().filter(address).flat_map(registers_in).collect()
 }
 
-/// The registers that operands read as values, the first one only if it is not `written`.
-fn value_operands<'a>(
-    operands: &'a [Operand],
-    nothing_written: &bool,
-) -> impl Iterator<Item = RegisterId> + 'a {
+/// The registers that operands read as values, those behind the results.
+fn value_operands(instruction: &Instruction) -> impl Iterator<Item = RegisterId> + '_ {
     let value = |operand: &&Operand| !matches!(operand, Operand::Address(_) | Operand::Indexed(_));
-    operands.iter().skip(usize::from(!nothing_written)).filter(value).flat_map(registers_in)
+    instruction.operands.iter().skip(results(instruction)).filter(value).flat_map(registers_in)
 }
 
 /// The state spaces that a memory instruction names, destination first; all that a generic
 /// address may lie in if it names none.
-pub(in super::super) fn spaces(
-    instruction: &gpucast_ptx_frontend::module::Instruction,
-) -> Vec<StateSpace> {
+pub(in super::super) fn spaces(instruction: &Instruction) -> Vec<StateSpace> {
     if has_texels(instruction.opcode) {
         return vec![StateSpace::Global];
     }
