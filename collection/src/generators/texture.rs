@@ -15,7 +15,7 @@ pub(super) const GENERATOR: Generator = Generator {
     axes: &[
         Axis::numbers("chains", "chains, which do not wait for each other", &[1, 8], &[1, 8]),
         Axis::numbers("texels", "texels of the texture", &[1024, 4096, 65_536, 1_048_576], &[4096]),
-        Axis::numbers("lsize_0", "threads of a block", &[32, 64, 128, 256], &[256]),
+        Axis::numbers("lsize_0", "threads of a block", &[32, 64, 128, 256, 512, 1024], &[256]),
         Axis::size("ngroups", "blocks of the grid", [1, 1], &[1024]),
         Axis::size("m", "fetches of a thread", [32, 32], &[512]),
     ],
