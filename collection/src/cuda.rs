@@ -30,6 +30,9 @@ pub fn source(kernel: &Kernel) -> String {
             Parameter::Scalar { variable, .. } => {
                 format!("{} {}", variable.ty.cuda(), kernel.name_of(*variable))
             }
+            Parameter::Texture { variable, .. } => {
+                format!("cudaTextureObject_t {}", kernel.name_of(*variable))
+            }
         })
         .collect();
     let threads: u32 = kernel.block.iter().product();

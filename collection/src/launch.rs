@@ -31,6 +31,17 @@ pub fn file(kernel: &Kernel, module: &str, destination: Option<&Destination>) ->
                 write!(text, "\n[symbols.{name}]\ntype = \"{ty}\"\nlen = {len}\ninit = {init}\n");
         }
     }
+    for parameter in &kernel.parameters {
+        if let Parameter::Texture { variable, texels: Array { name: buffer, ty, len, .. } } =
+            parameter
+        {
+            let (name, ty) = (kernel.name_of(*variable), ty.ptx());
+            let _ = write!(
+                text,
+                "\n[textures.{name}]\nbuffer = \"{buffer}\"\ntype = \"{ty}\"\nwidth = {len}\nlinear = true\n"
+            );
+        }
+    }
     let mut arguments: Vec<String> = kernel
         .parameters
         .iter()
@@ -38,6 +49,9 @@ pub fn file(kernel: &Kernel, module: &str, destination: Option<&Destination>) ->
             Parameter::Buffer(array) => format!("\"{}\"", array.name),
             Parameter::Scalar { value, variable } => {
                 format!("{{ {} = {value} }}", variable.ty.ptx())
+            }
+            Parameter::Texture { variable, .. } => {
+                format!("{{ texture = \"{}\" }}", kernel.name_of(*variable))
             }
         })
         .collect();

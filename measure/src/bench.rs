@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gpucast_collection::language::{Kernel, Type};
 use gpucast_model::Gpu;
 
+use crate::conditions::Group;
 use crate::device::{Device, Facts, Job};
 use crate::error::MeasureError;
 use crate::kernels;
@@ -55,6 +56,7 @@ pub struct Bench<'a> {
     /// Every figure so far, by field. Some figures are made of others.
     figures: BTreeMap<&'static str, Result<f64, MeasureError>>,
     runs: Vec<Run>,
+    groups: Vec<Group>,
     /// The field that is being measured.
     field: &'static str,
 }
@@ -64,8 +66,9 @@ impl<'a> Bench<'a> {
     pub fn new(device: &'a mut dyn Device, trials: Trials) -> Self {
         let capability = Gpu::from_toml(&told::file("device", device.facts())).ok();
         let capability = capability.map(|gpu| gpu.completed());
-        let (figures, runs) = (BTreeMap::new(), Vec::new());
-        Self { device, trials, capability, figures, runs, field: "" }
+        let figures = BTreeMap::new();
+        let (runs, groups) = (Vec::new(), Vec::new());
+        Self { device, trials, capability, figures, runs, groups, field: "" }
     }
 
     /// What the driver tells of the device.
@@ -78,6 +81,13 @@ impl<'a> Bench<'a> {
     #[must_use]
     pub fn runs(&self) -> &[Run] {
         &self.runs
+    }
+
+    /// The state of the device before and after the kernels of each figure so far. A figure that
+    /// others are made of may stand within theirs.
+    #[must_use]
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
     }
 
     /// The clock of the SMs in MHz that figures in clocks are computed with: the measured one, or
@@ -112,7 +122,13 @@ impl<'a> Bench<'a> {
             return known.clone();
         }
         let outer = std::mem::replace(&mut self.field, field);
+        let (before, runs) = (self.device.state(), self.runs.len());
         let figure = measure(self);
+        if let Some((before, after)) = before.zip(self.device.state())
+            && self.runs.len() > runs
+        {
+            self.groups.push(Group { field, before, after });
+        }
         self.field = outer;
         self.figures.insert(field, figure.clone());
         figure

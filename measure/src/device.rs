@@ -2,6 +2,8 @@
 
 use gpucast_collection::language::Kernel;
 
+use crate::conditions::State;
+
 /// Facts that a driver tells of its device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
@@ -73,4 +75,9 @@ pub trait Device {
     ///
     /// Whatever the driver refuses.
     fn time(&mut self, job: &Job) -> Result<Vec<f64>, DeviceError>;
+
+    /// Its state now; `None` if nothing tells it.
+    fn state(&self) -> Option<State> {
+        None
+    }
 }

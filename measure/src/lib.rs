@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `device` | what runs kernels, and what it tells |
 //! | `bench` | times of kernels, and slopes of these |
+//! | `conditions` | clocks, temperature and power during a measurement |
 //! | `trials` | the mean of trials, without anomalous ones |
 //! | `runs` | raw data |
 //! | `flush` | what takes a kernel's data out of the L2 |
@@ -22,6 +23,7 @@
 //! | `stall_counts` | files that contradict machine code |
 
 mod bench;
+pub mod conditions;
 pub mod device;
 mod error;
 mod flush;

@@ -34,6 +34,12 @@ pub(crate) fn note(text: &str) {
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
+/// Writes a warning to the standard error, as one line.
+pub(crate) fn warning(text: &str) {
+    let line = format!("warning: {}\n", control::visible(text));
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
 /// Writes a text to the standard error: the standard output belongs to a program that was run.
 pub(crate) fn text(text: &str) {
     let _ = std::io::stderr().write_all(control::visible(text).as_bytes());

@@ -50,19 +50,19 @@ fn latencies_of_an_l2_with_a_far_half_are_recovered() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("far-half.toml");
     let text = "name = \"far-half\"\nbase = \"h100-sxm\"\nl2_far_latency = 90\n\
-                l2_latency = 206\natomic_latency = 37\natomic_interval = 3\n";
+                l2_latency = 206\natomic_latency = 37\natomic_interval = 3\ntexture_latency = 173\n";
     std::fs::write(&file, text).unwrap();
     let file = file.display();
     let ran = gpucast(&format!(
         "exec --gpu {file} {OWN} bench --compare {file} \
-         --only l2_latency,atomic_latency,atomic_interval --trials 1 --warm-up 1 --format csv"
+         --only l2_latency,atomic_latency,atomic_interval,texture_latency --trials 1 --warm-up 1 --format csv"
     ));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let measured: Vec<f64> = ran.stdout.lines().skip(1).map(figure).collect();
-    for (measured, given) in measured.iter().zip([251.0, 37.0, 3.0]) {
+    for (measured, given) in measured.iter().zip([251.0, 37.0, 3.0, 173.0]) {
         assert!((measured / given - 1.0).abs() < 1e-4, "{}", ran.stdout);
     }
-    assert_eq!(measured.len(), 3, "{}", ran.stdout);
+    assert_eq!(measured.len(), 4, "{}", ran.stdout);
 }
 
 /// Machine code carries its stall counts, which follow the compute capability.
@@ -213,4 +213,92 @@ fn wrong_options_are_told_before_anything_is_measured() {
         assert_eq!(ran.status, 2, "{arguments}");
         assert!(ran.stderr.contains(expected), "{arguments}: {}", ran.stderr);
     }
+}
+
+/// A management library that tells of clocks: each call of the SMs' is `STEP` MHz below the last.
+const MANAGEMENT: &str = "
+static unsigned sm = 1980;
+int nvmlInit_v2(void) { return 0; }
+int nvmlShutdown(void) { return 0; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char *place, void **device)
+{
+    /* `domain:bus:device.function` */
+    if (place[8] != ':' || place[11] != ':' || place[14] != '.') return 2;
+    *device = &sm;
+    return 0;
+}
+int nvmlDeviceGetClockInfo(void *device, int kind, unsigned *mhz)
+{
+    if (device != &sm) return 2;
+    *mhz = kind == 1 ? sm : 2619;
+    if (kind == 1) sm -= STEP;
+    return 0;
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *bits)
+{
+    *bits = 0x4;
+    return 0;
+}
+int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius)
+{
+    *celsius = 51;
+    return sensor;
+}
+/* Power is not supported. */
+int nvmlDeviceGetPowerUsage(void *device, unsigned *milliwatts) { return 3; }
+";
+
+#[test]
+fn clocks_are_read_around_each_figure_and_a_change_is_a_warning() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/inputs/made-up.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("management.c");
+    std::fs::write(&source, MANAGEMENT).unwrap();
+    let raw = folder.path().join("raw.json");
+    let check = |step: u32, warnings: &[&str]| {
+        let library = folder.path().join("libnvidia-ml.so.1");
+        let compiled = std::process::Command::new("cc")
+            .args(["-shared", "-fPIC", &format!("-DSTEP={step}"), "-o"])
+            .args([&library, &source])
+            .output()
+            .unwrap();
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        let output = std::process::Command::new(OWN)
+            .env("LD_LIBRARY_PATH", folder.path())
+            .args(["exec", "--gpu", file, OWN, "bench", "--device", "0"])
+            .args(["--only", "sp_clock,shared_latency", "--trials", "1", "--warm-up", "0", "--raw"])
+            .arg(&raw)
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{errors}");
+        let found: Vec<&str> =
+            errors.lines().filter(|line| line.starts_with("warning: the clock")).collect();
+        assert_eq!(found, warnings, "{errors}");
+        assert!(!errors.contains("clocks are not read"), "{errors}");
+        let raw: Value = serde_json::from_str(&std::fs::read_to_string(&raw).unwrap()).unwrap();
+        let fields: Vec<_> =
+            raw["conditions"].as_array().unwrap().iter().map(|one| &one["field"]).collect();
+        assert_eq!(fields, ["sp_clock", "shared_latency"]);
+        for (place, state) in ["before", "after"].into_iter().enumerate() {
+            let expected = serde_json::json!({
+                "sm_clock_mhz": 1980.0 - (place as f64) * f64::from(step),
+                "memory_clock_mhz": 2619.0,
+                "throttle_reasons": ["software-power-cap"],
+                "temperature_celsius": 51.0,
+                "power_watts": null,
+            });
+            assert_eq!(raw["conditions"][0][state], expected);
+        }
+    };
+    check(0, &[]);
+    // Two steps from the second state to the fourth: 0.8 %, then 2 %.
+    check(8, &[]);
+    check(
+        20,
+        &[
+            "warning: the clock of the SMs changed between 1920 and 1960 MHz during the measurement \
+           (software-power-cap); `nvidia-smi -lgc` locks it",
+        ],
+    );
 }

@@ -31,6 +31,7 @@ mod spmv;
 mod stencil;
 mod stream;
 mod tensor;
+mod texture;
 mod throughput;
 mod transpose;
 mod updates;
@@ -57,6 +58,7 @@ pub fn all() -> &'static [Generator] {
         cache_ladder::GENERATOR,
         pointer_chase::GENERATOR,
         constant::GENERATOR,
+        texture::GENERATOR,
         local_move::GENERATOR,
         local_stride::GENERATOR,
         shared_swap::GENERATOR,

@@ -62,6 +62,15 @@ impl Builder {
         variable.into()
     }
 
+    /// Declares a texture of a buffer that the launch has besides, and returns its handle.
+    pub fn texture(&mut self, name: &str, ty: Type, len: u64, contents: Contents) -> Expression {
+        let variable = self.new_variable(name, Type::U64, false);
+        let place = Place::Input(contents);
+        let texels = Array { name: format!("{name}_texels"), ty, len, place };
+        self.kernel.parameters.push(Parameter::Texture { variable, texels });
+        variable.into()
+    }
+
     /// Declares an array in shared memory.
     pub fn shared(&mut self, name: &str, ty: Type, len: u64) -> Array {
         self.array(Array { name: name.to_owned(), ty, len, place: Place::Shared })

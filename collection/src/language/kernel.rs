@@ -41,6 +41,13 @@ pub enum Parameter {
         /// The value in the launch.
         value: i64,
     },
+    /// The handle of a texture of a buffer, which the kernel reads as a variable of type `u64`.
+    Texture {
+        /// The variable.
+        variable: Variable,
+        /// The buffer, each of whose elements is a texel.
+        texels: Array,
+    },
 }
 
 /// An array.
@@ -112,7 +119,7 @@ impl Kernel {
     /// The buffers of the launch.
     pub fn buffers(&self) -> impl Iterator<Item = &Array> {
         self.parameters.iter().filter_map(|parameter| match parameter {
-            Parameter::Buffer(array) => Some(array),
+            Parameter::Buffer(array) | Parameter::Texture { texels: array, .. } => Some(array),
             Parameter::Scalar { .. } => None,
         })
     }

@@ -41,6 +41,9 @@ pub fn module(kernel: &Kernel, target: Target) -> String {
             Parameter::Scalar { variable, .. } => {
                 format!("\t.param .u32 {}", parameter_name(kernel.name_of(*variable)))
             }
+            Parameter::Texture { variable, .. } => {
+                format!("\t.param .u64 {}", parameter_name(kernel.name_of(*variable)))
+            }
         })
         .collect();
     let [x, y, z] = kernel.block;
@@ -116,10 +119,11 @@ impl<'k> Printer<'k> {
                     self.line(format!("ld.param.u64 {generic}, [{name}];"));
                     self.pure(Type::U64, "cvta.to.global.u64", &[generic], Some(&array.name));
                 }
-                Parameter::Scalar { variable, .. } => {
+                Parameter::Scalar { variable, .. } | Parameter::Texture { variable, .. } => {
                     let register = self.registers.fresh(variable.ty);
                     let name = parameter_name(self.kernel.name_of(*variable));
-                    self.line(format!("ld.param.u32 {register}, [{name}];"));
+                    let bits = variable.ty.bits();
+                    self.line(format!("ld.param.u{bits} {register}, [{name}];"));
                     self.place(*variable, register);
                 }
             }

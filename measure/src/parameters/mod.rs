@@ -13,6 +13,7 @@ mod pending;
 mod rates;
 mod synchronisation;
 mod tensor;
+mod texture;
 
 use gpucast_model::Gpu;
 
@@ -54,7 +55,7 @@ pub struct Measured {
 
 /// All parameters, by the part of the GPU.
 pub fn all() -> impl Iterator<Item = &'static Parameter> {
-    const PARTS: [&[Parameter]; 10] = [
+    const PARTS: [&[Parameter]; 11] = [
         clock::ALL,
         launch::ALL,
         rates::ALL,
@@ -64,6 +65,7 @@ pub fn all() -> impl Iterator<Item = &'static Parameter> {
         constants::ALL,
         atomics::ALL,
         synchronisation::ALL,
+        texture::ALL,
         conflicts::ALL,
     ];
     PARTS.into_iter().flatten()

@@ -2,6 +2,7 @@
 
 use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::choice::gpu_argument;
+use gpucast_measure::conditions::{self, Group, Range, State};
 use gpucast_measure::parameters::all;
 use gpucast_measure::{Bench, Device as _, MeasureError, Parameter, Trials, gpu_file};
 use gpucast_render::Format;
@@ -10,7 +11,7 @@ use gpucast_toolchain::driver;
 use super::measured::{Document, LeftOut, Measurement};
 use crate::cli::bench;
 use crate::failure::{Failure, Report};
-use crate::output::{Output, Terminal};
+use crate::output::{Output, Terminal, diagnostic};
 
 pub(super) fn run(arguments: &bench::Bench) -> Result<(), Failure> {
     let options = &arguments.device;
@@ -25,6 +26,9 @@ pub(super) fn run(arguments: &bench::Bench) -> Result<(), Failure> {
     let terminal = Terminal::without_notes(&arguments.execution)?;
     let mut device = driver::Gpu::open(options.device.unwrap_or(0))
         .map_err(|error| Report::new(error.to_string()))?;
+    if let Some(reason) = device.without_clocks() {
+        diagnostic::note(&reason.to_string());
+    }
     let facts = device.facts().clone();
     let trials = Trials { warm_up: options.warm_up, timed: options.trials.get() };
     let mut bench = Bench::new(&mut device, trials);
@@ -50,9 +54,12 @@ pub(super) fn run(arguments: &bench::Bench) -> Result<(), Failure> {
         measured: &measured,
         left_out: &left_out,
     };
+    warn_of_clocks(bench.groups());
     // Raw data come first: a figure that no GPU can have keeps nothing but the GPU's file.
     if let Some(mut raw) = raw {
-        raw.write(&Document::new(&measurement).with_runs(bench.runs()).as_json()?)?;
+        raw.write(
+            &Document::new(&measurement).with_raw_data(bench.runs(), bench.groups()).as_json()?,
+        )?;
     }
     let name = options.name.clone().unwrap_or_else(|| gpu_file::name_of(&facts.name));
     let text = gpu_file::text(&name, &facts, &measured);
@@ -82,5 +89,24 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Parameter>, Failure> {
     match only {
         [] => Ok(all().collect()),
         only => only.iter().map(find).collect(),
+    }
+}
+
+/// Warns of clocks that changed during the measurement.
+fn warn_of_clocks(groups: &[Group]) {
+    let clocks: [(&str, fn(&State) -> Option<f64>); 2] =
+        [("SMs", |state| state.sm_clock_mhz), ("memory", |state| state.memory_clock_mhz)];
+    for (what, clock) in clocks {
+        let Some(Range { low, high }) = conditions::unsteady(groups, clock) else { continue };
+        let bits = groups.iter().filter_map(|group| group.after.throttle_reasons);
+        let reasons = conditions::reasons(bits.fold(0, |all, one| all | one));
+        let because = match reasons.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", reasons.join(", ")),
+        };
+        diagnostic::warning(&format!(
+            "the clock of the {what} changed between {low:.0} and {high:.0} MHz during the \
+             measurement{because}; `nvidia-smi -lgc` locks it"
+        ));
     }
 }

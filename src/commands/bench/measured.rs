@@ -1,5 +1,6 @@
 //! What was measured of a GPU, as text, CSV and JSON.
 
+use gpucast_measure::conditions::{self, Group, State};
 use gpucast_measure::{Facts, Measured, OtherStallCount, Run, Trials, other_stall_count};
 use gpucast_model::Gpu;
 use gpucast_render::table::{Align, aligned, wrapped};
@@ -30,6 +31,39 @@ pub(super) struct Document<'a> {
     /// Every kernel with its times, in raw data.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<Vec<RawRun<'a>>>,
+    /// Clocks, temperature and power around each figure, in raw data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conditions: Option<Vec<RawGroup<'a>>>,
+}
+
+/// The state of the device around a figure.
+#[derive(Serialize)]
+struct RawGroup<'a> {
+    field: &'a str,
+    before: RawState,
+    after: RawState,
+}
+
+/// A state of the device; null is what it does not tell.
+#[derive(Serialize)]
+struct RawState {
+    sm_clock_mhz: Option<f64>,
+    memory_clock_mhz: Option<f64>,
+    throttle_reasons: Option<Vec<String>>,
+    temperature_celsius: Option<f64>,
+    power_watts: Option<f64>,
+}
+
+impl From<&State> for RawState {
+    fn from(state: &State) -> Self {
+        Self {
+            sm_clock_mhz: state.sm_clock_mhz,
+            memory_clock_mhz: state.memory_clock_mhz,
+            throttle_reasons: state.throttle_reasons.map(conditions::reasons),
+            temperature_celsius: state.temperature_celsius,
+            power_watts: state.power_watts,
+        }
+    }
 }
 
 /// What the driver tells, and the clock that figures were computed with.
@@ -117,11 +151,18 @@ impl<'a> Document<'a> {
             left_out,
             contradiction: compared.and_then(other_stall_count),
             runs: None,
+            conditions: None,
         }
     }
 
-    /// The same with every kernel's times.
-    pub(super) fn with_runs(self, runs: &'a [Run]) -> Self {
+    /// The same with every kernel's times, and with the device's states where it tells them.
+    pub(super) fn with_raw_data(self, runs: &'a [Run], groups: &'a [Group]) -> Self {
+        let raw_group = |group: &'a Group| RawGroup {
+            field: group.field,
+            before: RawState::from(&group.before),
+            after: RawState::from(&group.after),
+        };
+        let conditions = (!groups.is_empty()).then(|| groups.iter().map(raw_group).collect());
         let raw = |run: &'a Run| RawRun {
             field: run.field,
             kernel: &run.kernel,
@@ -133,7 +174,7 @@ impl<'a> Document<'a> {
             seconds: &run.seconds,
             excluded: run.excluded,
         };
-        Self { runs: Some(runs.iter().map(raw).collect()), ..self }
+        Self { runs: Some(runs.iter().map(raw).collect()), conditions, ..self }
     }
 
     pub(super) fn as_json(&self) -> Result<String, Report> {

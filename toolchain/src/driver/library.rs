@@ -74,9 +74,12 @@ mod signature {
 pub(super) enum Attribute {
     ClockRate = 13,
     MultiprocessorCount = 16,
+    PciBus = 33,
+    PciDevice = 34,
     MemoryClockRate = 36,
     MemoryBusWidth = 37,
     L2CacheSize = 38,
+    PciDomain = 50,
     Major = 75,
     Minor = 76,
     MaxBlocksPerMultiprocessor = 106,
@@ -158,14 +161,14 @@ impl Driver {
     }
 
     /// A function of the library. The caller says its type.
-    fn symbol<T>(&self, name: &str) -> Result<Symbol<'_, T>, DeviceError> {
+    pub(super) fn symbol<T>(&self, name: &str) -> Result<Symbol<'_, T>, DeviceError> {
         // SAFETY: every `T` is a type of `signature`, named for the function that NVIDIA's
         // documentation declares so since CUDA 7.0.
         unsafe { self.library.get(name.as_bytes()) }
             .map_err(|error| DeviceError(format!("{NAME} lacks {name}: {error}")))
     }
 
-    fn check(&self, what: &str, result: c_int) -> Result<(), DeviceError> {
+    pub(super) fn check(&self, what: &str, result: c_int) -> Result<(), DeviceError> {
         if result == 0 {
             return Ok(());
         }

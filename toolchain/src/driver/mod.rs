@@ -1,19 +1,26 @@
 //! A GPU behind NVIDIA's driver, as a device that measurements run on.
 
 mod library;
+mod nvml;
 mod planned;
+mod texture;
 
 use gpucast_collection::language::{Array, Contents, Kernel, Parameter, Place, Type};
 use gpucast_collection::{Target, ptx};
+use gpucast_measure::conditions::State;
 use gpucast_measure::{Device, DeviceError, Facts, Job, Trials, flush};
 
 use library::{Attribute, Driver, Entry, Launcher, Memory};
+use nvml::{Nvml, PciPlace};
+use texture::{TexelFormat, Texture};
 
 /// A GPU.
 pub struct Gpu {
     driver: Driver,
     facts: Facts,
     target: Target,
+    /// What tells its clocks, or the reason why nothing does.
+    nvml: Result<Nvml, DeviceError>,
 }
 
 /// The word that fills inputs: 1 as a single number, and an ordinary double number if doubled.
@@ -45,7 +52,19 @@ impl Gpu {
             memory_bytes: driver.memory_bytes()?,
         };
         let target = Target::new(facts.major * 10 + facts.minor);
-        Ok(Self { driver, facts, target })
+        let place = PciPlace {
+            domain: attribute(Attribute::PciDomain)?,
+            bus: attribute(Attribute::PciBus)?,
+            device: attribute(Attribute::PciDevice)?,
+        };
+        Ok(Self { driver, facts, target, nvml: Nvml::open(place) })
+    }
+
+    /// The reason why nothing tells its clocks, as a sentence without a full stop; `None` if they are
+    /// told.
+    #[must_use]
+    pub fn without_clocks(&self) -> Option<&DeviceError> {
+        self.nvml.as_ref().err()
     }
 
     /// Device memory for each parameter of a kernel, in order.
@@ -53,14 +72,21 @@ impl Gpu {
         &self,
         kernel: &Kernel,
         pointers: Option<u64>,
-    ) -> Result<Vec<Memory<'_>>, DeviceError> {
+    ) -> Result<Vec<Argument<'_>>, DeviceError> {
         // Constant memory begins as zeros.
         let is_filled = |array: &Array| matches!(&array.place, Place::Constant(contents) if *contents != Contents::Zero);
         if kernel.arrays.iter().any(is_filled) {
             return Err(DeviceError(format!("{} fills constant memory", kernel.name)));
         }
         let argument = |parameter: &Parameter| match parameter {
-            Parameter::Buffer(array) => self.filled(array, pointers),
+            Parameter::Buffer(array) => Ok(Argument::Buffer(self.filled(array, pointers)?)),
+            Parameter::Texture { texels, .. } => {
+                let format = texel_format(texels.ty).ok_or_else(|| {
+                    DeviceError(format!("{} has texels of another type", kernel.name))
+                })?;
+                let memory = self.filled(texels, None)?;
+                Ok(Argument::Texture(self.driver.texture(memory, format)?))
+            }
             Parameter::Scalar { .. } => {
                 Err(DeviceError(format!("{} has a parameter that is a number", kernel.name)))
             }
@@ -117,8 +143,34 @@ struct Timing<'a> {
     trials: Trials,
 }
 
-fn addresses_of(memory: &[Memory<'_>]) -> Vec<u64> {
-    memory.iter().map(|one| one.address).collect()
+/// What a parameter of a kernel stands for.
+enum Argument<'a> {
+    Buffer(Memory<'a>),
+    Texture(Texture<'a>),
+}
+
+impl Argument<'_> {
+    /// The bits that are passed.
+    const fn bits(&self) -> u64 {
+        match self {
+            Self::Buffer(memory) => memory.address,
+            Self::Texture(texture) => texture.handle,
+        }
+    }
+}
+
+fn bits_of(arguments: &[Argument<'_>]) -> Vec<u64> {
+    arguments.iter().map(Argument::bits).collect()
+}
+
+/// The format of texels that are words.
+const fn texel_format(ty: Type) -> Option<TexelFormat> {
+    match ty {
+        Type::U32 => Some(TexelFormat::Unsigned),
+        Type::S32 => Some(TexelFormat::Signed),
+        Type::F32 => Some(TexelFormat::Single),
+        _ => None,
+    }
 }
 
 impl Gpu {
@@ -139,7 +191,7 @@ impl Gpu {
         let mut times = Vec::new();
         for trial in 0..trials.warm_up + trials.timed {
             if let Some((flusher, memory)) = &flusher {
-                let arguments = addresses_of(memory);
+                let arguments = bits_of(memory);
                 (0..FLUSHES).try_for_each(|_| flusher.launch(&arguments))?;
             }
             start.record()?;
@@ -169,8 +221,12 @@ impl Device for Gpu {
         let module = self.driver.load(&ptx::module(kernel, self.target))?;
         let launcher = module.launcher(entry(kernel))?;
         let memory = self.arguments(kernel, pointers)?;
-        let arguments = addresses_of(&memory);
+        let arguments = bits_of(&memory);
         let trials = Trials { warm_up, timed: trials };
         self.timed(&Timing { launcher: &launcher, arguments, launches, is_cold, trials })
+    }
+
+    fn state(&self) -> Option<State> {
+        self.nvml.as_ref().ok().map(Nvml::state)
     }
 }
