@@ -74,7 +74,7 @@ fn slices_of_the_corpus_have_the_tables_stages_features_and_traces_of_the_whole(
         let options = LaunchOptions { size: Some(Size::Small), ..LaunchOptions::default() };
         let kernel = Kernel::open(entry.name, &options).unwrap();
         for (rung, because) in alike(&kernel, entry.name) {
-            assert_eq!(rung, Rung::Slice, "{}: {because:?}", entry.name);
+            assert!(matches!(rung, Rung::Slice | Rung::Classes), "{}: {because:?}", entry.name);
         }
     }
 }
@@ -189,7 +189,7 @@ fn grids_of_any_size_are_counted_without_caches() {
     let features = counted.features.as_ref().unwrap();
     for access in features.iter().flat_map(|(features, _)| &features.accesses) {
         let footprint = access.footprint.unwrap();
-        assert!((footprint.elements / n as f64 - 1.0).abs() < 0.02, "{footprint:?}");
+        assert!((footprint.elements / n as f64 - 1.0).abs() < 0.05, "{footprint:?}");
         assert!(!footprint.exact);
     }
 }
