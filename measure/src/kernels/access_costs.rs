@@ -88,8 +88,8 @@ pub(crate) fn single_sectors(threads: u64, passes: u64, copies: u32) -> Kernel {
     kernel.launched([1, 1, 1], [threads, 1, 1])
 }
 
-/// Loads of one block in which a warp loads one word of a line of its own: `copies` of a thread in a
-/// pass.
+/// Loads of one block in which a warp loads one word of a line of its own: `copies` of a thread in
+/// a pass.
 pub(crate) fn shared_sectors(threads: u64, passes: u64, copies: u32) -> Kernel {
     let mut kernel = Builder::new("shared_sectors", "Loads of a sector for each warp, once");
     let own = kernel.thread(0).masked(!(WARP - 1) & u64::from(u16::MAX));
@@ -119,7 +119,8 @@ struct Places {
     step: u64,
     /// Words from the first one that any thread reads with a load to behind the last one.
     words: u64,
-    /// Passes begin round and round in so many words, a power of two. `None` if they go straight on.
+    /// Passes begin round and round in so many words, a power of two. `None` if they go straight
+    /// on.
     window: Option<u64>,
 }
 
