@@ -86,8 +86,8 @@ impl Memories<'_> {
         })
     }
 
-    /// [`Self::segment`] of global memory, which looks at buffer `guess` first. Afterwards it is the
-    /// one found.
+    /// [`Self::segment`] of global memory, which looks at buffer `guess` first. Afterwards it is
+    /// the one found.
     #[inline(always)]
     pub(in crate::exec) fn global_near(&self, guess: &mut u32, address: u64) -> Option<Segment> {
         let allocation = self.device.find_near(guess, address)?;
