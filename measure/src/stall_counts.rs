@@ -27,12 +27,20 @@ pub fn other_stall_count(gpu: &Gpu) -> Option<OtherStallCount> {
     if capability.major < MAXWELL {
         return None;
     }
-    let text = format!(
-        "name = \"capability\"\ndisplay_name = \"capability\"\ncompute_capability = \"{capability}\"\n"
-    );
+    let text = file(&capability.to_string(), "");
     let coded = Gpu::from_toml(&text).ok()?.completed().number(FIELD)?;
     let given = gpu.number(FIELD)?;
     (given != coded).then_some(OtherStallCount { field: FIELD, given, coded })
+}
+
+/// The file of a GPU of which nothing is known but its compute capability, and `further` fields.
+fn file(capability: &str, further: &str) -> String {
+    let source = "source = { datasheet = \"its compute capability\" }";
+    format!(
+        "name = \"capability\"\ndisplay_name = \"capability\"\n\
+         vendor = {{ value = \"NVIDIA\", {source} }}\n\
+         compute_capability = {{ value = \"{capability}\", {source} }}\n{further}"
+    )
 }
 
 #[cfg(test)]
@@ -42,10 +50,11 @@ mod tests {
     #[test]
     fn files_may_not_change_what_machine_code_carries() {
         let found = |capability: &str, latency: u32| {
-            let text = format!(
-                "name = \"mine\"\ndisplay_name = \"Mine\"\ncompute_capability = \"{capability}\"\n\
-                 arithmetic_latency = {latency}\n"
+            let latency = format!(
+                "arithmetic_latency = {{ value = {latency}, unit = \"clock\", \
+                 source = {{ datasheet = \"mine\" }} }}\n"
             );
+            let text = file(capability, &latency);
             other_stall_count(&Gpu::from_toml(&text).unwrap().completed())
         };
         let expected = OtherStallCount { field: "arithmetic_latency", given: 5.0, coded: 4.0 };
