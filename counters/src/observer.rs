@@ -26,7 +26,7 @@ use crate::table::BaseTable;
 use crate::totals::{Extent, LaunchFacts, Replay};
 use crate::trace::{LaunchTracer, PlannedLaunch, TraceLimits, TracePlan};
 use sample::Sample;
-pub use sample::{DEFAULT_SAMPLE, LEAST_SAMPLE, SampleSize};
+pub use sample::{DEFAULT_SAMPLE, Drawn, LEAST_SAMPLE, Population, SampleSize};
 use windows::WindowReplay;
 
 /// The most lines that all CTAs of a GPU together may ask for, 16 bytes each at most. Those of a

@@ -19,6 +19,8 @@ struct Row<'a> {
     thread_instructions_per_s: f64,
     /// Its time over that of a run that counts nothing, on as many threads.
     over_run: Option<f64>,
+    /// Its time over that of the same way in turns that record nothing; `None` of these.
+    over_unrecorded: Option<f64>,
     /// The time on one thread over its time; `None` on one thread.
     speedup: Option<f64>,
 }
@@ -71,10 +73,11 @@ fn rows(bench: &Bench) -> Vec<Row<'_>> {
 }
 
 fn row<'a>(bench: &'a Bench, measurement: &'a Measurement) -> Row<'a> {
-    let Measurement { way, threads, .. } = *measurement;
+    let Measurement { way, records, threads, .. } = *measurement;
     let several = threads > 1;
-    let run = bench.of(Way::Run, several).filter(|_| way != Way::Run);
-    let alone = bench.of(way, false).filter(|_| several);
+    let run = bench.of(Way::Run, false, several).filter(|_| way != Way::Run);
+    let unrecorded = bench.of(way, false, several).filter(|_| records);
+    let alone = bench.of(way, records, false).filter(|_| several);
     let median_s = measurement.median();
     Row {
         measurement,
@@ -82,6 +85,7 @@ fn row<'a>(bench: &'a Bench, measurement: &'a Measurement) -> Row<'a> {
         spread: measurement.spread(),
         thread_instructions_per_s: bench.thread_instructions as f64 / median_s,
         over_run: run.map(|run| measurement.over(run)),
+        over_unrecorded: unrecorded.map(|unrecorded| measurement.over(unrecorded)),
         speedup: alone.map(|alone| alone.over(measurement)),
     }
 }
@@ -91,12 +95,14 @@ fn csv(benches: &[Bench]) -> Result<String, Report> {
         "kernel",
         "thread_instructions",
         "way",
+        "records",
         "threads",
         "rounds",
         "median_s",
         "spread",
         "thread_instructions_per_s",
         "over_run",
+        "over_unrecorded",
         "speedup",
     ];
     let plain = |ratio: Option<f64>| ratio.map_or(String::new(), |ratio| ratio.to_string());
@@ -107,12 +113,14 @@ fn csv(benches: &[Bench]) -> Result<String, Report> {
                 bench.kernel.clone(),
                 bench.thread_instructions.to_string(),
                 row.measurement.way.name().to_owned(),
+                row.measurement.records.to_string(),
                 row.measurement.threads.to_string(),
                 row.measurement.seconds.len().to_string(),
                 row.median_s.to_string(),
                 row.spread.to_string(),
                 row.thread_instructions_per_s.to_string(),
                 plain(row.over_run),
+                plain(row.over_unrecorded),
                 plain(row.speedup),
             ]);
         }
@@ -122,24 +130,32 @@ fn csv(benches: &[Bench]) -> Result<String, Report> {
 
 fn text(benches: &[Bench]) -> String {
     use Align::{Left, Right};
-    let columns = [Left, Left, Right, Right, Right, Right, Right, Right];
-    let header =
-        ["kernel", "way", "threads", "median", "spread", "G/s", "over run", "over one thread"];
-    let mut table = vec![header.map(str::to_owned).to_vec()];
+    let records = benches.iter().flat_map(|bench| &bench.measurements).any(|one| one.records);
+    let mut columns = vec![Left, Left, Right, Right, Right, Right, Right, Right];
+    let mut header =
+        vec!["kernel", "way", "threads", "median", "spread", "G/s", "over run", "over one thread"];
+    if records {
+        columns.push(Right);
+        header.push("over unrecorded");
+    }
+    let mut table = vec![header.into_iter().map(str::to_owned).collect::<Vec<_>>()];
     let ratio = |ratio: Option<f64>| ratio.map_or(String::new(), |ratio| format!("{ratio:.2} ×"));
     for bench in benches {
         for (index, row) in rows(bench).iter().enumerate() {
             let kernel = if index == 0 { bench.kernel.clone() } else { String::new() };
-            table.push(vec![
+            let recorded = if row.measurement.records { ", recorded" } else { "" };
+            let mut cells = vec![
                 kernel,
-                row.measurement.way.name().to_owned(),
+                format!("{}{recorded}", row.measurement.way.name()),
                 row.measurement.threads.to_string(),
                 format!("{} ms", number::real(row.median_s * 1e3)),
                 format!("{:.0} %", row.spread * 100.0),
                 format!("{:.2}", row.thread_instructions_per_s / 1e9),
                 ratio(row.over_run),
                 ratio(row.speedup),
-            ]);
+            ];
+            cells.extend(records.then(|| ratio(row.over_unrecorded)));
+            table.push(cells);
         }
     }
     let mut text = aligned(0, &columns, &table);
@@ -149,6 +165,10 @@ fn text(benches: &[Bench]) -> String {
              sample: all counts are estimated from a sample of the CTAs\n\
              G/s: billions of the launch's thread instructions per second; over run: time beside a\n\
              run on as many threads; over one thread: speed beside the same way on one thread\n";
+    if records {
+        text += "recorded: the order of events in some CTAs is recorded as well, as sm-simulation needs it;\n\
+                 over unrecorded: time beside the same way without that, in the same rounds\n";
+    }
     for bench in benches {
         if let Some(because) = &bench.no_slice_because {
             text += &format!("{} has no slice: {because}\n", bench.kernel);
@@ -168,11 +188,13 @@ mod tests {
 
     #[test]
     fn times_stand_beside_those_they_are_compared_with() {
-        let measured = |way, threads, seconds: [f64; 3]| Measurement {
+        let turn = |way, records, threads, seconds: [f64; 3]| Measurement {
             way,
+            records,
             threads,
             seconds: seconds.to_vec(),
         };
+        let measured = |way, threads, seconds| turn(way, false, threads, seconds);
         let benches = [
             Bench {
                 kernel: "sgemm".to_owned(),
@@ -205,5 +227,16 @@ mod tests {
         ];
         insta::assert_snapshot!("bench-text", document(&benches, Format::Text).unwrap());
         insta::assert_snapshot!("bench-csv", document(&benches, Format::Csv).unwrap());
+        let recording = Bench {
+            kernel: "spmv".to_owned(),
+            measurements: vec![
+                measured(Way::Run, 1, [1.0, 2.0, 1.0]),
+                measured(Way::Full, 1, [1.5, 3.0, 1.5]),
+                turn(Way::Full, true, 1, [1.8, 3.6, 1.8]),
+            ],
+            ..benches[1].clone()
+        };
+        let recorded = document(&[recording], Format::Text).unwrap();
+        insta::assert_snapshot!("bench-recorded", recorded);
     }
 }

@@ -28,7 +28,8 @@ pub(crate) struct Bench {
     #[arg(long, help_heading = "Measurement", value_name = "GPU", default_value = "gtx-480")]
     pub(crate) gpu: String,
 
-    /// Record the order of events in some CTAs while counting, as sm-simulation needs it
+    /// Measure every way of counting a second time while it records the order of events in some
+    /// CTAs, as sm-simulation needs it
     #[arg(long, help_heading = "Measurement")]
     pub(crate) record: bool,
 

@@ -105,7 +105,7 @@ const DOCUMENTS: [Documented; 21] = [
         meaning: "Speeds of the executor on a computer, with and without counting: `bench`",
         shown_by: &[
             "bench sgemm --size small --rounds 1 --threads 2 --format json",
-            "bench histogram --size small --rounds 2 --threads 1 --format json",
+            "bench histogram --size small --rounds 2 --threads 1 --record --format json",
             "bench copy-few-blocks --size small --rounds 1 --threads 1 --format json",
         ],
         fits: &["bench vector-add --size small --rounds 1 --format json"],

@@ -129,7 +129,7 @@ impl Estimate {
 }
 
 /// Adds a list `times` to another one, which may be shorter.
-fn add(sum: &mut Vec<f64>, list: &[f64], times: f64) {
+pub(crate) fn add(sum: &mut Vec<f64>, list: &[f64], times: f64) {
     if sum.len() < list.len() {
         sum.resize(list.len(), 0.0);
     }

@@ -17,7 +17,7 @@ use super::contents::L2Contents;
 use super::placement::Placement;
 use super::replacement::{Newcomer, Replacement};
 use super::sectored::{LineShape, SectoredCache, count};
-use super::stream::{LOCAL_FIRST_BYTE, ROW_LIMIT};
+use super::stream::{LOCAL_FIRST_BYTE, NOBODY, ROW_LIMIT};
 use super::sums::RowSums;
 use super::traffic::{L2Traffic, RowTraffic};
 use super::turnover::Turnover;
@@ -477,11 +477,11 @@ impl Slice {
     /// Adds the traffic of requests of one row for one operation.
     fn credit(&mut self, (row, operation): (u32, L2Operation), moved: RowTraffic) {
         self.traffic.add(operation, &moved);
-        // Traffic that belongs to no instruction has no row, which would lie beyond all others.
-        // These are the lines of local memory that a first-level cache wrote back.
-        if row < ROW_LIMIT {
+        // Lines of local memory that a first-level cache wrote back have a row beyond all others.
+        // Instructions beyond the limit share it.
+        if row < NOBODY {
             self.rows.add(row, moved);
-        } else {
+        } else if row == ROW_LIMIT && operation == L2Operation::Write {
             self.traffic.local.write_back_sectors += moved.l2_sectors;
             self.traffic.local.write_back_hit_sectors += moved.l2_hit_sectors;
         }

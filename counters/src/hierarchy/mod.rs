@@ -44,7 +44,7 @@ pub use moved::StreamShift;
 pub use replacement::Replacement;
 pub use schedule::Schedule;
 pub use stream::{CtaStream, Demand};
-pub(crate) use stream::{FIRST_SINGLE_ROW, PackedTouch, ROW_LIMIT, Request};
+pub(crate) use stream::{FIRST_SINGLE_ROW, NOBODY, PackedTouch, ROW_LIMIT, Request};
 pub use traffic::{L2Traffic, LocalTraffic, RowTraffic};
 
 use l2::SliceRequest;

@@ -130,6 +130,9 @@ const CLOCKS_PER_REQUEST: usize = 16;
 /// Rows from here on share the last one, whose traffic belongs to no instruction.
 pub(crate) const ROW_LIMIT: u32 = (1 << (32 - WARP_BITS)) - 1;
 
+/// The row of requests that belong to no row, because their traffic is not to be told.
+pub(crate) const NOBODY: u32 = ROW_LIMIT - 1;
+
 /// Rows from here on belong to single requests ([`crate::trace`]), unless a program has so many
 /// instructions.
 pub(crate) const FIRST_SINGLE_ROW: u32 = 1 << 23;
@@ -352,7 +355,7 @@ impl CtaStream {
     /// No request belongs to a row: their traffic is not to be told.
     pub(crate) fn leave_rows(&mut self) {
         for request in &mut self.requests {
-            request.row_and_warp = ROW_LIMIT << WARP_BITS | request.warp();
+            request.row_and_warp = NOBODY << WARP_BITS | request.warp();
         }
     }
 

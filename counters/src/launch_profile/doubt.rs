@@ -12,10 +12,8 @@ use super::{Intervals, LaunchProfile, sampled};
 use crate::definitions::{Basis, Definition, definition, metrics};
 use crate::estimate::{Estimate, Variant};
 use crate::machine::MachineProfile;
+use crate::student::student;
 use crate::totals::Totals;
-
-/// The 97.5 % quantile of Student's distribution for 1 to 10 degrees of freedom.
-const STUDENT: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
 
 /// What a launch's traffic may be, for one answer to the unsure misses.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,12 +99,12 @@ pub(super) fn figures(
 /// Half the width of the jackknife's interval of 95 %.
 fn half_width(without_one: &[f64]) -> f64 {
     let count = without_one.len() as f64;
-    let Some(quantile) = without_one.len().checked_sub(2).and_then(|at| STUDENT.get(at)) else {
+    if without_one.len() < 2 {
         return 0.0;
-    };
+    }
     let mean = without_one.iter().sum::<f64>() / count;
     let squares: f64 = without_one.iter().map(|value| (value - mean).powi(2)).sum();
-    quantile * ((count - 1.0) / count * squares).sqrt()
+    student(count - 1.0) * ((count - 1.0) / count * squares).sqrt()
 }
 
 #[cfg(test)]
@@ -121,8 +119,8 @@ mod tests {
         let without_one: Vec<f64> = values.iter().map(|value| (sum - value) / 4.0).collect();
         let mean = sum / count;
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 4.0;
-        let expected = 2.776 * (variance / count).sqrt();
-        assert!((half_width(&without_one) - expected).abs() < 1e-12);
+        let expected = 2.776_445 * (variance / count).sqrt();
+        assert!((half_width(&without_one) - expected).abs() < 1e-9);
         assert_eq!(half_width(&[1.0]), 0.0);
     }
 }

@@ -13,7 +13,7 @@ use super::levels::LaunchLevels;
 use super::recorder::{CtaTracer, mixed};
 use super::sample::CtaSample;
 use super::{ClassTrace, LaunchTrace, TraceLimits, runs, windows};
-use crate::hierarchy::{FIRST_SINGLE_ROW, L2Traffic, PartTraffic, ROW_LIMIT, RowTraffic, Singles};
+use crate::hierarchy::{FIRST_SINGLE_ROW, L2Traffic, NOBODY, PartTraffic, RowTraffic, Singles};
 use crate::sparse::SparseRows;
 use crate::table::BaseTable;
 
@@ -68,7 +68,7 @@ impl TracePlan {
             warps_per_cta: launch.warps_per_cta as usize,
             local_stores_stay: launch.local_stores_stay,
             limits: *limits,
-            single_rows: if has_rows { ROW_LIMIT - FIRST_SINGLE_ROW } else { 0 },
+            single_rows: if has_rows { NOBODY - FIRST_SINGLE_ROW } else { 0 },
             rows_per_cta: 0,
             lines_per_cta: 0,
             samples: Vec::new(),

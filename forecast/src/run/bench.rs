@@ -54,6 +54,8 @@ impl Way {
 pub struct Measurement {
     /// The way.
     pub way: Way,
+    /// True if counting also recorded the order of events in some CTAs.
+    pub records: bool,
     /// Threads of the CPU that execute CTAs.
     pub threads: usize,
     /// Seconds of each round: all launches with their repetitions, counting included. The filling
@@ -90,7 +92,8 @@ pub struct Extent {
     pub threads: NonZeroUsize,
     /// The GPU whose counters are modelled.
     pub device: DeviceModel,
-    /// True if counting also records the order of events in some CTAs, as simulations need it.
+    /// True if every way of counting takes a second turn, in which it also records the order of
+    /// events in some CTAs, as simulations need it. Samples record nothing.
     pub records: bool,
     /// Limits and the order of CTAs.
     pub options: Options,
@@ -129,10 +132,13 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 impl Bench {
-    /// The times of a way on one thread, or on several.
+    /// The times of a way on one thread, or on several; of turns that record, or of others.
     #[must_use]
-    pub fn of(&self, way: Way, several: bool) -> Option<&Measurement> {
-        self.measurements.iter().find(|one| one.way == way && (one.threads > 1) == several)
+    pub fn of(&self, way: Way, records: bool, several: bool) -> Option<&Measurement> {
+        let is_asked = |one: &&Measurement| {
+            one.way == way && one.records == records && (one.threads > 1) == several
+        };
+        self.measurements.iter().find(is_asked)
     }
 }
 
@@ -163,24 +169,34 @@ pub fn bench(
         Some(_) => None,
         None => executor.no_sample_because()?,
     };
-    let mut ways = vec![Way::Run, Way::Full];
+    let mut turns = vec![Turn { way: Way::Run, records: false }];
+    let mut counting = |way: Way| {
+        turns.push(Turn { way, records: false });
+        turns.extend((extent.records && way != Way::Sample).then_some(Turn { way, records: true }));
+    };
+    counting(Way::Full);
     if no_slice_because.is_none() {
-        ways.push(Way::Slice);
-        ways.extend(no_classes_because.is_none().then_some(Way::Classes));
-        ways.extend(no_sample_because.is_none().then_some(Way::Sample));
+        counting(Way::Slice);
+        no_classes_because.is_none().then(|| counting(Way::Classes));
+        no_sample_because.is_none().then(|| counting(Way::Sample));
     }
     let mut thread_instructions = 0;
-    let measured =
-        |(&way, &threads): (&Way, &usize)| Measurement { way, threads, seconds: Vec::new() };
+    let measured = |(&Turn { way, records }, &threads): (&Turn, &usize)| Measurement {
+        way,
+        records,
+        threads,
+        seconds: Vec::new(),
+    };
     let mut measurements: Vec<Measurement> = threads
         .iter()
-        .flat_map(|threads| ways.iter().map(move |way| (way, threads)))
+        .flat_map(|threads| turns.iter().map(move |turn| (turn, threads)))
         .map(measured)
         .collect();
     for round in 0..=extent.rounds.get() {
-        let pools = pools.iter().flat_map(|pool| ways.iter().map(move |_| pool));
+        let pools = pools.iter().flat_map(|pool| turns.iter().map(move |_| pool));
         for (measurement, pool) in measurements.iter_mut().zip(pools) {
-            let timings = pool.install(|| executor.timings(measurement.way))?;
+            let turn = Turn { way: measurement.way, records: measurement.records };
+            let timings = pool.install(|| executor.timings(turn))?;
             if round > 0 {
                 measurement.seconds.push(timings.iter().map(|timing| timing.execute_s).sum());
             } else if measurement.way == Way::Run {
@@ -203,6 +219,13 @@ fn pool(threads: usize) -> Result<rayon::ThreadPool, Report> {
     pool.map_err(|error| Report::new(format!("cannot start {threads} threads: {error}")))
 }
 
+/// A way, and if it records.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    way: Way,
+    records: bool,
+}
+
 /// Executes the launches of a plan in one way or another.
 struct Executor<'a> {
     plan: &'a Plan,
@@ -214,7 +237,7 @@ struct Executor<'a> {
 
 impl Executor<'_> {
     /// The durations of the launches.
-    fn timings(&self, way: Way) -> Result<Vec<Timing>, Failure> {
+    fn timings(&self, Turn { way, records }: Turn) -> Result<Vec<Timing>, Failure> {
         let Self { plan, loaded, extent, supervisor, .. } = *self;
         let rung = match way {
             Way::Run => {
@@ -229,15 +252,15 @@ impl Executor<'_> {
             Way::Classes => RungChoice::Classes,
             Way::Sample => RungChoice::Sample,
         };
-        let counted = self.counted(rung)?;
+        let counted = self.counted(rung, records)?;
         Ok(counted.into_iter().map(|counted| counted.timing).collect())
     }
 
-    fn counted(&self, rung: RungChoice) -> Result<Vec<counting::Counted>, Failure> {
+    fn counted(&self, rung: RungChoice, records: bool) -> Result<Vec<counting::Counted>, Failure> {
         let counting = Counting {
             device: self.extent.device,
             machine: self.machine,
-            extras: Extras::of(if self.extent.records { Needs::ORDER } else { Needs::METRICS }),
+            extras: Extras::of(if records { Needs::ORDER } else { Needs::METRICS }),
             rung,
             sample: (rung == RungChoice::Sample).then(SampleSize::default),
             caches: CacheChoice::Full,
@@ -249,7 +272,7 @@ impl Executor<'_> {
     /// The reasons why counting does not execute less, if there are any.
     fn highest(&self) -> Result<Highest, Failure> {
         let mut highest = Highest::default();
-        for counted in self.counted(RungChoice::Auto)? {
+        for counted in self.counted(RungChoice::Auto, false)? {
             let because = counted.counted_by.because.unwrap_or_default();
             match counted.counted_by.rung {
                 Rung::Full => highest.no_slice_because.get_or_insert(because),
@@ -265,7 +288,7 @@ impl Executor<'_> {
         // The reason stands below the table.
         let silent = &Silent(self.supervisor);
         let trial = Executor { supervisor: silent, ..*self };
-        let counted = trial.counted(RungChoice::Sample)?;
+        let counted = trial.counted(RungChoice::Sample, false)?;
         let mut others = counted.into_iter().filter(|one| one.counted_by.rung != Rung::Sample);
         Ok(others.next().map(|one| one.counted_by.because.unwrap_or_default()))
     }
@@ -287,7 +310,7 @@ mod tests {
     use crate::settings::{LaunchOptions, Size};
 
     fn of(seconds: &[f64]) -> Measurement {
-        Measurement { way: Way::Run, threads: 1, seconds: seconds.to_vec() }
+        Measurement { way: Way::Run, records: false, threads: 1, seconds: seconds.to_vec() }
     }
 
     #[test]
@@ -315,10 +338,17 @@ mod tests {
             bench(kernel, &plan, &module::load(&plan).unwrap(), &extent, &Alone).unwrap()
         };
         let sgemm = of("sgemm");
-        let ways: Vec<_> = sgemm.measurements.iter().map(|one| (one.way, one.threads)).collect();
-        let all = [Way::Run, Way::Full, Way::Slice];
-        assert_eq!(ways[..3], all.map(|way| (way, 1)));
-        assert_eq!(ways[3..], all.map(|way| (way, 2)));
+        let turns: Vec<_> =
+            sgemm.measurements.iter().map(|one| (one.way, one.records, one.threads)).collect();
+        let all = [
+            (Way::Run, false),
+            (Way::Full, false),
+            (Way::Full, true),
+            (Way::Slice, false),
+            (Way::Slice, true),
+        ];
+        assert_eq!(turns[..5], all.map(|(way, records)| (way, records, 1)));
+        assert_eq!(turns[5..], all.map(|(way, records)| (way, records, 2)));
         assert!(sgemm.measurements.iter().all(|one| one.seconds.len() == 2));
         assert!(sgemm.no_slice_because.is_none() && sgemm.no_classes_because.is_some());
         assert!(sgemm.thread_instructions > 0);

@@ -9,6 +9,7 @@
 
 mod common;
 mod counting_version;
+mod coverage;
 mod formulas;
 mod kept;
 mod large_counts;

@@ -1,5 +1,7 @@
 //! Caches of large grids from windows: intervals hold what all requests give.
 
+#![allow(clippy::print_stdout, reason = "the rows of a table of docs/counting.md")]
+
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -15,6 +17,8 @@ use gpucast_forecast::settings::{CacheChoice, ExecutionSettings, RungChoice};
 use gpucast_forecast::{Alone, Kernel, LaunchOptions, Supervisor};
 use gpucast_interpreter::Options;
 use gpucast_model::{Gpu, Model, Needs};
+
+use crate::coverage::asked_samples;
 
 /// Kernels over a grid of `CTAS` in x: a copy, a copy with a stride, a table that all CTAs read,
 /// and neighbours that share rows.
@@ -65,12 +69,41 @@ const KERNELS: &str = r"
     FIRST: bar.sync 0; ret; }
 ";
 
+/// A copy that reads from so many places: `times` sets `%r3`, and `%r0` is the CTA.
+fn unlike(name: &str, times: &str) -> String {
+    format!(
+        r"
+    .visible .entry {name}(.param .u64 a, .param .u64 b) {{
+    .reg .b64 %d<8>; .reg .b32 %r<8>; .reg .f32 %f<4>; .reg .pred %p<3>;
+    ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b];
+    mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r2, %r0, 128, %r1;
+    mul.wide.u32 %d2, %r2, 4; add.u64 %d3, %d0, %d2; add.u64 %d4, %d1, %d2;
+    mov.f32 %f1, 0f00000000; {times}
+    LOOP: ld.global.f32 %f0, [%d3]; add.f32 %f1, %f1, %f0; add.u64 %d3, %d3, 4194304;
+    sub.u32 %r3, %r3, 1; setp.ne.u32 %p0, %r3, 0; @%p0 bra LOOP;
+    st.global.f32 [%d4], %f1; ret; }}"
+    )
+}
+
+/// One of 64 CTAs does 30 times the work; a block of 1 % does; work changes every 4,096 CTAs, and
+/// comes back after 32,768; and work grows along the grid.
+fn unlike_ctas() -> String {
+    let rare = "and.b32 %r4, %r0, 63; setp.eq.u32 %p1, %r4, 0; selp.u32 %r3, 30, 1, %p1;";
+    let block = "setp.ge.u32 %p1, %r0, 166666; setp.lt.and.u32 %p2, %r0, 171666, %p1; \
+                 selp.u32 %r3, 30, 1, %p2;";
+    let waves = "shr.u32 %r4, %r0, 12; and.b32 %r4, %r4, 7; add.u32 %r3, %r4, 1;";
+    let growing = "div.u32 %r4, %r0, 50000; add.u32 %r3, %r4, 1;";
+    let kernels = [("rare", rare), ("block", block), ("waves", waves), ("growing", growing)];
+    kernels.map(|(name, times)| unlike(name, times)).concat()
+}
+
 /// CTAs of each launch.
 const CTAS: u32 = 500_000;
 
 fn kernel(name: &str) -> (tempfile::TempDir, Kernel) {
     let folder = tempfile::tempdir().unwrap();
-    let text = format!(".version 8.0\n.target sm_50\n.address_size 64\n{KERNELS}");
+    let kernels = format!("{KERNELS}{}", unlike_ctas());
+    let text = format!(".version 8.0\n.target sm_50\n.address_size 64\n{kernels}");
     std::fs::write(folder.path().join("m.ptx"), text).unwrap();
     let mut toml = "module = \"m.ptx\"\n".to_owned();
     for buffer in ["a", "b"] {
@@ -111,10 +144,18 @@ fn counted(kernel: &Kernel, gpu: &str, caches: CacheChoice) -> Counted {
 /// of windows are those of waves, and CTAs of a window begin together.
 #[test]
 fn intervals_of_windows_hold_what_all_requests_give() {
+    // What unlike CTAs do depends on their place, so that there are classes. Replaying all their
+    // requests takes minutes.
+    let alike =
+        (&["copy", "strided", "table", "neighbours"][..], ["gtx-480", "gtx-1080", "titan-v"]);
+    let unlike = (&["rare", "block", "waves", "growing"][..], ["gtx-480", "titan-v", "h100-sxm"]);
+    let tried = if asked_samples().is_some() { &[alike, unlike][..] } else { &[alike][..] };
+    let pairs = tried.iter().flat_map(|(names, gpus)| names.iter().map(move |name| (*name, gpus)));
     let (mut metrics, mut missed) = (0, Vec::new());
-    for name in ["copy", "strided", "table", "neighbours"] {
+    for (name, gpus) in pairs {
         let (_folder, kernel) = kernel(name);
-        for gpu in ["gtx-480", "gtx-1080", "titan-v"] {
+        for &gpu in gpus {
+            let (before, missed_before) = (metrics, missed.len());
             let full = counted(&kernel, gpu, CacheChoice::Full).profile;
             let windows = counted(&kernel, gpu, CacheChoice::Windows);
             assert_eq!(windows.counted_by.rung, Rung::Classes, "{name}");
@@ -137,6 +178,8 @@ fn intervals_of_windows_hold_what_all_requests_give() {
                     }
                 }
             }
+            let (of_launch, outside) = (metrics - before, missed.len() - missed_before);
+            println!("| {name} | {gpu} | {} of {of_launch} |", of_launch - outside);
         }
     }
     println!("{} of {metrics} lie outside:\n{}", missed.len(), missed.join("\n"));

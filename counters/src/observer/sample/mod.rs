@@ -3,6 +3,7 @@
 //! | module | |
 //! |---|---|
 //! | `plan` | strata, and the CTAs that are drawn in them |
+//! | `population` | all CTAs of a launch, of which thousands of samples are drawn |
 //! | [`crate::estimate`] | what the drawn CTAs say of all |
 //! | [`crate::launch_profile`] | intervals, made of the estimate |
 //!
@@ -17,6 +18,7 @@
 //! of the run to that of the CTAs after it: such times follow each other without a gap.
 
 mod plan;
+mod population;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,6 +31,7 @@ use crate::estimate::{Columns, Ended, Estimate, Moved, RUNS_PER_STRATUM, Stratum
 use crate::hierarchy::{Hierarchy, L2};
 use crate::recorder::CtaRecorder;
 use plan::{Part, Plan, Random, Role, Sizes};
+pub use population::{Drawn, Population};
 
 /// CTAs of a sample whose size nobody has chosen. A kind of CTA that makes up 0.3 % of the grid is
 /// then among them with a probability of 95 %.
@@ -36,6 +39,10 @@ pub const DEFAULT_SAMPLE: u64 = 1024;
 
 /// The fewest CTAs of a sample. Intervals of fewer would hold nearly anything.
 pub const LEAST_SAMPLE: u64 = 16;
+
+/// One of so many CTAs of a sample counts for itself at either end of the grid. Sorted work is
+/// steepest there, so that two runs would say little of the last stratum. Edges differ, too.
+const EACH_END: u64 = 32;
 
 /// Strata where caches are modelled: runs are long, and each has to fill the caches first.
 const STRATA_OF_CACHES: u64 = 4;
@@ -292,9 +299,10 @@ impl Counter {
         let ctas = self.ctas_in_order();
         let wanted = sample.size.ctas.max(LEAST_SAMPLE);
         let Some(hierarchy) = &self.hierarchy else {
-            let strata = (wanted - 2) / RUNS_PER_STRATUM as u64;
+            let end = (wanted / EACH_END).max(1);
+            let strata = (wanted - 2 * end) / RUNS_PER_STRATUM as u64;
             let groups = GROUPS.min(strata);
-            let sizes = Sizes { ctas, strata, groups, run: 1, end: 1, warming: 0, following: 0 };
+            let sizes = Sizes { ctas, strata, groups, run: 1, end, warming: 0, following: 0 };
             let executed = sizes.executed();
             return match executed > ctas / 2 {
                 true => Err(too_many(executed, "", ctas)),
@@ -321,6 +329,14 @@ impl Counter {
         match executed > ctas / 2 {
             true => Err(too_many(executed, ", with those that fill the caches,", ctas)),
             false => Ok(sizes),
+        }
+    }
+
+    /// The fewest runs of a sample that was cut short.
+    fn least_runs(&self) -> usize {
+        match self.hierarchy {
+            Some(_) => LEAST_RUNS_OF_CACHES,
+            None => LEAST_SAMPLE as usize - 2,
         }
     }
 
@@ -405,10 +421,7 @@ impl Samples for Counter {
     }
 
     fn may_end(&mut self) -> bool {
-        let least = match self.hierarchy {
-            Some(_) => LEAST_RUNS_OF_CACHES,
-            None => LEAST_SAMPLE as usize - 2,
-        };
+        let least = self.least_runs();
         self.sample.as_mut().is_some_and(|sample| sample.end_early(least))
     }
 }
