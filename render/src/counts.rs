@@ -208,8 +208,8 @@ struct ResidueDocument {
 struct RowsDocument<'a> {
     /// The smallest size of each parameter.
     first: &'a [u64],
-    /// The largest size of each parameter, where the piece ends.
-    last: &'a [Option<u64>],
+    /// The largest size of each parameter: where the piece ends, or all sizes do.
+    last: Vec<u64>,
     /// The residues that sizes of the piece leave, all of them.
     residues: Vec<NamedResidue<'a>>,
     formula: String,
@@ -254,9 +254,10 @@ fn json<'a>(view: &View<'a>) -> Document<'a> {
         modulus: it.modulus,
         residue: it.residue,
     };
+    let last = |(last, sizes): (&Option<u64>, &Sizes)| last.unwrap_or(sizes.largest());
     let of_rows = |piece: &'a Piece| RowsDocument {
         first: &piece.first,
-        last: &piece.last,
+        last: piece.last.iter().zip(&counts.sizes).map(last).collect(),
         residues: piece.residues.iter().map(named).collect(),
         formula: piece.formula.with_names(&counts.names).to_string(),
         terms: piece.formula.as_data(&counts.names),

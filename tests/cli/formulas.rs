@@ -104,23 +104,25 @@ fn predictions_take_the_formulas_of_sweeps() {
         let asked = format!("predict {asked} {options} --format json");
         let done = keeping(folder.path(), &asked);
         assert_eq!(done.status, 0, "{}", done.stderr);
-        (serde_json::from_str::<Value>(&done.stdout).unwrap(), done.stderr)
+        serde_json::from_str::<Value>(&done.stdout).unwrap()
     };
     for n in [8192, 40 * 8192, 2_097_152] {
         let size = format!("--param n={n} --counting");
-        let (ours, notes) = predict(&format!("{size} formulas"));
-        assert_eq!(notes, "", "{n}");
-        let (theirs, _) = predict(&format!("{size} auto --no-cache"));
+        let ours = predict(&format!("{size} formulas"));
+        let theirs = predict(&format!("{size} auto --no-cache"));
         let origin = ours["counts"][0]["origin"].as_str().unwrap();
         assert!(origin.starts_with("Counts from formulas, which"), "{origin}");
         assert_eq!(times(&ours), times(&theirs), "{n}");
     }
-    let because = |options: &str| predict(options).1;
-    let notes = [
-        because("--param n=8191 --counting formulas"),
-        because("--param n=8192 --counting formulas --model component-throughput"),
-    ];
-    insta::assert_snapshot!("predict-without-formulas", notes.join("\n"));
+    let check = |options: &str, because: &str| {
+        let text = format!("predict saxpy-n.toml --gpu h100-sxm --counting formulas {options}");
+        let note = format!("note: saxpy-n.toml is executed: {because}\n");
+        assert_eq!(keeping(folder.path(), &text).stderr, note, "{options}");
+    };
+    let model = "--model hierarchical-roofline --count-on target";
+    check(&format!("--param n=8191 {model}"), "no sweep has kept formulas for this size");
+    let stages = "stages between barriers have no formulas, and a model needs them";
+    check("--param n=8192 --model component-throughput", stages);
     let text = format!("predict {asked} --param n=81920 --counting formulas");
     insta::assert_snapshot!("predict-by-formulas", keeping(folder.path(), &text).transcript());
 }

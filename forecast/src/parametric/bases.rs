@@ -107,7 +107,8 @@ pub(super) fn of_residues(
     for &(_, end) in &ends {
         lines.extend(divisors.iter().map(|&tile| products(&[size, up(tile), end], 1)));
     }
-    let mut squares: Vec<Basis> = divisors.iter().map(|&by| products(&[size, up(by)], 2)).collect();
+    let mut squares: Vec<Basis> = polynomials().collect();
+    squares.extend(divisors.iter().map(|&by| products(&[size, up(by)], 2)));
     for &(by, end) in &ends {
         for &tile in divisors.iter().filter(|&&tile| tile != by) {
             let mut basis = products(&[size, up(by), up(tile)], 2);

@@ -186,13 +186,13 @@ fn solved(
     Ok(functions)
 }
 
-/// The points with each parameter's size replaced by one near it that is a multiple of a power of
-/// two, for all powers up to its modulus. Few others are.
+/// The points with each parameter's size replaced by one near it that is odd, or a multiple of a
+/// power of two, for all powers up to its modulus. So each part of the sizes has as many.
 fn aligned(sizes: &[Sizes], points: &[Vec<u64>], moduli: &[u64]) -> Vec<Vec<u64>> {
     let mut all = Vec::new();
-    for (parameter, modulus) in moduli.iter().enumerate() {
+    for (parameter, modulus) in moduli.iter().enumerate().filter(|(_, modulus)| **modulus > 1) {
         let most = modulus.ilog2();
-        for bits in 1..=most {
+        for bits in 0..=most {
             for point in points {
                 let own = sizes[parameter];
                 let place = (point[parameter] - own.first) / own.step;
