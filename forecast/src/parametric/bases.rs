@@ -37,15 +37,18 @@ pub(super) fn products(atoms: &[Atom], degree: u32) -> Vec<Monomial> {
 /// Products whose sum is tried.
 pub(super) type Basis = Vec<Monomial>;
 
+/// Made when it is first asked for.
+type Later<T> = LazyCell<T, Box<dyn FnOnce() -> T>>;
+
 /// The bases for a function of one parameter.
 pub(super) struct Bases {
     /// Those without shifts, triples and high degrees, the simplest first: enough for parts of a
     /// domain.
     simple: Vec<Basis>,
     /// All others. There are thousands, and most functions need none of them.
-    others: LazyCell<Vec<Basis>, Box<dyn FnOnce() -> Vec<Basis>>>,
+    others: Later<Vec<Basis>>,
     /// Those for sizes of one residue.
-    of_residues: LazyCell<[Vec<Basis>; 2], Box<dyn FnOnce() -> [Vec<Basis>; 2]>>,
+    of_residues: Later<[Vec<Basis>; 2]>,
 }
 
 impl Bases {

@@ -153,7 +153,7 @@ impl Search<'_> {
             });
         halves.all(|(parameter, half)| {
             let is_of = |sample: &&Sample| sample.sizes[parameter] % half.modulus == half.residue;
-            !half.is_reached(self.sizes[parameter]) || samples.iter().any(|sample| is_of(sample))
+            !half.is_reached(self.sizes[parameter]) || samples.iter().any(is_of)
         })
     }
 
