@@ -37,8 +37,8 @@ pub(super) fn products(atoms: &[Atom], degree: u32) -> Vec<Monomial> {
 /// Products whose sum is tried.
 pub(super) type Basis = Vec<Monomial>;
 
-/// What is made when it is first asked for.
-type Lazy<T> = LazyCell<T, Box<dyn FnOnce() -> T>>;
+/// Made when it is first asked for.
+type Later<T> = LazyCell<T, Box<dyn FnOnce() -> T>>;
 
 /// The bases for a function of one parameter.
 pub(super) struct Bases {
@@ -46,9 +46,9 @@ pub(super) struct Bases {
     /// domain.
     simple: Vec<Basis>,
     /// All others. There are thousands, and most functions need none of them.
-    others: Lazy<Vec<Basis>>,
+    others: Later<Vec<Basis>>,
     /// Those for sizes of one residue.
-    of_residues: Lazy<[Vec<Basis>; 2]>,
+    of_residues: Later<[Vec<Basis>; 2]>,
 }
 
 impl Bases {

@@ -69,18 +69,19 @@ fn alike(kernel: &Kernel, name: &str) -> Vec<(Rung, Option<String>)> {
 }
 
 #[test]
-fn slices_of_the_corpus_have_the_tables_stages_features_and_traces_of_the_whole() {
+fn parts_of_the_corpus_have_the_tables_stages_features_and_traces_of_the_whole() {
     for entry in gpucast_corpus::entries() {
         let options = LaunchOptions { size: Some(Size::Small), ..LaunchOptions::default() };
         let kernel = Kernel::open(entry.name, &options).unwrap();
         for (rung, because) in alike(&kernel, entry.name) {
-            assert!(matches!(rung, Rung::Slice | Rung::Classes), "{}: {because:?}", entry.name);
+            let is_part = matches!(rung, Rung::Slice | Rung::Classes);
+            assert!(is_part, "{} by {rung:?}: {because:?}", entry.name);
         }
     }
 }
 
 #[test]
-fn classes_of_ctas_have_the_tables_stages_and_traces_of_the_slice() {
+fn classes_of_ctas_have_the_tables_stages_features_and_traces_of_the_slice() {
     let mut by_classes = 0;
     for entry in gpucast_corpus::entries() {
         let options = LaunchOptions { size: Some(Size::Small), ..LaunchOptions::default() };
@@ -185,11 +186,10 @@ fn grids_of_any_size_are_counted_without_caches() {
     assert_eq!(count("global_load_sectors"), 2 * n.div_ceil(8));
     assert_eq!(count("global_store_sectors"), n.div_ceil(8));
     assert_eq!(count("global_load_requests"), 2 * n.div_ceil(32));
-    // Pages of so many elements are a sample.
-    let features = counted.features.as_ref().unwrap();
-    for access in features.iter().flat_map(|(features, _)| &features.accesses) {
+    // Of so many pages at least 1,600 are kept: four standard deviations are a tenth.
+    for access in &counted.features.as_ref().unwrap()[0].0.accesses {
         let footprint = access.footprint.unwrap();
-        assert!((footprint.elements / n as f64 - 1.0).abs() < 0.05, "{footprint:?}");
+        assert!((footprint.elements / n as f64 - 1.0).abs() < 0.1, "{footprint:?}");
         assert!(!footprint.exact);
     }
 }
