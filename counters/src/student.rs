@@ -1,8 +1,8 @@
 //! Quantiles of Student's distribution.
 
-/// The 97.5 % quantile for any number of degrees of freedom from 1 on, to 0.5 % from 2 on (Abramowitz
-/// and Stegun, "Handbook of Mathematical Functions", 26.7.5; below 5, the logarithms of the quantiles
-/// of whole numbers are joined by lines over the reciprocal).
+/// The 97.5 % quantile for any number of degrees of freedom from 1 on, to 0.5 % from 2 on
+/// (Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.5; below 5, the logarithms of
+/// the quantiles of whole numbers are joined by lines over the reciprocal).
 pub(crate) fn student(freedom: f64) -> f64 {
     const EXACT: [f64; 5] = [12.706_205, 4.302_653, 3.182_446, 2.776_445, 2.570_582];
     let n = freedom.max(1.0);

@@ -63,8 +63,8 @@ pub struct Range {
 /// The share by which a clock may change during a measurement.
 const STEADY: f64 = 0.01;
 
-/// The range of a clock that changed by more than 1 % during a measurement; `None` where it did not,
-/// or where the driver does not tell it.
+/// The range of a clock that changed by more than 1 % during a measurement; `None` where it did
+/// not, or where the driver does not tell it.
 ///
 /// The first state of all does not count: a GPU without work lowers its clocks.
 #[must_use]

@@ -60,8 +60,8 @@ impl Gpu {
         Ok(Self { driver, facts, target, nvml: Nvml::open(place) })
     }
 
-    /// The reason why nothing tells its clocks, as a sentence without a full stop; `None` if they are
-    /// told.
+    /// The reason why nothing tells its clocks, as a sentence without a full stop; `None` if they
+    /// are told.
     #[must_use]
     pub fn without_clocks(&self) -> Option<&DeviceError> {
         self.nvml.as_ref().err()

@@ -1,6 +1,7 @@
 //! `libnvidia-ml.so.1`, NVIDIA's management library, which tells clocks, temperature and power.
 //!
-//! It is loaded as `libcuda.so.1` is. A machine need not have it, and a GPU need not tell everything.
+//! It is loaded as `libcuda.so.1` is. A machine need not have it, and a GPU need not tell
+//! everything.
 
 #![allow(
     unsafe_code,

@@ -80,8 +80,8 @@ impl Driver {
         let description =
             Description { _address_and_filter: [0; 4], flags: AS_THEY_ARE, _rest: [0; 21] };
         let mut handle = 0;
-        // SAFETY: all pointers are valid for the call and name the structures that the documentation
-        // declares; there is no view.
+        // SAFETY: all pointers are valid for the call and name the structures that the
+        // documentation declares; there is no view.
         let result = unsafe {
             create(&raw mut handle, &raw const resource, &raw const description, std::ptr::null())
         };
