@@ -92,9 +92,12 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Parameter>, Failure> {
     }
 }
 
+/// A clock in MHz, if the state tells it.
+type Clock = fn(&State) -> Option<f64>;
+
 /// Warns of clocks that changed during the measurement.
 fn warn_of_clocks(groups: &[Group]) {
-    let clocks: [(&str, fn(&State) -> Option<f64>); 2] =
+    let clocks: [(&str, Clock); 2] =
         [("SMs", |state| state.sm_clock_mhz), ("memory", |state| state.memory_clock_mhz)];
     for (what, clock) in clocks {
         let Some(Range { low, high }) = conditions::unsteady(groups, clock) else { continue };
