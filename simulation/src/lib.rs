@@ -15,6 +15,7 @@
 //! | `memory` | the L2 and DRAM behind it |
 //! | `constants` | the constants that an SM has fetched |
 //! | `run` | CTAs of the launch on the SM, extrapolated |
+//! | `distributor` | when the GPU starts a CTA on the SM |
 //! | `balance` | CTAs of different lengths on all SMs |
 //! | `states` | what clocks are spent on |
 //! | `walk` | a warp's instructions with their requests, without a clock |
@@ -27,6 +28,7 @@ mod balance;
 mod clock;
 pub mod code;
 pub mod constants;
+mod distributor;
 pub mod launch;
 mod memory;
 pub mod parameters;

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use crate::balance::imbalance;
 use crate::clock::clock_at;
+use crate::distributor::Distributor;
 use crate::launch::{CtaClass, CtaRun, Launch, WarpTrace};
 use crate::memory::Served;
 use crate::parameters::Parameters;
@@ -83,8 +84,7 @@ pub fn simulate(
         simulated: simulated.min(own),
         classes,
         ends: Vec::new(),
-        next_start: 0.0,
-        start_interval: 0.0,
+        distributor: Distributor::new(parameters, ctas, resident),
         marks: Vec::new(),
     };
     run.go(limits.instructions);
@@ -154,9 +154,7 @@ struct Run<'a> {
     /// The classes of the simulated CTAs.
     classes: Vec<u32>,
     ends: Vec<Ended>,
-    /// The clock from which the GPU can start another CTA on this SM, and what each adds to it.
-    next_start: f64,
-    start_interval: f64,
+    distributor: Distributor,
     /// Clock and issued instructions from time to time.
     marks: Vec<(u64, u64)>,
 }
@@ -169,7 +167,6 @@ impl Run<'_> {
         let costs = self.parameters.launch;
         let sms = f64::from(self.parameters.sm_count.max(1)).min(self.ctas as f64);
         self.sm.active_sms = sms;
-        self.start_interval = costs.cta_interval * sms;
         for _ in 0..self.resident.min(self.simulated) {
             self.start(costs.start);
         }
@@ -196,12 +193,10 @@ impl Run<'_> {
         self.ends.extend(last);
     }
 
-    /// Starts the next CTA at a clock, or as soon as the GPU gets round to this SM again: it starts
-    /// one CTA after the other, those in the place of others included.
+    /// Starts the next CTA at a clock, or as soon as the GPU gets round to it.
     fn start(&mut self, at: f64) {
         if let Some((class, sample)) = self.feed.next.pop_front() {
-            let at = at.max(self.next_start);
-            self.next_start = at + self.start_interval;
+            let at = self.distributor.start(at);
             self.sm.start(class, sample, clock_at(at));
         }
     }
