@@ -187,7 +187,7 @@ impl Cta {
         });
         let warps: Vec<_> = warps.collect();
         let local_bytes = launch.local_bytes * 32 * warps.len() as u64;
-        Ok(Self {
+        let mut cta = Self {
             shared: try_lines(launch.shared_bytes)?,
             local: try_lines(local_bytes)?,
             tensor_memory: launch
@@ -200,7 +200,14 @@ impl Cta {
             waited: Vec::new(),
             printed: Vec::new(),
             warps,
-        })
+        };
+        let cluster = ClusterShared::default();
+        let context = cta.context(launch, 0, &cluster);
+        let mut report = AccessReport::new();
+        for warp in &mut cta.warps {
+            warp.settle(&context, &mut report);
+        }
+        Ok(cta)
     }
 
     /// Begins CTA `index` of the grid.

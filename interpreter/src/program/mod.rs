@@ -14,6 +14,7 @@ pub(crate) mod registers;
 pub(crate) mod row_uses;
 pub(crate) mod runtime;
 pub(crate) mod same_base;
+mod settled;
 pub(crate) mod side_tables;
 pub(crate) mod table;
 pub(crate) mod tensor_memory_op;
@@ -53,6 +54,9 @@ pub struct Program {
     pub(crate) ops: Vec<Op>,
     /// The instruction of each operation.
     pub(crate) op_instruction: Vec<u32>,
+    /// Operations that compute the rows that all CTAs have in common ([`settled`]), and one that
+    /// leaves the lane loop. They are executed once for each warp's register file.
+    pub(crate) settling: Vec<Op>,
     /// The predicate of each guarded instruction.
     pub(crate) guards: Vec<GuardPredicate>,
     pub(crate) tables: SideTables,

@@ -126,7 +126,10 @@ pub(crate) struct RegisterFile {
     pub(crate) rows: u32,
     pub(crate) predicates: u32,
     pub(crate) constants: Vec<Constant>,
+    /// Special registers that are the same in all CTAs.
     pub(crate) specials: Vec<(SpecialRegister, u32)>,
+    /// Those that tell the CTA's place, the same for all its threads.
+    pub(crate) cta_specials: Vec<(SpecialRegister, u32)>,
     pub(crate) parameters: Vec<ParameterRow>,
     /// Rows of registers that may be read before they are written.
     pub(crate) uninitialised_rows: Vec<u32>,
@@ -226,16 +229,30 @@ impl RegisterFile {
 
     /// Writes the rows that depend on the CTA.
     pub(crate) fn fill_cta(&self, rows: &mut [Row], shape: &LaunchShape, cta: &CtaCoordinates) {
-        use SpecialRegister as S;
-        for &(special, row) in &self.specials {
-            if matches!(
-                special,
-                S::Ctaid(_) | S::Clusterid(_) | S::ClusterCtaid(_) | S::ClusterCtarank
-            ) {
-                let value = special_value(special, shape, cta, 0, 0);
-                rows[row as usize].0 = [value as u32; 32];
-            }
+        for &(special, row) in &self.cta_specials {
+            let value = special_value(special, shape, cta, 0, 0);
+            rows[row as usize].0 = [value as u32; 32];
         }
+    }
+
+    /// Gives a special register a row.
+    pub(crate) fn add_special(&mut self, special: SpecialRegister, row: u32) {
+        use SpecialRegister as S;
+        match special {
+            S::Ctaid(_) | S::Clusterid(_) | S::ClusterCtaid(_) | S::ClusterCtarank => {
+                self.cta_specials.push((special, row));
+            }
+            _ => self.specials.push((special, row)),
+        }
+    }
+
+    /// Fills `row` as `other`, if that holds a special register which tells the CTA's place.
+    /// Returns true if it does.
+    pub(crate) fn fill_as(&mut self, row: u32, other: u32) -> bool {
+        let special = self.cta_specials.iter().find(|&&(_, one)| one == other);
+        let special = special.map(|&(special, _)| special);
+        self.cta_specials.extend(special.map(|special| (special, row)));
+        special.is_some()
     }
 
     /// Gives registers that the code may read before it writes them a defined value, so that

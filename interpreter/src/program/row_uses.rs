@@ -61,6 +61,12 @@ macro_rules! define_operands {
 
 super::table::lane_operations!(define_operands);
 
+/// Returns true if an operation with the code does nothing but compute one row from others, lane
+/// by lane.
+pub(crate) fn computes_row(code: Code) -> bool {
+    matches!(operands(code), Operands::Value(_))
+}
+
 impl RowUses {
     /// The rows of `op`. `None` for operations that also work on whole activations of functions.
     pub(crate) fn of(op: &Op, tables: &SideTables) -> Option<Self> {

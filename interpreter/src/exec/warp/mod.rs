@@ -14,12 +14,12 @@ use super::async_copy::CopyQueue;
 use super::call::SavedActivation;
 use super::classes::Representative;
 use super::cluster_barrier::ClusterLanes;
-use super::lanes::{Frame, SCRATCH_ROWS, lane_count};
+use super::lanes::{FULL_MASK, Frame, SCRATCH_ROWS, lane_count};
 use super::level::Level;
 use super::watch::Watching;
 use crate::fault::FaultKind;
 use crate::lane::Row;
-use crate::observer::{Access, HeapUse, Recorder, Wants};
+use crate::observer::{Access, HeapUse, NoRecorder, Recorder, Wants};
 use crate::program::Program;
 use crate::program::op::{Code, Op};
 
@@ -134,6 +134,21 @@ impl Warp {
             copies: CopyQueue::new(),
             cluster: ClusterLanes::default(),
         }
+    }
+
+    /// Computes the rows that all CTAs have in common; `report` is room for reports.
+    pub(super) fn settle(&mut self, context: &Context<'_>, report: &mut AccessReport) {
+        let program = context.program;
+        let frame = Frame { ops: program.settling.as_ptr(), ..self.frame(context) };
+        let clock = BlockClock { issued_before: 0, first_instruction: 0 };
+        let mut recorder = NoRecorder;
+        let teller = self.teller(context, &mut recorder, &frame, clock);
+        let (ops, patterns) = (&program.tables.memory_ops, context.patterns);
+        let mut accesses = LoopAccesses::new(ops, &context.memories, report, patterns, teller);
+        accesses.enter(clock);
+        // SAFETY: the frame is made of the program and this warp's register file, which was sized
+        // for it, and so are the accesses; the list ends in an operation that leaves the lane loop.
+        unsafe { (context.level.run)(&frame, &mut accesses, 0, FULL_MASK) };
     }
 
     /// Puts all of `mask` at the kernel's entry.

@@ -178,7 +178,7 @@ impl Program {
             };
             Some(Place { row, dimension })
         };
-        self.registers.specials.iter().filter_map(place).collect()
+        self.registers.cta_specials.iter().filter_map(place).collect()
     }
 
     /// Returns true if the engine has to look at an operation before it is executed.

@@ -278,7 +278,7 @@ impl<'m> Builder<'m> {
         }
         let row = self.temporary(if wide { Width::W64 } else { Width::W32 });
         self.specials.insert(special, row);
-        self.registers.specials.push((special, row));
+        self.registers.add_special(special, row);
         row
     }
 

@@ -148,7 +148,6 @@ fn lower(
         ..
     } = lowering;
     uninitialised::record(&uninitialised, &mut builder);
-    same_base::number(&builder.ops, &mut builder.tables);
     let parameters = layout.parameters.iter().map(|parameter| {
         let variable = &module.variables[parameter.variable.index()];
         Parameter {
@@ -185,7 +184,7 @@ fn lower(
         None if part.is_none() => Sharing::of(module, &instructions),
         _ => Sharing::default(),
     };
-    Ok(Program {
+    let mut program = Program {
         target_sm: module.target_sm,
         variables: layout.fixed_variables(module),
         kernel: kernel.to_owned(),
@@ -196,6 +195,7 @@ fn lower(
         guarded,
         ops: builder.ops,
         op_instruction: builder.op_instruction,
+        settling: Vec::new(),
         guards: builder.guards,
         tables: builder.tables,
         callable,
@@ -217,7 +217,10 @@ fn lower(
         sharing,
         contents: Contents { shared: true, local: true },
         following: None,
-    })
+    };
+    program.settle();
+    same_base::number(&program.ops, &mut program.tables);
+    Ok(program)
 }
 
 /// The kernel named `name`.
