@@ -88,7 +88,7 @@ impl Served {
 
 /// The servers behind one SM.
 #[derive(Clone, Debug)]
-pub(crate) struct MemorySystem {
+pub(crate) struct MemorySystem<'a> {
     request_port: Server,
     reply_port: Server,
     l2: Server,
@@ -97,11 +97,11 @@ pub(crate) struct MemorySystem {
     reads: f64,
     writes: f64,
     clocks_per_second: f64,
-    parameters: crate::parameters::Memory,
+    parameters: &'a crate::parameters::Memory,
 }
 
-impl MemorySystem {
-    pub(crate) fn new(parameters: &Parameters) -> Self {
+impl<'a> MemorySystem<'a> {
+    pub(crate) fn new(parameters: &'a Parameters) -> Self {
         Self {
             request_port: Server::default(),
             reply_port: Server::default(),
@@ -110,7 +110,7 @@ impl MemorySystem {
             reads: 0.0,
             writes: 0.0,
             clocks_per_second: parameters.clock_mhz * 1e6,
-            parameters: parameters.memory,
+            parameters: &parameters.memory,
         }
     }
 

@@ -75,7 +75,7 @@ pub fn simulate(
     let feed = Feed::new(launch, parameters, simulated.min(own));
     let classes: Vec<u32> = feed.next.iter().map(|&(class, _)| class).collect();
     let mut run = Run {
-        sm: Sm::new(launch, parameters),
+        sm: Sm::new(launch, parameters, true),
         feed,
         parameters,
         resident,

@@ -63,7 +63,7 @@ impl Cursor {
 
     /// The request of the next execution; see [`WarpTrace::requests`].
     #[inline]
-    pub(crate) fn next(&mut self, requests: &[Request]) -> Option<Request> {
+    pub(crate) fn next<'r>(&mut self, requests: &'r [Request]) -> Option<&'r Request> {
         let before = self.taken;
         self.remainder += requests.len() as u64;
         // As a rule each execution has one request or none, and nothing has to be divided.
@@ -77,7 +77,7 @@ impl Cursor {
         if self.taken == before {
             return None;
         }
-        requests.get(before as usize).copied()
+        requests.get(before as usize)
     }
 }
 
@@ -129,7 +129,7 @@ impl<'a> Iterator for Walk<'a> {
         };
         let request = queue.and_then(|queue| {
             let requests = self.warp.requests.get(queue as usize)?;
-            self.cursors.get_mut(queue as usize)?.next(requests)
+            self.cursors.get_mut(queue as usize)?.next(requests).copied()
         });
         Some(Step { at, instruction, request })
     }
@@ -150,7 +150,11 @@ mod tests {
                 for at in 0..executions {
                     let (before, after) = (at * count / executions, (at + 1) * count / executions);
                     let expected = (before != after).then(|| requests[before as usize]);
-                    assert_eq!(cursor.next(&requests), expected, "{at} of {executions}, {count}");
+                    assert_eq!(
+                        cursor.next(&requests).copied(),
+                        expected,
+                        "{at} of {executions}, {count}"
+                    );
                 }
             }
         }

@@ -51,7 +51,7 @@ impl Stage {
 
 /// The load-store path of an SM.
 #[derive(Clone, Debug)]
-pub(super) struct LoadStorePath {
+pub(super) struct LoadStorePath<'a> {
     entries: Vec<Entry>,
     port: Stage,
     data: Stage,
@@ -65,9 +65,11 @@ pub(super) struct LoadStorePath {
     last_store: u64,
     /// What kept the path of late.
     held: Held,
-    memory: MemorySystem,
+    /// True if somebody asks for what kept the path.
+    accounts: bool,
+    memory: MemorySystem<'a>,
     partitions: Partitions,
-    parameters: crate::parameters::LoadStore,
+    parameters: &'a crate::parameters::LoadStore,
     dram_writes_per_store: f64,
     l2: (f64, f64, f64, f64),
 }
@@ -91,8 +93,12 @@ const BUFFERED_CLOCKS: f64 = 8.0;
 /// Clocks that a result of up to 64 bytes a clock hides in the latency of the cache.
 const HIDDEN_CLOCKS: f64 = 2.0;
 
-impl LoadStorePath {
-    pub(super) fn new(parameters: &Parameters, dram_writes_per_store: f64) -> Self {
+impl<'a> LoadStorePath<'a> {
+    pub(super) fn new(
+        parameters: &'a Parameters,
+        dram_writes_per_store: f64,
+        accounts: bool,
+    ) -> Self {
         let (memory, load_store) = (&parameters.memory, &parameters.load_store);
         Self {
             entries: vec![Entry::default(); parameters.issue.sub_cores.max(1) as usize],
@@ -103,9 +109,10 @@ impl LoadStorePath {
             under_way: UnderWay::new(),
             last_store: 0,
             held: Held::default(),
+            accounts,
             memory: MemorySystem::new(parameters),
             partitions: Partitions::default(),
-            parameters: *load_store,
+            parameters: load_store,
             dram_writes_per_store,
             l2: (
                 memory.l2_latency,
@@ -127,8 +134,8 @@ impl LoadStorePath {
     }
 
     /// What keeps the path where a queue is full.
-    pub(super) fn held(&self) -> Held {
-        self.held
+    pub(super) fn held(&self) -> &Held {
+        &self.held
     }
 
     /// The clock from which a sub-core's queue takes the next instruction.
@@ -221,7 +228,9 @@ impl LoadStorePath {
         let (taken, waited) = self.enter(sub_core, now, true);
         let parameters = self.parameters;
         let busy = parameters.shared_clocks(access, request);
-        self.held.by_shared(busy);
+        if self.accounts {
+            self.held.by_shared(busy);
+        }
         let begun = self.data.take(now as f64, taken, busy);
         let waits = waited + (begun - taken) + (busy - HIDDEN_CLOCKS).max(0.0);
         let span = parameters.shared_latency + waits;
@@ -297,8 +306,10 @@ impl LoadStorePath {
                 let taken = clock_at(begun + busy + waits.by_rate);
                 self.stored.push(taken, outgoing);
                 self.last_store = self.last_store.max(taken);
-                let kept = Event { waits: [own, waits.l2, waits.dram], ..Event::default() };
-                self.held.by_global(busy, stood, &kept);
+                if self.accounts {
+                    let kept = Event { waits: [own, waits.l2, waits.dram], ..Event::default() };
+                    self.held.by_global(busy, stood, &kept);
+                }
                 let span = own + parameters.operand_latency;
                 return self.way(now, span, [own, 0.0, 0.0], State::L1Latency);
             }
@@ -311,7 +322,9 @@ impl LoadStorePath {
                 way
             }
         };
-        self.held.by_global(busy, stood, &way.result);
+        if self.accounts {
+            self.held.by_global(busy, stood, &way.result);
+        }
         way
     }
 }

@@ -14,7 +14,7 @@ pub(super) enum Blocked {
     Barrier,
 }
 
-/// A resident warp, or the room of one.
+/// A resident warp, or the room of one that ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Warp<'a> {
     trace: Option<&'a WarpTrace>,
@@ -27,10 +27,8 @@ pub(super) struct Warp<'a> {
     pub(super) scoreboard: Scoreboard,
     pub(super) cta: u32,
     pub(super) sub_core: u32,
-    /// Grows from warp to warp in order of their start.
-    pub(super) age: u64,
-    /// The clock from which it may issue, as far as it depends on the warp alone.
-    pub(super) ready: u64,
+    /// Its place among the residents of the sub-core.
+    pub(super) at_sub_core: u32,
     /// The clock from which it may issue but for barriers and fetches.
     pub(super) resume: u64,
     /// The clock from which it may issue but for the constant of its next instruction.
@@ -59,11 +57,9 @@ impl<'a> Warp<'a> {
         executions: &[u64],
         cta: u32,
         clock: u64,
-        age: u64,
     ) -> bool {
         self.trace = Some(trace);
         self.cta = cta;
-        self.age = age;
         self.scoreboard.reset(code.barriers);
         self.cursors.clear();
         self.cursors.extend(executions.iter().copied().map(Cursor::new));
@@ -94,9 +90,10 @@ impl<'a> Warp<'a> {
         false
     }
 
-    /// Goes on to the next instruction. Returns false at the end of the path.
-    pub(super) fn advance(&mut self, code: &Prepared) -> bool {
-        self.stall = code.ops[self.pc as usize].control.stall;
+    /// Goes on to the instruction after one with a stall count. Returns false at the end of the path.
+    #[inline]
+    pub(super) fn advance(&mut self, code: &Prepared, stall: u8) -> bool {
+        self.stall = stall;
         self.is_new = false;
         self.pc += 1;
         if self.pc < self.end {
@@ -111,18 +108,9 @@ impl<'a> Warp<'a> {
     }
 
     /// The request of the next execution of an instruction with this queue.
-    pub(super) fn next_request(&mut self, queue: Option<u32>) -> Option<Request> {
+    pub(super) fn next_request(&mut self, queue: Option<u32>) -> Option<&'a Request> {
         let queue = queue? as usize;
         let requests = self.trace?.requests.get(queue)?;
         self.cursors.get_mut(queue)?.next(requests)
-    }
-
-    pub(super) fn retire(&mut self) {
-        self.trace = None;
-        self.ready = u64::MAX;
-    }
-
-    pub(super) fn is_retired(&self) -> bool {
-        self.trace.is_none()
     }
 }
