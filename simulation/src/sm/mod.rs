@@ -30,7 +30,7 @@ use load_store::LoadStorePath;
 use prepared::Prepared;
 use scoreboard::Event;
 use sub_core::{Head, SubCore};
-use units::{Taken, Units};
+use units::Units;
 use warp::Warp;
 
 /// A CTA that is resident.
@@ -190,6 +190,11 @@ impl<'a> Sm<'a> {
             },
             |Reverse(place)| place,
         )
+    }
+
+    /// Returns true if CTAs have ended since they were last taken.
+    pub(crate) fn has_ends(&self) -> bool {
+        !self.ends.is_empty()
     }
 
     /// CTAs that have ended since the last call.
