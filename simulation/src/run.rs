@@ -12,7 +12,7 @@ use crate::distributor::Distributor;
 use crate::launch::Launch;
 use crate::memory::Served;
 use crate::parameters::Parameters;
-use crate::sm::{Ended, Sm};
+use crate::sm::{Ended, Prepared, Sm};
 use crate::states::{Clocks, State};
 use crate::work::Work;
 
@@ -99,8 +99,9 @@ fn simulated(
     let simulated = if own <= most { own } else { most - resident + own % resident };
     let feed = Feed::new(launch, parameters, simulated.min(own));
     let classes: Vec<u32> = feed.next.iter().map(|&(class, _)| class).collect();
+    let code = Prepared::new(launch, parameters);
     let mut run = Run {
-        sm: Sm::new(launch, parameters, accounts),
+        sm: Sm::new(launch, &code, parameters, accounts),
         feed,
         work,
         parameters,

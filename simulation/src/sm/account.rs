@@ -9,6 +9,7 @@ use super::Sm;
 use super::prepared::Op;
 use super::scoreboard::Event;
 use super::sub_core::Head;
+use crate::clock::time_of;
 use crate::states::{Clocks, State};
 
 impl Sm<'_> {
@@ -40,8 +41,8 @@ impl Sm<'_> {
         let mut charge = |from: u64, state: Option<State>, event: Option<&Event>| {
             let from = from.min(until);
             if until > from {
-                let clocks = (until - from) as f64;
-                let idle = until.saturating_sub(idle_from.max(from)) as f64;
+                let clocks = time_of(until - from);
+                let idle = time_of(until.saturating_sub(idle_from.max(from)));
                 match (state, event) {
                     (Some(state), _) => {
                         own.add(state, clocks);

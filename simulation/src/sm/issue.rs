@@ -34,17 +34,18 @@ impl Sm<'_> {
         }
         let place = core.heads[at].warp;
         let pc = self.warps[place as usize].pc;
-        let op = self.code.ops[pc as usize];
+        let code = self.code;
+        let op = &code.ops[pc as usize];
         if self.accounts {
-            self.account(sub_core, at, &op, clock);
+            self.account(sub_core, at, op, clock);
         }
         self.issued += 1;
-        let pairs = self.occupy(sub_core, at, &op, clock);
-        let effect = self.perform(sub_core, place, &op, clock);
+        let pairs = self.occupy(sub_core, at, op, clock);
+        let effect = self.perform(sub_core, place, op, clock);
         let stall = u64::from(op.control.stall).max(u64::from(!pairs));
         let resume = effect.resume.max(clock + stall);
         let Way { result, operands } = effect.way;
-        let counted = self.code.counted;
+        let counted = code.counted;
         let warp = &mut self.warps[place as usize];
         if let Some(barrier) = op.control.write_barrier {
             warp.scoreboard.raise(barrier, result, counted >> (barrier & 63) & 1 == 1);
@@ -57,7 +58,7 @@ impl Sm<'_> {
         warp.issued_at = clock;
         warp.resume = resume;
         warp.blocked = effect.blocked;
-        if !warp.advance(&self.code, op.control.stall) {
+        if !warp.advance(code, op.control.stall) {
             if effect.blocked.is_some() {
                 // A path may be cut at a barrier.
                 let cta = warp.cta;
@@ -175,13 +176,14 @@ impl Sm<'_> {
 
     fn access(&mut self, sub_core: usize, place: u32, access: &MemoryAccess, clock: u64) -> Way {
         let warp = &mut self.warps[place as usize];
+        let (cta, pc) = (warp.cta, warp.pc);
         let request = warp.next_request(access.queue);
         let mut way =
-            self.load_store.access((sub_core, warp.cta), clock, access, request, self.active_sms);
+            self.load_store.access((sub_core, cta), clock, access, request, self.active_sms);
         let queue_free = self.load_store.free_at(sub_core);
         self.sub_cores[sub_core].gates.set_queue(queue_free);
         if access.space == Space::Constant
-            && let Some(there) = self.constants.load(warp.pc as usize, request, clock as f64)
+            && let Some(there) = self.constants.load(pc as usize, request, clock as f64)
             && clock_at(there) > way.result.done
         {
             way.result = Event::of(State::ConstantMiss, clock, clock_at(there));
@@ -194,7 +196,7 @@ impl Sm<'_> {
                 way.result.done = way.operands;
             }
             AccessKind::BulkCopy => {
-                self.ctas[warp.cta as usize].copies.push(way.result);
+                self.ctas[cta as usize].copies.push(way.result);
                 way.result.done = way.operands;
             }
             AccessKind::Load | AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {}

@@ -15,7 +15,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::held::Held;
 use super::scoreboard::Event;
 use super::under_way::UnderWay;
-use crate::clock::clock_at;
+use crate::clock::{clock_at, time_of};
 use crate::code::{AccessKind, MemoryAccess, Space};
 use crate::launch::Request;
 use crate::memory::{MemorySystem, Served};
@@ -154,11 +154,11 @@ impl<'a> LoadStorePath<'a> {
             self.parameters.address_interval
         };
         let entry = &mut self.entries[sub_core];
-        let unloaded = now as f64 + ENTRY_CLOCKS + interval;
+        let unloaded = time_of(now) + ENTRY_CLOCKS + interval;
         let addressed = (entry.address_free + interval).max(unloaded);
         // The port takes no more than the stage behind it holds.
         let accepted = addressed.max(self.data.backlog - BUFFERED_CLOCKS);
-        let taken = self.port.take(now as f64, accepted, self.parameters.port_interval);
+        let taken = self.port.take(time_of(now), accepted, self.parameters.port_interval);
         entry.address_free = taken;
         entry.leaving.push_back(clock_at(taken));
         if entry.leaving.len() > self.parameters.queue as usize + 1 {
@@ -170,13 +170,13 @@ impl<'a> LoadStorePath<'a> {
     /// Takes a shuffle, which needs the port and a pass.
     pub(super) fn shuffle(&mut self, sub_core: usize, now: u64) -> Way {
         let (taken, waited) = self.enter(sub_core, now, true);
-        let begun = self.data.take(now as f64, taken, 1.0);
+        let begun = self.data.take(time_of(now), taken, 1.0);
         let span = self.parameters.shuffle_latency + waited + (begun - taken);
         self.way(now, span, [waited + begun - taken, 0.0, 0.0], State::ShortScoreboard)
     }
 
     fn way(&self, now: u64, span: f64, waits: [f64; 3], latency: State) -> Way {
-        let done = clock_at(now as f64 + span);
+        let done = clock_at(time_of(now) + span);
         let operands = now + clock_at(self.parameters.operand_latency + waits[0]);
         Way { result: Event { done, span, waits, latency: Some(latency) }, operands }
     }
@@ -231,7 +231,7 @@ impl<'a> LoadStorePath<'a> {
         if self.accounts {
             self.held.by_shared(busy);
         }
-        let begun = self.data.take(now as f64, taken, busy);
+        let begun = self.data.take(time_of(now), taken, busy);
         let waits = waited + (begun - taken) + (busy - HIDDEN_CLOCKS).max(0.0);
         let span = parameters.shared_latency + waits;
         self.way(now, span, [waits, 0.0, 0.0], State::ShortScoreboard)
@@ -254,7 +254,7 @@ impl<'a> LoadStorePath<'a> {
         let outgoing = if stores { missed + u32::from(request.l1_sectors) } else { missed };
         let sectors = f64::from(missed) + f64::from(request.l1_sectors);
         let busy = parameters.global_clocks(access, request);
-        let mut begun = self.data.take(now as f64, taken, busy);
+        let mut begun = self.data.take(time_of(now), taken, busy);
         let mut stood = 0.0;
         if outgoing > 0 {
             let from = if stores {
@@ -282,7 +282,7 @@ impl<'a> LoadStorePath<'a> {
                 } else {
                     let l2 = f64::from(request.l2_sectors);
                     let dram = f64::from(request.dram_sectors);
-                    let waits = self.memory.load(now as f64, begun, l2, dram, active_sms);
+                    let waits = self.memory.load(time_of(now), begun, l2, dram, active_sms);
                     if request.dram_sectors > 0 {
                         (dram_latency, State::DramLatency, waits)
                     } else {
@@ -301,7 +301,7 @@ impl<'a> LoadStorePath<'a> {
             }
             AccessKind::Store => {
                 let dram = sectors * self.dram_writes_per_store;
-                let waits = self.memory.store(now as f64, begun, sectors, dram, active_sms);
+                let waits = self.memory.store(time_of(now), begun, sectors, dram, active_sms);
                 // Nobody waits for a store, but its data takes room until the L2 has it.
                 let taken = clock_at(begun + busy + waits.by_rate);
                 self.stored.push(taken, outgoing);
@@ -315,7 +315,7 @@ impl<'a> LoadStorePath<'a> {
             }
             AccessKind::Atomic | AccessKind::Reduction => {
                 let serial = f64::from(request.serial.max(1));
-                let waits = self.memory.update(now as f64, begun, sectors, serial, active_sms);
+                let waits = self.memory.update(time_of(now), begun, sectors, serial, active_sms);
                 let span = l2_latency + atomic_latency + far + own + waits.l2;
                 let way = self.way(now, span, [own, waits.l2, 0.0], State::L2Latency);
                 self.last_store = self.last_store.max(way.result.done);

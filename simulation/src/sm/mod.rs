@@ -10,6 +10,7 @@ mod held;
 mod issue;
 mod load_store;
 mod prepared;
+mod request_runs;
 mod scoreboard;
 mod sub_core;
 mod under_way;
@@ -19,15 +20,15 @@ mod warp;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::clock::clock_at;
+use crate::clock::{clock_at, time_of};
 use crate::constants::ConstantLines;
 use crate::launch::{CtaClass, Launch};
 use crate::memory::Served;
 use crate::parameters::Parameters;
 use crate::states::Clocks;
-use crate::walk::QueueUses;
 use load_store::LoadStorePath;
-use prepared::Prepared;
+pub(crate) use prepared::Prepared;
+use request_runs::{CtaQueues, Queues};
 use scoreboard::Event;
 use sub_core::{Head, SubCore};
 use units::Units;
@@ -62,11 +63,10 @@ pub(crate) struct Ended {
 pub(crate) struct Sm<'a> {
     launch: &'a Launch,
     parameters: &'a Parameters,
-    code: Prepared,
-    /// Executions of instructions of each queue, by class, sample and warp. Those of a sample are
-    /// counted when it first starts.
-    executions: Vec<Vec<Vec<Vec<u64>>>>,
-    queue_uses: QueueUses,
+    code: &'a Prepared,
+    /// Requests of each recorded CTA, by class and sample. They are read when it first starts.
+    requests: Vec<Vec<CtaQueues>>,
+    queues: Queues,
     sub_cores: Vec<SubCore>,
     warps: Vec<Warp<'a>>,
     /// Places in `warps` that are free.
@@ -100,14 +100,18 @@ const NEVER: u64 = u64::MAX;
 
 impl<'a> Sm<'a> {
     /// An SM without CTAs. Where it does not account for clocks, those by state stay zero.
-    pub(crate) fn new(launch: &'a Launch, parameters: &'a Parameters, accounts: bool) -> Self {
-        let code = Prepared::new(launch, parameters);
+    pub(crate) fn new(
+        launch: &'a Launch,
+        code: &'a Prepared,
+        parameters: &'a Parameters,
+        accounts: bool,
+    ) -> Self {
         let samples = |class: &CtaClass| vec![Vec::new(); class.samples.len()];
         Self {
             launch,
             parameters,
-            executions: launch.classes.iter().map(samples).collect(),
-            queue_uses: QueueUses::of(&launch.code),
+            requests: launch.classes.iter().map(samples).collect(),
+            queues: Queues::of(&launch.code),
             sub_cores: vec![SubCore::new(); parameters.issue.sub_cores.max(1) as usize],
             warps: Vec::new(),
             vacant_warps: BinaryHeap::new(),
@@ -138,10 +142,9 @@ impl<'a> Sm<'a> {
         };
         let sample = sample % samples.len().max(1);
         let Some(trace) = samples.get(sample) else { return };
-        let executions = &mut self.executions[class as usize][sample];
-        if executions.is_empty() {
-            let uses = &self.queue_uses;
-            *executions = trace.warps.iter().map(|warp| uses.executions(warp)).collect();
+        let requests = &mut self.requests[class as usize][sample];
+        if requests.is_empty() {
+            *requests = self.queues.of_cta(trace);
         }
         let place = self.vacant.pop().unwrap_or_else(|| {
             self.ctas.push(Cta::default());
@@ -154,8 +157,8 @@ impl<'a> Sm<'a> {
             self.next_start = start + self.parameters.launch.warp_interval;
             let begins = start as u64;
             let slot = self.free_warp();
-            let executions = &self.executions[class as usize][sample][index];
-            let runs = self.warps[slot as usize].begin(&self.code, warp, executions, place, begins);
+            let queues = &self.requests[class as usize][sample][index];
+            let runs = self.warps[slot as usize].begin(self.code, warp, queues, place, begins);
             if !runs {
                 self.vacant_warps.push(Reverse(slot));
                 continue;
@@ -221,7 +224,7 @@ impl<'a> Sm<'a> {
         let at = core.candidate.at;
         // A unit that sub-cores share may have been taken since.
         if core.issuable_at(at) > clock {
-            core.is_stale = true;
+            core.reconsider();
             return true;
         }
         self.clock = self.clock.max(clock);
@@ -258,7 +261,7 @@ impl<'a> Sm<'a> {
         let mut ready = warp.fetched;
         let op = &self.code.ops[warp.pc as usize];
         if op.reads_constant
-            && let Some(there) = self.constants.operand(warp.pc as usize, warp.fetched as f64)
+            && let Some(there) = self.constants.operand(warp.pc as usize, time_of(warp.fetched))
         {
             ready = ready.max(clock_at(there));
         }
@@ -316,7 +319,7 @@ impl<'a> Sm<'a> {
             let resume = self.warps[place as usize].resume.max(clock + latency);
             self.fetch(place, resume);
             let sub_core = self.warps[place as usize].sub_core as usize;
-            self.sub_cores[sub_core].is_stale = true;
+            self.sub_cores[sub_core].reconsider();
         }
         let state = &mut self.ctas[cta as usize];
         state.waiting = waiting;

@@ -33,7 +33,7 @@ pub(super) struct Op {
 
 /// The code with everything looked up.
 #[derive(Clone, Debug)]
-pub(super) struct Prepared {
+pub(crate) struct Prepared {
     pub(super) ops: Vec<Op>,
     /// First and end instruction of each block.
     pub(super) blocks: Vec<(u32, u32)>,
@@ -45,7 +45,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn new(launch: &Launch, parameters: &Parameters) -> Self {
+    pub(crate) fn new(launch: &Launch, parameters: &Parameters) -> Self {
         let code = &launch.code;
         let bytes = f64::from(code.bytes) / code.instructions.len().max(1) as f64;
         let in_line = (parameters.launch.code_line_bytes / bytes.max(1.0)).max(1.0);

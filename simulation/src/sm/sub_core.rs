@@ -41,6 +41,8 @@ pub(super) struct SubCore {
     pub(super) gates: Gates,
     pub(super) candidate: Candidate,
     pub(super) is_stale: bool,
+    /// No warp but the last one issues before this clock.
+    others_from: u64,
     /// Lost issue slots and used ones.
     pub(super) slots: Clocks,
 }
@@ -57,6 +59,7 @@ impl SubCore {
             gates: Gates::new(),
             candidate: Candidate { at: 0, clock: NEVER },
             is_stale: true,
+            others_from: 0,
             slots: Clocks::default(),
         }
     }
@@ -68,8 +71,14 @@ impl SubCore {
             self.last_at = Some(at);
         }
         self.heads.push(head);
-        self.is_stale = true;
+        self.reconsider();
         at
+    }
+
+    /// Its choice no longer holds: a warp may issue earlier than before, or the chosen one did not.
+    pub(super) fn reconsider(&mut self) {
+        self.is_stale = true;
+        self.others_from = 0;
     }
 
     /// Lets a warp go. Those behind it are one place further in front.
@@ -119,11 +128,11 @@ impl SubCore {
         {
             best = Candidate { at, clock: self.issuable_at(at) };
         }
-        // No other warp issues before this clock.
+        // No other warp issues before this clock. Gates open later and later, and so does it.
         let next = self.next + u64::from(self.in_clock > 0);
-        if best.clock > next {
+        if best.clock > next.max(self.others_from) {
             let heads = self.heads.iter().enumerate();
-            best = match scheduler {
+            (best, self.others_from) = match scheduler {
                 Scheduler::GreedyThenOldest => first_of(heads, &self.gates, next, best),
                 Scheduler::GreedyThenYoungest => first_of(heads.rev(), &self.gates, next, best),
             };
@@ -132,25 +141,30 @@ impl SubCore {
     }
 }
 
-/// The first warp of those that can issue earliest, if it can do so before the best one so far.
+/// The first warp of those that can issue earliest, if it can do so before the best one so far,
+/// and a clock before which none of the others can.
 #[inline]
 fn first_of<'a>(
     heads: impl Iterator<Item = (usize, &'a Head)>,
     gates: &Gates,
     next: u64,
     mut best: Candidate,
-) -> Candidate {
+) -> (Candidate, u64) {
+    let mut second = NEVER;
     for (at, head) in heads {
-        if head.ready >= best.clock {
+        if head.ready >= second {
             continue;
         }
         let clock = head.ready.max(gates.open(head.needs)).max(next);
         if clock < best.clock {
+            second = best.clock;
             best = Candidate { at, clock };
             if clock == next {
-                break;
+                return (best, next);
             }
+        } else if clock < second && at != best.at {
+            second = clock;
         }
     }
-    best
+    (best, second)
 }

@@ -1,6 +1,6 @@
 //! The execution units of a sub-core, or those that the sub-cores of an SM share.
 
-use crate::clock::clock_at;
+use crate::clock::{clock_at, time_of};
 use crate::parameters::{Unit, UnitUse};
 
 /// When each unit is free again.
@@ -36,7 +36,7 @@ impl Units {
         {
             unit = other as usize;
         }
-        self.free[unit] = self.free[unit].max(clock as f64) + units.interval;
+        self.free[unit] = self.free[unit].max(time_of(clock)) + units.interval;
         Some(Taken { unit, until: clock_at(self.free[unit]) })
     }
 }

@@ -1,11 +1,12 @@
 //! A warp on its way through the code.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use super::prepared::Prepared;
+use super::request_runs::{QueueRuns, Reader};
 use super::scoreboard::{Event, Scoreboard};
 use crate::launch::{Request, WarpTrace};
-use crate::walk::Cursor;
 
 /// Why a warp waits without a known end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +23,10 @@ pub(super) struct Warp<'a> {
     at: usize,
     pub(super) pc: u32,
     end: u32,
-    /// Executions and requests of each queue: see [`WarpTrace::requests`].
-    cursors: Vec<Cursor>,
+    /// Requests of each queue.
+    queues: Option<Rc<[QueueRuns]>>,
+    /// Its place in each queue.
+    readers: Vec<Reader>,
     pub(super) scoreboard: Scoreboard,
     pub(super) cta: u32,
     pub(super) sub_core: u32,
@@ -54,15 +57,16 @@ impl<'a> Warp<'a> {
         &mut self,
         code: &Prepared,
         trace: &'a WarpTrace,
-        executions: &[u64],
+        queues: &Rc<[QueueRuns]>,
         cta: u32,
         clock: u64,
     ) -> bool {
         self.trace = Some(trace);
         self.cta = cta;
         self.scoreboard.reset(code.barriers);
-        self.cursors.clear();
-        self.cursors.extend(executions.iter().copied().map(Cursor::new));
+        self.readers.clear();
+        self.readers.extend(queues.iter().map(Reader::new));
+        self.queues = Some(Rc::clone(queues));
         self.products.clear();
         self.copied = Event::default();
         self.awaited = Event::default();
@@ -108,9 +112,10 @@ impl<'a> Warp<'a> {
     }
 
     /// The request of the next execution of an instruction with this queue.
-    pub(super) fn next_request(&mut self, queue: Option<u32>) -> Option<&'a Request> {
+    #[inline]
+    pub(super) fn next_request(&mut self, queue: Option<u32>) -> Option<&Request> {
         let queue = queue? as usize;
-        let requests = self.trace?.requests.get(queue)?;
-        self.cursors.get_mut(queue)?.next(requests)
+        let queues = self.queues.as_ref()?;
+        self.readers.get_mut(queue)?.next(queues.get(queue)?)
     }
 }
