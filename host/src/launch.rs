@@ -9,7 +9,7 @@ use gpucast_forecast::{Alone, fault_report};
 use gpucast_interpreter::{
     Argument, Fault, FaultKind, Host, Launch, LaunchError, NoObserver, Options, RunError, Schedule,
 };
-use gpucast_model::Prediction;
+use gpucast_model::{Extent, Prediction};
 
 use crate::clock::{Engine, StreamId};
 use crate::module::Kernel;
@@ -222,6 +222,7 @@ impl Device {
         let counted = one.count(&mut self.memory, &counting, &mut self.l2)?;
         let mut source = sources::of_launch(&counted, &self.counting.gpu);
         source.conditions.timing = self.counting.timing;
+        source.conditions.extent = Extent::WithoutInterval;
         let gpu = self.properties.gpu();
         match chosen.predict(&source.profile, gpu, &source.conditions) {
             Ok(Prediction { time_ms, bound, warnings, .. }) => {

@@ -56,7 +56,7 @@ pub use prediction::{
     Bound, Component, Detail, Outcome, Part, Prediction, Symbol, SymbolValue, Symbols,
 };
 pub use predictor::{
-    Conditions, CountedOn, GpuParameter, InstructionFacts, LaunchShape, Model, ModelError,
+    Conditions, CountedOn, Extent, GpuParameter, InstructionFacts, LaunchShape, Model, ModelError,
     UnknownModel,
 };
 pub use quantitative_roofline::{QuantitativeRoofline, RefinedRoofline};

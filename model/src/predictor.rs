@@ -50,9 +50,20 @@ pub struct Conditions {
     pub offload: Option<Arc<CalibratedOffload>>,
     /// The way in which the time is measured, if its fixed part is to be added.
     pub timing: Option<Timing>,
-    /// True if the time alone is wanted: the simulation then neither runs for the ends of its
-    /// interval nor asks the interval model.
-    pub only_time: bool,
+    /// The parts of the prediction that somebody reads.
+    pub extent: Extent,
+}
+
+/// The parts of a prediction that somebody reads. The simulation leaves out what nobody does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Time, bound, parts and warnings: the simulation does not run for the ends of its interval.
+    WithoutInterval,
+    /// Time, bound and parts: it does not ask the interval model for a warning either.
+    WithoutWarnings,
 }
 
 /// Facts of a launch's PTX instructions. Instructions are indices into the program's.
@@ -185,6 +196,27 @@ pub trait Model: Sync {
         gpu: &Gpu,
         conditions: &Conditions,
     ) -> Result<Outcome, ModelError>;
+
+    /// The time of [`Model::predict`] alone, in milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// As [`Model::predict`].
+    fn time_ms(
+        &self,
+        profile: &KernelProfile,
+        gpu: &Gpu,
+        conditions: &Conditions,
+    ) -> Result<f64, ModelError> {
+        let conditions = Conditions { extent: Extent::WithoutWarnings, ..conditions.clone() };
+        self.predict(profile, gpu, &conditions).map(|prediction| prediction.time_ms)
+    }
+
+    /// Returns true if the model finds the same time under both conditions without a look at the
+    /// metrics. It may return false where the times are equal.
+    fn reads_the_same(&self, _before: &Conditions, _after: &Conditions) -> bool {
+        false
+    }
 
     /// Predicts the time of the profile's invocations on a GPU.
     ///

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::gpu::Gpu;
 use crate::prediction::{Bound, Prediction};
-use crate::predictor::{Conditions, Model, ModelError};
+use crate::predictor::{Conditions, Extent, Model, ModelError};
 use gpucast_counters::KernelProfile;
 
 /// The effect of one parameter on the time.
@@ -122,6 +122,8 @@ pub fn analyse(
     fields: &[&'static str],
     step: f64,
 ) -> Result<Analysis, ModelError> {
+    // Times and bounds are compared.
+    let conditions = &Conditions { extent: Extent::WithoutWarnings, ..conditions.clone() };
     let middle = model.predict(profile, gpu, conditions)?;
     let fields = if fields.is_empty() { Gpu::FIELDS } else { fields };
     let (mut parameters, mut unmoved, mut fixed) = (Vec::new(), Vec::new(), Vec::new());

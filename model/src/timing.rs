@@ -123,6 +123,22 @@ impl Timing {
         })
     }
 
+    /// The milliseconds that this way of measuring adds to the profile's launches, which take
+    /// `time_ms` together.
+    ///
+    /// # Errors
+    ///
+    /// When the GPU lacks the field.
+    pub(crate) fn added_to_all_ms(
+        self,
+        time_ms: f64,
+        profile: &KernelProfile,
+        gpu: &Gpu,
+    ) -> Result<f64, ModelError> {
+        let launches = profile.invocations.max(1) as f64;
+        Ok(launches * self.added_ms(gpu, time_ms / launches)?)
+    }
+
     /// Adds the fixed part of each launch to a model's outcome, as a part of its own.
     pub(crate) fn extend(
         self,
@@ -130,8 +146,7 @@ impl Timing {
         profile: &KernelProfile,
         gpu: &Gpu,
     ) -> Result<(), ModelError> {
-        let launches = profile.invocations.max(1) as f64;
-        let time_ms = launches * self.added_ms(gpu, outcome.time_ms / launches)?;
+        let time_ms = self.added_to_all_ms(outcome.time_ms, profile, gpu)?;
         if time_ms > outcome.time_ms {
             outcome.bound = Bound::Overhead;
         }

@@ -5,8 +5,18 @@
 /// On baseline x86-64 `f64::ceil` calls a function, and every issue rounds several times.
 #[inline]
 pub(crate) fn clock_at(time: f64) -> u64 {
-    let whole = time as u64;
-    whole.saturating_add(u64::from((whole as f64) < time))
+    // Signed numbers are converted by one instruction.
+    let whole = time as i64;
+    if whole == i64::MAX {
+        return time as u64;
+    }
+    (whole + i64::from((whole as f64) < time)).max(0) as u64
+}
+
+/// A clock as a time. Nothing happens after clock 2⁶³.
+#[inline]
+pub(crate) fn time_of(clock: u64) -> f64 {
+    clock as i64 as f64
 }
 
 #[cfg(test)]

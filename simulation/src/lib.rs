@@ -19,6 +19,7 @@
 //! | `balance` | CTAs of different lengths on all SMs |
 //! | `states` | what clocks are spent on |
 //! | `walk` | a warp's instructions with their requests, without a clock |
+//! | `work` | the warp instructions of a launch |
 //! | `writer` | code and launches written by hand |
 //!
 //! The crate knows neither PTX nor GPUs by name. Who counts instructions writes its inputs; who
@@ -36,7 +37,8 @@ mod run;
 mod sm;
 pub mod states;
 pub mod walk;
+mod work;
 pub mod writer;
 
 pub use memory::Served;
-pub use run::{Limits, Outcome, simulate};
+pub use run::{Limits, Outcome, simulate, simulate_clocks};

@@ -28,6 +28,13 @@ const MOST_UTILISATION: f64 = 0.95;
 /// The utilisation is an average over this many unloaded latencies.
 const AVERAGED_LATENCIES: f64 = 8.0;
 
+/// After as many averaging times, what is known of the average differs from 1 by less than the
+/// last bit.
+const ALL_KNOWN: f64 = 40.0;
+
+/// Clocks between two accesses to DRAM for which the fading is computed beforehand.
+const FADES: usize = 64;
+
 impl Server {
     /// Takes `work` clocks of service that arrives at `arrival`, told at `now`. Returns the wait
     /// for the rate beyond a burst. Accesses are told in order, but some arrive late; the server
@@ -40,14 +47,20 @@ impl Server {
 
     /// The utilisation after `work` more clocks of service at `now`, averaged over a few unloaded
     /// latencies.
-    fn utilisation(&mut self, now: f64, work: f64, latency: f64) -> f64 {
+    fn utilisation(&mut self, now: f64, work: f64, latency: f64, fades: &[f64]) -> f64 {
         let memory = AVERAGED_LATENCIES * latency;
         let elapsed = (now - self.last).max(0.0);
-        self.recent = self.recent * (-elapsed / memory).exp() + work;
+        let whole = elapsed as usize;
+        let fade = match fades.get(whole) {
+            Some(&fade) if whole as f64 == elapsed => fade,
+            _ => (-elapsed / memory).exp(),
+        };
+        self.recent = self.recent * fade + work;
         self.last = self.last.max(now);
         // Before the average has all of its time behind it, only that is averaged over.
         let first = *self.first.get_or_insert(now);
-        let known = 1.0 - (-(now - first).max(latency) / memory).exp();
+        let past = (now - first).max(latency) / memory;
+        let known = if past > ALL_KNOWN { 1.0 } else { 1.0 - (-past).exp() };
         (self.recent / (memory * known)).min(MOST_UTILISATION)
     }
 }
@@ -88,7 +101,7 @@ impl Served {
 
 /// The servers behind one SM.
 #[derive(Clone, Debug)]
-pub(crate) struct MemorySystem {
+pub(crate) struct MemorySystem<'a> {
     request_port: Server,
     reply_port: Server,
     l2: Server,
@@ -97,11 +110,13 @@ pub(crate) struct MemorySystem {
     reads: f64,
     writes: f64,
     clocks_per_second: f64,
-    parameters: crate::parameters::Memory,
+    /// What is left of an average after 0, 1, 2, … clocks.
+    fades: [f64; FADES],
+    parameters: &'a crate::parameters::Memory,
 }
 
-impl MemorySystem {
-    pub(crate) fn new(parameters: &Parameters) -> Self {
+impl<'a> MemorySystem<'a> {
+    pub(crate) fn new(parameters: &'a Parameters) -> Self {
         Self {
             request_port: Server::default(),
             reply_port: Server::default(),
@@ -110,7 +125,11 @@ impl MemorySystem {
             reads: 0.0,
             writes: 0.0,
             clocks_per_second: parameters.clock_mhz * 1e6,
-            parameters: parameters.memory,
+            fades: std::array::from_fn(|clocks| {
+                let memory = AVERAGED_LATENCIES * parameters.memory.dram_latency;
+                (-(clocks as f64) / memory).exp()
+            }),
+            parameters: &parameters.memory,
         }
     }
 
@@ -194,7 +213,7 @@ impl MemorySystem {
         let share = self.writes / (self.reads + self.writes).max(f64::MIN_POSITIVE);
         let efficiency = memory.efficiency(share);
         let work = sectors * self.clocks_per_sector(memory.dram_bandwidth * efficiency, sms);
-        let utilisation = self.dram.utilisation(now, work, memory.dram_latency);
+        let utilisation = self.dram.utilisation(now, work, memory.dram_latency, &self.fades);
         let delay = memory.queueing_delay(share, utilisation);
         (self.dram.take(now, arrival, work, memory.dram_latency), delay)
     }

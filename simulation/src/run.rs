@@ -9,11 +9,12 @@ use std::collections::VecDeque;
 use crate::balance::imbalance;
 use crate::clock::clock_at;
 use crate::distributor::Distributor;
-use crate::launch::{CtaClass, CtaRun, Launch, WarpTrace};
+use crate::launch::Launch;
 use crate::memory::Served;
 use crate::parameters::Parameters;
-use crate::sm::{Ended, Sm};
+use crate::sm::{Ended, Prepared, Sm};
 use crate::states::{Clocks, State};
+use crate::work::Work;
 
 /// How far a simulation goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,20 +64,46 @@ pub fn simulate(
     parameters: &Parameters,
     limits: Limits,
 ) -> Outcome {
+    simulated(launch, resident, parameters, limits, true)
+}
+
+/// The clocks of [`simulate`] to the last bit, without what they were spent on, which takes a good
+/// part of the time.
+#[must_use]
+pub fn simulate_clocks(
+    launch: &Launch,
+    resident: u32,
+    parameters: &Parameters,
+    limits: Limits,
+) -> f64 {
+    simulated(launch, resident, parameters, limits, false).clocks
+}
+
+/// Simulates a launch. Unless it `accounts` for clocks, those by state and instruction are zero.
+fn simulated(
+    launch: &Launch,
+    resident: u32,
+    parameters: &Parameters,
+    limits: Limits,
+    accounts: bool,
+) -> Outcome {
     let ctas = launch.ctas();
     let sms = u64::from(parameters.sm_count.max(1));
     let resident = u64::from(resident.max(1));
     let own = ctas.div_ceil(sms).max(1);
-    let of_residency = resident as f64 * instructions_of(launch) / ctas.max(1) as f64;
+    let work = Work::of(launch);
+    let of_residency = resident as f64 * work.instructions / ctas.max(1) as f64;
     let steady = (limits.steady_instructions as f64 / of_residency.max(1.0)).ceil() as u64;
     let most = resident * u64::from(limits.residencies.max(3)).max(steady);
     // The rest of the division stays, and with it the shape of the tail.
     let simulated = if own <= most { own } else { most - resident + own % resident };
     let feed = Feed::new(launch, parameters, simulated.min(own));
     let classes: Vec<u32> = feed.next.iter().map(|&(class, _)| class).collect();
+    let code = Prepared::new(launch, parameters);
     let mut run = Run {
-        sm: Sm::new(launch, parameters),
+        sm: Sm::new(launch, &code, parameters, accounts),
         feed,
+        work,
         parameters,
         resident,
         ctas,
@@ -146,6 +173,7 @@ impl Feed {
 struct Run<'a> {
     sm: Sm<'a>,
     feed: Feed,
+    work: Work,
     parameters: &'a Parameters,
     resident: u64,
     ctas: u64,
@@ -172,14 +200,14 @@ impl Run<'_> {
         }
         let mut next_mark = MARK;
         loop {
-            let ends = self.sm.take_ends();
-            if ends.is_empty() && !self.sm.step() {
+            if self.sm.has_ends() {
+                for ended in self.sm.take_ends() {
+                    self.ends.push(ended);
+                    self.start(ended.clock as f64 + costs.replacement);
+                    self.set_active();
+                }
+            } else if !self.sm.step() {
                 break;
-            }
-            for ended in ends {
-                self.ends.push(ended);
-                self.start(ended.clock as f64 + costs.replacement);
-                self.set_active();
             }
             if self.sm.issued >= next_mark {
                 self.marks.push((self.sm.clock, self.sm.issued));
@@ -212,27 +240,28 @@ impl Run<'_> {
     }
 
     fn outcome(self, launch: &Launch) -> Outcome {
-        let Self { sm, own, simulated, classes, ends, marks, resident, parameters, .. } = self;
+        let Self { sm, work, own, simulated, classes, ends, marks, resident, parameters, .. } =
+            self;
         let end_of_sm = sm.clock.max(sm.last_store());
         let done = ends.len() as u64;
         let mut drift = 0.0;
         let mut clocks = end_of_sm as f64;
         if done < simulated {
             // Cut: the instructions that are left follow at the rate of the second half.
-            let whole = instructions_of(launch) * own as f64 / launch.ctas().max(1) as f64;
+            let whole = work.instructions * own as f64 / launch.ctas().max(1) as f64;
             let (rate, change) = second_half(&marks);
             clocks += (whole - sm.issued as f64).max(0.0) * rate;
             drift = change;
         } else if own > simulated {
             let (rate, change) = steady_rate(&ends, resident);
-            let of_cta = instructions_of(launch) / launch.ctas().max(1) as f64;
+            let of_cta = work.instructions / launch.ctas().max(1) as f64;
             clocks += (own - simulated) as f64 * of_cta * rate;
             drift = change;
         }
         let start = parameters.launch.start.min(clocks);
         // Bursts may be served ahead of their share, but not a whole launch.
         let part = if done < simulated {
-            let whole = instructions_of(launch) * own as f64 / launch.ctas().max(1) as f64;
+            let whole = work.instructions * own as f64 / launch.ctas().max(1) as f64;
             (sm.issued as f64 / whole.max(1.0)).min(1.0)
         } else {
             simulated.max(1) as f64 / own as f64
@@ -241,11 +270,11 @@ impl Run<'_> {
         let (floor, awaited) = served.busiest();
         let short = (start + floor - clocks).max(0.0);
         clocks += short;
-        let lengths = lengths(launch, &ends);
+        let lengths = lengths(launch, &work, &ends);
         let sms = parameters.sm_count.max(1) as usize;
         let further = (own - simulated) as f64;
         let uneven = imbalance(launch, &lengths, &classes, further, resident as usize, sms);
-        let stretch = scale_of(launch) * uneven;
+        let stretch = work.scale * uneven;
         clocks = start + (clocks - start) * stretch + parameters.launch.end;
         let simulated_end = end_of_sm as f64 + parameters.launch.end;
         let slots = sm.slots(simulated_end);
@@ -273,23 +302,22 @@ impl Run<'_> {
 
 /// The mean clocks of the CTAs of each class that ended. A class without one takes as much longer
 /// than the others as it has more instructions.
-fn lengths(launch: &Launch, ends: &[Ended]) -> Vec<f64> {
-    let instructions = instructions_by_class(launch);
+fn lengths(launch: &Launch, work: &Work, ends: &[Ended]) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); launch.classes.len()];
     let mut of_ended = 0.0;
     for ended in ends {
         if let Some((clocks, count)) = sums.get_mut(ended.class as usize) {
             *clocks += (ended.clock - ended.started) as f64;
             *count += 1.0;
-            of_ended += instructions[ended.class as usize];
+            of_ended += work.of_cta(ended.class as usize);
         }
     }
     let clocks: f64 = sums.iter().map(|one| one.0).sum();
     let rate = if of_ended > 0.0 { clocks / of_ended } else { 0.0 };
-    let length = |(&(clocks, count), instructions): (&(f64, f64), &f64)| {
-        if count > 0.0 { clocks / count } else { rate * instructions }
+    let length = |(class, &(clocks, count)): (usize, &(f64, f64))| {
+        if count > 0.0 { clocks / count } else { rate * work.of_cta(class) }
     };
-    sums.iter().zip(&instructions).map(length).collect()
+    sums.iter().enumerate().map(length).collect()
 }
 
 /// Clocks per instruction in the second half of a cut run, and how much its quarters differ.
@@ -333,50 +361,4 @@ fn steady_rate(ends: &[Ended], resident: u64) -> (f64, f64) {
         return (whole, 0.0);
     }
     (whole, (rate(first, middle) - rate(middle, end)).abs() / whole)
-}
-
-/// Warp instructions of the launch's paths.
-fn instructions_of(launch: &Launch) -> f64 {
-    let of_class = instructions_by_class(launch);
-    let of_run = |run: &CtaRun| of_class.get(run.class as usize).copied().unwrap_or(0.0);
-    launch.order.iter().map(|run| of_run(run) * run.ctas as f64).sum()
-}
-
-/// Warp instructions of a CTA of each class, by its samples' paths.
-fn instructions_by_class(launch: &Launch) -> Vec<f64> {
-    let of_class = |class: &CtaClass| {
-        let warps = class.samples.iter().flat_map(|sample| &sample.warps);
-        let all: u64 = warps.map(|warp| instructions_of_path(launch, warp)).sum();
-        all as f64 / class.samples.len().max(1) as f64
-    };
-    launch.classes.iter().map(of_class).collect()
-}
-
-fn instructions_of_path(launch: &Launch, warp: &WarpTrace) -> u64 {
-    let of_block = |&block: &u32| launch.code.range(block as usize).len() as u64;
-    warp.path.iter().map(of_block).sum()
-}
-
-/// Instructions of the launch over those of the paths that stand for it: more than 1 where paths
-/// were cut or samples of other classes stand in.
-fn scale_of(launch: &Launch) -> f64 {
-    let mut of_class = Vec::with_capacity(launch.classes.len());
-    for class in &launch.classes {
-        let (mut kept, mut left_out) = (0_u64, 0_u64);
-        for warp in class.samples.iter().flat_map(|sample| &sample.warps) {
-            kept += instructions_of_path(launch, warp);
-            left_out += warp.left_out_instructions;
-        }
-        let samples = class.samples.len().max(1) as f64;
-        let scale = if class.scale > 0.0 { class.scale } else { 1.0 };
-        of_class.push((kept as f64 / samples, (kept + left_out) as f64 / samples * scale));
-    }
-    let (mut kept, mut whole) = (0.0, 0.0);
-    for run in &launch.order {
-        if let Some(&(one, other)) = of_class.get(run.class as usize) {
-            kept += one * run.ctas as f64;
-            whole += other * run.ctas as f64;
-        }
-    }
-    if kept > 0.0 { whole / kept } else { 1.0 }
 }

@@ -61,11 +61,11 @@ impl Cursor {
         Self { executions: executions.max(1), taken: 0, remainder: 0 }
     }
 
-    /// The request of the next execution; see [`WarpTrace::requests`].
+    /// The place of the next execution's request among as many; see [`WarpTrace::requests`].
     #[inline]
-    pub(crate) fn next(&mut self, requests: &[Request]) -> Option<Request> {
+    pub(crate) fn next(&mut self, requests: u64) -> Option<u64> {
         let before = self.taken;
-        self.remainder += requests.len() as u64;
+        self.remainder += requests;
         // As a rule each execution has one request or none, and nothing has to be divided.
         if self.remainder >= 2 * self.executions {
             self.taken += self.remainder / self.executions;
@@ -74,10 +74,7 @@ impl Cursor {
             self.taken += 1;
             self.remainder -= self.executions;
         }
-        if self.taken == before {
-            return None;
-        }
-        requests.get(before as usize).copied()
+        (self.taken != before && before < requests).then_some(before)
     }
 }
 
@@ -129,7 +126,8 @@ impl<'a> Iterator for Walk<'a> {
         };
         let request = queue.and_then(|queue| {
             let requests = self.warp.requests.get(queue as usize)?;
-            self.cursors.get_mut(queue as usize)?.next(requests)
+            let place = self.cursors.get_mut(queue as usize)?.next(requests.len() as u64)?;
+            requests.get(place as usize).copied()
         });
         Some(Step { at, instruction, request })
     }
@@ -144,13 +142,15 @@ mod tests {
     fn requests_are_spread_evenly_over_executions() {
         for executions in [0, 1, 2, 3, 7, 8, 20] {
             for count in 0..25_u64 {
-                let requests: Vec<Request> =
-                    (0..count).map(|at| Request::global(at as u16, 0, 4)).collect();
                 let mut cursor = Cursor::new(executions);
                 for at in 0..executions {
                     let (before, after) = (at * count / executions, (at + 1) * count / executions);
-                    let expected = (before != after).then(|| requests[before as usize]);
-                    assert_eq!(cursor.next(&requests), expected, "{at} of {executions}, {count}");
+                    let expected = (before != after).then_some(before);
+                    assert_eq!(
+                        cursor.next(&requests).copied(),
+                        expected,
+                        "{at} of {executions}, {count}"
+                    );
                 }
             }
         }

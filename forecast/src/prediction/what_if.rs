@@ -1,7 +1,8 @@
 //! `--what-if`: predictions from counts as they would be.
 
 use gpucast_model::what_if::{Change, apply};
-use gpucast_model::{Bound, Conditions, WhatIf};
+use gpucast_model::{Bound, Conditions, Extent, ModelError, Prediction, WhatIf};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::PredictionView;
@@ -74,15 +75,30 @@ pub fn evaluate(
     if what_ifs.len() > 1 {
         groups.push(what_ifs);
     }
-    groups.into_iter().map(|group| one(group, source, predictions)).collect()
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    // Nobody reads intervals and warnings.
+    let conditions = Conditions { extent: Extent::WithoutWarnings, ..source.conditions.clone() };
+    let before = predictions
+        .par_iter()
+        .map(|view| view.model.predict(&source.profile, &view.gpu, &conditions))
+        .collect::<Vec<_>>();
+    let one = |group| one(group, source, &conditions, predictions, &before);
+    groups.into_par_iter().map(one).collect()
 }
 
-fn one(group: &[WhatIf], source: &Source, predictions: &[PredictionView]) -> WhatIfView {
+/// `before` holds the predictions without the change.
+fn one(
+    group: &[WhatIf],
+    source: &Source,
+    conditions: &Conditions,
+    predictions: &[PredictionView],
+    before: &[Result<Prediction, ModelError>],
+) -> WhatIfView {
     let names: Vec<String> = group.iter().map(WhatIf::to_string).collect();
-    // Only times are compared.
-    let conditions = &Conditions { only_time: true, ..source.conditions.clone() };
     let changed = apply(group, &source.profile, conditions);
-    let outcome = |view: &PredictionView| {
+    let outcome = |(view, before): (&PredictionView, &Result<Prediction, ModelError>)| {
         let before_ms = view.prediction.time_ms;
         let (gpu, model) = (view.gpu.name.clone(), view.prediction.model);
         let nothing = Outcome {
@@ -96,9 +112,8 @@ fn one(group: &[WhatIf], source: &Source, predictions: &[PredictionView]) -> Wha
             declined_because: None,
         };
         // A correction by a reference is a factor of the time, and leaves the speed-up as it is.
-        let before = view.model.predict(&source.profile, &view.gpu, conditions);
         let after = view.model.predict(&changed.profile, &view.gpu, &changed.conditions);
-        match (before, after) {
+        match (before, &after) {
             (Ok(before), Ok(after)) => {
                 let speed_up = before.time_ms / after.time_ms;
                 Outcome {
@@ -118,7 +133,7 @@ fn one(group: &[WhatIf], source: &Source, predictions: &[PredictionView]) -> Wha
     WhatIfView {
         kernel: source.profile.kernel.clone(),
         what_if: names.join(","),
-        outcomes: predictions.iter().map(outcome).collect(),
+        outcomes: predictions.iter().zip(before).map(outcome).collect(),
         changes: changed.changes,
     }
 }

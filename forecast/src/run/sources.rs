@@ -7,7 +7,7 @@ use gpucast_counters::KernelProfile;
 use gpucast_counters::import;
 use gpucast_counters::machine::BackEnd;
 use gpucast_model::offload::CalibratedOffload;
-use gpucast_model::{Conditions, CountedOn, Gpu, LaunchShape, Needs};
+use gpucast_model::{Conditions, CountedOn, Extent, Gpu, LaunchShape, Needs};
 
 use crate::choice::gpu_argument;
 use crate::failure::{Failure, Report, SourceText, suggest};
@@ -248,7 +248,7 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
             transfers: counted.transfers,
             offload: None,
             timing: None,
-            only_time: false,
+            extent: Extent::Whole,
         },
         published: None,
         timing: None,

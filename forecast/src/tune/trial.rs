@@ -135,16 +135,13 @@ impl Tuning<'_> {
                 return Ok(trial(launches, Err(trouble)));
             }
         };
-        sources.iter_mut().for_each(|source| {
-            source.conditions.timing = self.timing;
-            source.conditions.only_time = true;
-        });
+        sources.iter_mut().for_each(|source| source.conditions.timing = self.timing);
         let times = chosen
             .iter()
             .map(|one| {
                 let time = |source: &Source| {
-                    one.predict(&source.profile, self.gpu, &source.conditions)
-                        .map(|prediction| prediction.time_ms)
+                    one.answer(|model| model.time_ms(&source.profile, self.gpu, &source.conditions))
+                        .map(|answer| answer.value)
                         .map_err(|error| error.to_string())
                 };
                 let total: Result<f64, String> = sources.iter().map(time).sum();

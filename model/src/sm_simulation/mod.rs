@@ -12,7 +12,7 @@ use gpucast_counters::occupancy::CtaShape;
 use gpucast_simulation::launch::Launch;
 use gpucast_simulation::parameters::Parameters;
 pub use gpucast_simulation::states::{Clocks, State};
-use gpucast_simulation::{Limits, Outcome as Simulated, Served, simulate};
+use gpucast_simulation::{Limits, Outcome as Simulated, Served, simulate, simulate_clocks};
 
 use crate::assumptions;
 use crate::gpu::Gpu;
@@ -20,7 +20,7 @@ use crate::inputs::device_model;
 use crate::interval;
 use crate::needs::Needs;
 use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
-use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
+use crate::predictor::{Conditions, Extent, GpuParameter, Model, ModelError};
 use crate::warning::Warning;
 
 /// The condition that an execution without caches, or without machine code, leaves open.
@@ -171,18 +171,21 @@ impl Analysis {
         };
         for Invocations { launch, count } in invocations {
             let times = *count as f64;
-            let one = simulate(launch, resident_ctas, &parameters, Limits::default());
-            analysis.add(launch, &one, times);
-            if conditions.only_time {
+            let middle = || simulate(launch, resident_ctas, &parameters, Limits::default());
+            if conditions.extent != Extent::Whole {
+                analysis.add(launch, &middle(), times);
                 analysis.interval = (analysis.clocks, analysis.clocks);
                 continue;
             }
+            let end = |parameters| {
+                move || simulate_clocks(launch, resident_ctas, parameters, Limits::default())
+            };
+            let (one, (best, worst)) = rayon::join(middle, || rayon::join(end(&fast), end(&slow)));
+            analysis.add(launch, &one, times);
             analysis.shared_clocks +=
                 shared_path::shared_clocks(launch, &parameters.load_store) * times;
-            let best = simulate(launch, resident_ctas, &fast, Limits::default());
-            let worst = simulate(launch, resident_ctas, &slow, Limits::default());
-            analysis.interval.0 += best.clocks.min(one.clocks) * times;
-            analysis.interval.1 += worst.clocks.max(one.clocks) * times;
+            analysis.interval.0 += best.min(one.clocks) * times;
+            analysis.interval.1 += worst.max(one.clocks) * times;
         }
         Ok(analysis)
     }
@@ -213,7 +216,7 @@ impl Analysis {
     /// The time of all invocations, in milliseconds.
     #[must_use]
     pub fn time_ms(&self) -> f64 {
-        self.clocks / (self.clock_mhz * 1e3)
+        milliseconds(self.clocks, self.clock_mhz)
     }
 
     /// The clocks of warps that some PTX instructions account for, by state. A clock counts for the
@@ -327,6 +330,11 @@ fn resource(state: State) -> Bound {
     }
 }
 
+/// The milliseconds of some clocks.
+fn milliseconds(clocks: f64, clock_mhz: f64) -> f64 {
+    clocks / (clock_mhz * 1e3)
+}
+
 impl Model for SmSimulation {
     fn name(&self) -> &'static str {
         "sm-simulation"
@@ -342,6 +350,45 @@ impl Model for SmSimulation {
 
     fn gpu_parameters(&self) -> &'static [GpuParameter] {
         PARAMETERS
+    }
+
+    fn time_ms(
+        &self,
+        profile: &KernelProfile,
+        gpu: &Gpu,
+        conditions: &Conditions,
+    ) -> Result<f64, ModelError> {
+        let Inputs { invocations, parameters, resident_ctas } =
+            Inputs::of(profile, gpu, conditions)?;
+        let of_kind = |Invocations { launch, count }: &Invocations| {
+            let clocks = simulate_clocks(launch, resident_ctas, &parameters, Limits::default());
+            clocks * *count as f64
+        };
+        let clocks = invocations.iter().map(of_kind).sum();
+        let time_ms = milliseconds(clocks, parameters.clock_mhz);
+        let added_ms = match conditions.timing {
+            Some(timing) => timing.added_to_all_ms(time_ms, profile, gpu)?,
+            None => 0.0,
+        };
+        let time_ms = time_ms + added_ms;
+        if time_ms.is_finite() {
+            return Ok(time_ms);
+        }
+        let (kernel, gpu) = (profile.kernel.clone(), gpu.name.clone());
+        Err(ModelError::NotFinite { kernel, gpu })
+    }
+
+    fn reads_the_same(&self, before: &Conditions, after: &Conditions) -> bool {
+        let (Some(before_all), Some(after_all)) = (&before.simulation, &after.simulation) else {
+            return false;
+        };
+        let is_same = |(one, other): (&Invocations, &Invocations)| {
+            Arc::ptr_eq(&one.launch, &other.launch) && one.count == other.count
+        };
+        before_all.len() == after_all.len()
+            && before_all.iter().zip(after_all.iter()).all(is_same)
+            && (before.launch, before.occupancy, before.timing)
+                == (after.launch, after.occupancy, after.timing)
     }
 
     fn evaluate(
@@ -371,7 +418,7 @@ impl Model for SmSimulation {
         if analysis.drift > MOST_DRIFT {
             warnings.push(Warning::Unsteady { share: analysis.drift });
         }
-        if !conditions.only_time {
+        if conditions.extent != Extent::WithoutWarnings {
             let milliseconds = interval::Analysis::of(profile, gpu, conditions)?.time_ms();
             let ratio = milliseconds / time_ms;
             if !(1.0 / MOST_DISAGREEMENT..=MOST_DISAGREEMENT).contains(&ratio) {

@@ -8,16 +8,18 @@
 use super::Sm;
 use super::prepared::Op;
 use super::scoreboard::Event;
+use super::sub_core::Head;
+use crate::clock::time_of;
 use crate::states::{Clocks, State};
 
 impl Sm<'_> {
     /// Divides the clocks since the warp's last issue, and those that the sub-core issued nothing,
     /// among states.
-    pub(super) fn account(&mut self, sub_core: usize, place: u32, pc: u32, op: &Op, clock: u64) {
-        let unit_free = self.unit_free(sub_core, pc);
-        let (served, awaited) = self.load_store.served().busiest();
-        let warp = &self.warps[place as usize];
+    pub(super) fn account(&mut self, sub_core: usize, at: usize, op: &Op, clock: u64) {
         let core = &mut self.sub_cores[sub_core];
+        let Head { ready, warp, needs } = core.heads[at];
+        let unit_free = core.gates.open(needs);
+        let warp = &self.warps[warp as usize];
         let unit_state = if !op.is_queued {
             State::MathPipe
         } else if op.is_global {
@@ -28,7 +30,7 @@ impl Sm<'_> {
         // A queue is full because of what keeps the path; the warp's own state is the queue.
         let held = self.load_store.held();
         // From the last clock backwards: another warp's turn, the unit, fetch, events, the stall.
-        let own = &mut self.by_instruction[pc as usize];
+        let own = &mut self.by_instruction[warp.pc as usize];
         own.add(State::Selected, 1.0);
         let idle_from = if core.last == u32::MAX { 0 } else { core.next.min(clock) };
         let slots = &mut core.slots;
@@ -38,9 +40,9 @@ impl Sm<'_> {
         let mut until = clock;
         let mut charge = |from: u64, state: Option<State>, event: Option<&Event>| {
             let from = from.min(until);
-            let clocks = (until - from) as f64;
-            if clocks > 0.0 {
-                let idle = until.saturating_sub(idle_from.max(from)) as f64;
+            if until > from {
+                let clocks = time_of(until - from);
+                let idle = time_of(until.saturating_sub(idle_from.max(from)));
                 match (state, event) {
                     (Some(state), _) => {
                         own.add(state, clocks);
@@ -62,8 +64,8 @@ impl Sm<'_> {
             }
             until = from;
         };
-        charge(warp.ready.max(unit_free), Some(State::NotSelected), None);
-        charge(warp.ready, Some(unit_state), None);
+        charge(ready.max(unit_free), Some(State::NotSelected), None);
+        charge(ready, Some(unit_state), None);
         charge(warp.fetched, Some(State::ConstantMiss), None);
         charge(warp.resume.max(warp.event.done), Some(State::NoInstruction), None);
         charge(warp.resume, None, Some(&warp.event));
@@ -74,6 +76,7 @@ impl Sm<'_> {
                 // The clocks before its start are nobody's. In those in which the L2 or DRAM works,
                 // an earlier start would only have made its queue longer.
                 let idle = until.saturating_sub(idle_from) as f64;
+                let (served, awaited) = self.load_store.served().busiest();
                 let busy = (served / clock.max(1) as f64).min(1.0);
                 slots.add(awaited, idle * busy);
                 slots.add(State::Launch, idle * (1.0 - busy));

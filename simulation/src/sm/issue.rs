@@ -5,7 +5,8 @@ use super::Sm;
 use super::load_store::Way;
 use super::prepared::Op;
 use super::scoreboard::Event;
-use super::warp::Blocked;
+use super::units::Taken;
+use super::warp::{Blocked, Warp};
 use crate::clock::clock_at;
 use crate::code::{AccessKind, Action, Class, MemoryAccess, Space};
 use crate::parameters::Unit;
@@ -22,78 +23,87 @@ struct Effect {
 }
 
 impl Sm<'_> {
-    /// Issues the next instruction of a warp.
-    pub(super) fn issue(&mut self, sub_core: usize, place: u32, clock: u64) {
+    /// Issues the next instruction of the warp at a place of a sub-core.
+    #[inline]
+    pub(super) fn issue(&mut self, sub_core: usize, at: usize, clock: u64) {
         let core = &mut self.sub_cores[sub_core];
         if core.in_clock > 0 && clock > core.next {
             // The second half of that clock was not used.
             core.in_clock = 0;
             core.next += 1;
         }
+        let place = core.heads[at].warp;
         let pc = self.warps[place as usize].pc;
-        let op = self.code.ops[pc as usize];
-        self.account(sub_core, place, pc, &op, clock);
+        let code = self.code;
+        let op = &code.ops[pc as usize];
+        if self.accounts {
+            self.account(sub_core, at, op, clock);
+        }
         self.issued += 1;
-        let pairs = self.occupy(sub_core, place, &op, clock);
-        let effect = self.perform(sub_core, place, &op, clock);
+        let pairs = self.occupy(sub_core, at, op, clock);
+        let effect = self.perform(sub_core, place, op, clock);
         let stall = u64::from(op.control.stall).max(u64::from(!pairs));
         let resume = effect.resume.max(clock + stall);
         let Way { result, operands } = effect.way;
-        let read = Event { done: operands, span: operands.saturating_sub(clock) as f64, ..result };
-        let counted = self.code.counted;
+        let counted = code.counted;
         let warp = &mut self.warps[place as usize];
-        let signals = [(op.control.write_barrier, result), (op.control.read_barrier, read)];
-        for (barrier, event) in signals {
-            if let Some(barrier) = barrier {
-                warp.scoreboard.raise(barrier, event, counted >> (barrier & 63) & 1 == 1);
-            }
+        if let Some(barrier) = op.control.write_barrier {
+            warp.scoreboard.raise(barrier, result, counted >> (barrier & 63) & 1 == 1);
+        }
+        if let Some(barrier) = op.control.read_barrier {
+            let span = operands.saturating_sub(clock) as f64;
+            let read = Event { done: operands, span, ..result };
+            warp.scoreboard.raise(barrier, read, counted >> (barrier & 63) & 1 == 1);
         }
         warp.issued_at = clock;
         warp.resume = resume;
         warp.blocked = effect.blocked;
-        if !warp.advance(&self.code) {
+        if !warp.advance(code, op.control.stall) {
             if effect.blocked.is_some() {
                 // A path may be cut at a barrier.
                 let cta = warp.cta;
                 self.ctas[cta as usize].waiting.retain(|&one| one != place);
             }
-            self.end_warp(sub_core, place, clock);
+            self.end_warp(place, clock);
             return;
         }
         self.fetch(place, resume);
         if effect.blocked.is_some() {
-            let cta = self.warps[place as usize].cta;
-            self.warps[place as usize].ready = NEVER;
+            let Warp { cta, sub_core, at_sub_core, .. } = self.warps[place as usize];
+            self.sub_cores[sub_core as usize].heads[at_sub_core as usize].ready = NEVER;
             self.release_if_complete(cta);
         }
     }
 
     /// Takes the issue slot and the unit. Returns true if another instruction of the warp may issue
     /// in the same clock.
-    fn occupy(&mut self, sub_core: usize, place: u32, op: &Op, clock: u64) -> bool {
+    #[inline]
+    fn occupy(&mut self, sub_core: usize, at: usize, op: &Op, clock: u64) -> bool {
         let width = self.parameters.issue.width;
         let core = &mut self.sub_cores[sub_core];
-        core.last = place;
-        core.is_stale = true;
         let pairs = width > 1 && op.control.stall == 0 && core.in_clock + 1 < width;
-        core.in_clock = if pairs { core.in_clock + 1 } else { 0 };
-        core.next = if pairs { clock } else { clock + 1 };
-        let units = if op.units.is_shared { &mut self.shared_units } else { &mut core.units };
-        units.take(&op.units, clock);
+        core.take_slot(at, clock, pairs);
+        if !op.units.is_shared {
+            core.take_unit(&op.units, clock);
+        } else if let Some(Taken { unit, until }) = self.shared_units.take(&op.units, clock) {
+            for core in &mut self.sub_cores {
+                core.gates.set_shared_unit(unit, until);
+            }
+        }
         pairs
     }
 
+    #[inline]
     fn perform(&mut self, sub_core: usize, place: u32, op: &Op, clock: u64) -> Effect {
-        let operands = op.latency.min(self.parameters.load_store.operand_latency);
         let mut effect = Effect {
             way: Way {
                 result: Event {
-                    done: clock + clock_at(op.latency),
+                    done: clock + op.latency_clocks,
                     span: op.latency,
                     waits: [0.0; 3],
                     latency: Some(State::ShortScoreboard),
                 },
-                operands: clock + operands as u64,
+                operands: clock + op.operand_clocks,
             },
             resume: clock,
             blocked: None,
@@ -101,6 +111,8 @@ impl Sm<'_> {
         match op.action {
             Action::Compute if op.class == Class::Shuffle => {
                 effect.way = self.load_store.shuffle(sub_core, clock);
+                let queue_free = self.load_store.free_at(sub_core);
+                self.sub_cores[sub_core].gates.set_queue(queue_free);
             }
             Action::Multiply { is_asynchronous: true, .. } => {
                 self.multiply_beside(sub_core, place, clock, &mut effect);
@@ -164,17 +176,14 @@ impl Sm<'_> {
 
     fn access(&mut self, sub_core: usize, place: u32, access: &MemoryAccess, clock: u64) -> Way {
         let warp = &mut self.warps[place as usize];
+        let (cta, pc) = (warp.cta, warp.pc);
         let request = warp.next_request(access.queue);
-        let mut way = self.load_store.access(
-            (sub_core, warp.cta),
-            clock,
-            access,
-            request.as_ref(),
-            self.active_sms,
-        );
+        let mut way =
+            self.load_store.access((sub_core, cta), clock, access, request, self.active_sms);
+        let queue_free = self.load_store.free_at(sub_core);
+        self.sub_cores[sub_core].gates.set_queue(queue_free);
         if access.space == Space::Constant
-            && let Some(there) =
-                self.constants.load(warp.pc as usize, request.as_ref(), clock as f64)
+            && let Some(there) = self.constants.load(pc as usize, request, clock as f64)
             && clock_at(there) > way.result.done
         {
             way.result = Event::of(State::ConstantMiss, clock, clock_at(there));
@@ -187,7 +196,7 @@ impl Sm<'_> {
                 way.result.done = way.operands;
             }
             AccessKind::BulkCopy => {
-                self.ctas[warp.cta as usize].copies.push(way.result);
+                self.ctas[cta as usize].copies.push(way.result);
                 way.result.done = way.operands;
             }
             AccessKind::Load | AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {}

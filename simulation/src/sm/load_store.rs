@@ -15,7 +15,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::held::Held;
 use super::scoreboard::Event;
 use super::under_way::UnderWay;
-use crate::clock::clock_at;
+use crate::clock::{clock_at, time_of};
 use crate::code::{AccessKind, MemoryAccess, Space};
 use crate::launch::Request;
 use crate::memory::{MemorySystem, Served};
@@ -51,7 +51,7 @@ impl Stage {
 
 /// The load-store path of an SM.
 #[derive(Clone, Debug)]
-pub(super) struct LoadStorePath {
+pub(super) struct LoadStorePath<'a> {
     entries: Vec<Entry>,
     port: Stage,
     data: Stage,
@@ -65,9 +65,11 @@ pub(super) struct LoadStorePath {
     last_store: u64,
     /// What kept the path of late.
     held: Held,
-    memory: MemorySystem,
+    /// True if somebody asks for what kept the path.
+    accounts: bool,
+    memory: MemorySystem<'a>,
     partitions: Partitions,
-    parameters: crate::parameters::LoadStore,
+    parameters: &'a crate::parameters::LoadStore,
     dram_writes_per_store: f64,
     l2: (f64, f64, f64, f64),
 }
@@ -91,8 +93,12 @@ const BUFFERED_CLOCKS: f64 = 8.0;
 /// Clocks that a result of up to 64 bytes a clock hides in the latency of the cache.
 const HIDDEN_CLOCKS: f64 = 2.0;
 
-impl LoadStorePath {
-    pub(super) fn new(parameters: &Parameters, dram_writes_per_store: f64) -> Self {
+impl<'a> LoadStorePath<'a> {
+    pub(super) fn new(
+        parameters: &'a Parameters,
+        dram_writes_per_store: f64,
+        accounts: bool,
+    ) -> Self {
         let (memory, load_store) = (&parameters.memory, &parameters.load_store);
         Self {
             entries: vec![Entry::default(); parameters.issue.sub_cores.max(1) as usize],
@@ -103,9 +109,10 @@ impl LoadStorePath {
             under_way: UnderWay::new(),
             last_store: 0,
             held: Held::default(),
+            accounts,
             memory: MemorySystem::new(parameters),
             partitions: Partitions::default(),
-            parameters: *load_store,
+            parameters: load_store,
             dram_writes_per_store,
             l2: (
                 memory.l2_latency,
@@ -127,8 +134,8 @@ impl LoadStorePath {
     }
 
     /// What keeps the path where a queue is full.
-    pub(super) fn held(&self) -> Held {
-        self.held
+    pub(super) fn held(&self) -> &Held {
+        &self.held
     }
 
     /// The clock from which a sub-core's queue takes the next instruction.
@@ -147,11 +154,11 @@ impl LoadStorePath {
             self.parameters.address_interval
         };
         let entry = &mut self.entries[sub_core];
-        let unloaded = now as f64 + ENTRY_CLOCKS + interval;
+        let unloaded = time_of(now) + ENTRY_CLOCKS + interval;
         let addressed = (entry.address_free + interval).max(unloaded);
         // The port takes no more than the stage behind it holds.
         let accepted = addressed.max(self.data.backlog - BUFFERED_CLOCKS);
-        let taken = self.port.take(now as f64, accepted, self.parameters.port_interval);
+        let taken = self.port.take(time_of(now), accepted, self.parameters.port_interval);
         entry.address_free = taken;
         entry.leaving.push_back(clock_at(taken));
         if entry.leaving.len() > self.parameters.queue as usize + 1 {
@@ -163,13 +170,13 @@ impl LoadStorePath {
     /// Takes a shuffle, which needs the port and a pass.
     pub(super) fn shuffle(&mut self, sub_core: usize, now: u64) -> Way {
         let (taken, waited) = self.enter(sub_core, now, true);
-        let begun = self.data.take(now as f64, taken, 1.0);
+        let begun = self.data.take(time_of(now), taken, 1.0);
         let span = self.parameters.shuffle_latency + waited + (begun - taken);
         self.way(now, span, [waited + begun - taken, 0.0, 0.0], State::ShortScoreboard)
     }
 
     fn way(&self, now: u64, span: f64, waits: [f64; 3], latency: State) -> Way {
-        let done = clock_at(now as f64 + span);
+        let done = clock_at(time_of(now) + span);
         let operands = now + clock_at(self.parameters.operand_latency + waits[0]);
         Way { result: Event { done, span, waits, latency: Some(latency) }, operands }
     }
@@ -221,8 +228,10 @@ impl LoadStorePath {
         let (taken, waited) = self.enter(sub_core, now, true);
         let parameters = self.parameters;
         let busy = parameters.shared_clocks(access, request);
-        self.held.by_shared(busy);
-        let begun = self.data.take(now as f64, taken, busy);
+        if self.accounts {
+            self.held.by_shared(busy);
+        }
+        let begun = self.data.take(time_of(now), taken, busy);
         let waits = waited + (begun - taken) + (busy - HIDDEN_CLOCKS).max(0.0);
         let span = parameters.shared_latency + waits;
         self.way(now, span, [waits, 0.0, 0.0], State::ShortScoreboard)
@@ -245,7 +254,7 @@ impl LoadStorePath {
         let outgoing = if stores { missed + u32::from(request.l1_sectors) } else { missed };
         let sectors = f64::from(missed) + f64::from(request.l1_sectors);
         let busy = parameters.global_clocks(access, request);
-        let mut begun = self.data.take(now as f64, taken, busy);
+        let mut begun = self.data.take(time_of(now), taken, busy);
         let mut stood = 0.0;
         if outgoing > 0 {
             let from = if stores {
@@ -273,7 +282,7 @@ impl LoadStorePath {
                 } else {
                     let l2 = f64::from(request.l2_sectors);
                     let dram = f64::from(request.dram_sectors);
-                    let waits = self.memory.load(now as f64, begun, l2, dram, active_sms);
+                    let waits = self.memory.load(time_of(now), begun, l2, dram, active_sms);
                     if request.dram_sectors > 0 {
                         (dram_latency, State::DramLatency, waits)
                     } else {
@@ -292,26 +301,30 @@ impl LoadStorePath {
             }
             AccessKind::Store => {
                 let dram = sectors * self.dram_writes_per_store;
-                let waits = self.memory.store(now as f64, begun, sectors, dram, active_sms);
+                let waits = self.memory.store(time_of(now), begun, sectors, dram, active_sms);
                 // Nobody waits for a store, but its data takes room until the L2 has it.
                 let taken = clock_at(begun + busy + waits.by_rate);
                 self.stored.push(taken, outgoing);
                 self.last_store = self.last_store.max(taken);
-                let kept = Event { waits: [own, waits.l2, waits.dram], ..Event::default() };
-                self.held.by_global(busy, stood, &kept);
+                if self.accounts {
+                    let kept = Event { waits: [own, waits.l2, waits.dram], ..Event::default() };
+                    self.held.by_global(busy, stood, &kept);
+                }
                 let span = own + parameters.operand_latency;
                 return self.way(now, span, [own, 0.0, 0.0], State::L1Latency);
             }
             AccessKind::Atomic | AccessKind::Reduction => {
                 let serial = f64::from(request.serial.max(1));
-                let waits = self.memory.update(now as f64, begun, sectors, serial, active_sms);
+                let waits = self.memory.update(time_of(now), begun, sectors, serial, active_sms);
                 let span = l2_latency + atomic_latency + far + own + waits.l2;
                 let way = self.way(now, span, [own, waits.l2, 0.0], State::L2Latency);
                 self.last_store = self.last_store.max(way.result.done);
                 way
             }
         };
-        self.held.by_global(busy, stood, &way.result);
+        if self.accounts {
+            self.held.by_global(busy, stood, &way.result);
+        }
         way
     }
 }

@@ -5,51 +5,34 @@
 //! at barriers of its CTA.
 
 mod account;
+mod gates;
 mod held;
 mod issue;
 mod load_store;
 mod prepared;
+mod request_runs;
 mod scoreboard;
+mod sub_core;
 mod under_way;
 mod units;
 mod warp;
 
-use crate::clock::clock_at;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::clock::{clock_at, time_of};
 use crate::constants::ConstantLines;
-use crate::launch::Launch;
+use crate::launch::{CtaClass, Launch};
 use crate::memory::Served;
-use crate::parameters::{Parameters, Scheduler};
+use crate::parameters::Parameters;
 use crate::states::Clocks;
 use load_store::LoadStorePath;
-use prepared::Prepared;
+pub(crate) use prepared::Prepared;
+use request_runs::{CtaQueues, Queues};
 use scoreboard::Event;
+use sub_core::{Head, SubCore};
 use units::Units;
 use warp::Warp;
-
-/// A sub-core.
-#[derive(Clone, Debug)]
-struct SubCore {
-    /// Places of its resident warps in [`Sm::warps`].
-    residents: Vec<u32>,
-    /// The warp that issued last.
-    last: u32,
-    /// The clock after its last issue.
-    next: u64,
-    /// Instructions issued in the clock of the last issue.
-    in_clock: u32,
-    units: Units,
-    /// The next issue, if it is known: warp, its place among the residents and clock.
-    candidate: Option<Candidate>,
-    is_stale: bool,
-    /// Lost issue slots and used ones.
-    slots: Clocks,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    warp: u32,
-    clock: u64,
-}
 
 /// A CTA that is resident.
 #[derive(Clone, Debug, Default)]
@@ -80,17 +63,24 @@ pub(crate) struct Ended {
 pub(crate) struct Sm<'a> {
     launch: &'a Launch,
     parameters: &'a Parameters,
-    code: Prepared,
+    code: &'a Prepared,
+    /// Requests of each recorded CTA, by class and sample. They are read when it first starts.
+    requests: Vec<Vec<CtaQueues>>,
+    queues: Queues,
     sub_cores: Vec<SubCore>,
     warps: Vec<Warp<'a>>,
+    /// Places in `warps` that are free.
+    vacant_warps: BinaryHeap<Reverse<u32>>,
     /// Places in `warps` of CTAs that have ended, by first warp.
     ctas: Vec<Cta>,
     vacant: Vec<u32>,
-    load_store: LoadStorePath,
+    load_store: LoadStorePath<'a>,
     shared_units: Units,
     /// The clock at which each line of code is there.
     lines: Vec<u64>,
     constants: ConstantLines,
+    /// True if clocks of warps and issue slots are divided among states.
+    accounts: bool,
     /// Clocks of warps by instruction and state.
     by_instruction: Vec<Clocks>,
     /// Active SMs, which share the memory.
@@ -100,7 +90,6 @@ pub(crate) struct Sm<'a> {
     next_sub_core: usize,
     /// The clock from which the SM can start another warp.
     next_start: f64,
-    age: u64,
     /// Barriers that were given up because nobody else could come.
     pub(crate) abandoned_barriers: u64,
     ends: Vec<Ended>,
@@ -110,37 +99,36 @@ pub(crate) struct Sm<'a> {
 const NEVER: u64 = u64::MAX;
 
 impl<'a> Sm<'a> {
-    pub(crate) fn new(launch: &'a Launch, parameters: &'a Parameters) -> Self {
-        let code = Prepared::new(launch, parameters);
-        let sub_core = SubCore {
-            residents: Vec::new(),
-            last: u32::MAX,
-            next: 0,
-            in_clock: 0,
-            units: Units::new(),
-            candidate: None,
-            is_stale: true,
-            slots: Clocks::default(),
-        };
+    /// An SM without CTAs. Where it does not account for clocks, those by state stay zero.
+    pub(crate) fn new(
+        launch: &'a Launch,
+        code: &'a Prepared,
+        parameters: &'a Parameters,
+        accounts: bool,
+    ) -> Self {
+        let samples = |class: &CtaClass| vec![Vec::new(); class.samples.len()];
         Self {
             launch,
             parameters,
-            sub_cores: vec![sub_core; parameters.issue.sub_cores.max(1) as usize],
+            requests: launch.classes.iter().map(samples).collect(),
+            queues: Queues::of(&launch.code),
+            sub_cores: vec![SubCore::new(); parameters.issue.sub_cores.max(1) as usize],
             warps: Vec::new(),
+            vacant_warps: BinaryHeap::new(),
             ctas: Vec::new(),
             vacant: Vec::new(),
-            load_store: LoadStorePath::new(parameters, launch.dram_writes_per_store),
+            load_store: LoadStorePath::new(parameters, launch.dram_writes_per_store, accounts),
             shared_units: Units::new(),
             lines: vec![NEVER; code.lines],
             constants: ConstantLines::new(&launch.code, parameters.launch.constants),
-            by_instruction: vec![Clocks::default(); code.ops.len()],
+            accounts,
+            by_instruction: vec![Clocks::default(); if accounts { code.ops.len() } else { 0 }],
             code,
             active_sms: f64::from(parameters.sm_count),
             issued: 0,
             clock: 0,
             next_sub_core: 0,
             next_start: 0.0,
-            age: 0,
             abandoned_barriers: 0,
             ends: Vec::new(),
         }
@@ -154,6 +142,10 @@ impl<'a> Sm<'a> {
         };
         let sample = sample % samples.len().max(1);
         let Some(trace) = samples.get(sample) else { return };
+        let requests = &mut self.requests[class as usize][sample];
+        if requests.is_empty() {
+            *requests = self.queues.of_cta(trace);
+        }
         let place = self.vacant.pop().unwrap_or_else(|| {
             self.ctas.push(Cta::default());
             (self.ctas.len() - 1) as u32
@@ -165,21 +157,21 @@ impl<'a> Sm<'a> {
             self.next_start = start + self.parameters.launch.warp_interval;
             let begins = start as u64;
             let slot = self.free_warp();
-            let executions = &self.code.executions[class as usize][sample][index];
-            let runs = self.warps[slot as usize]
-                .begin(&self.code, warp, executions, place, begins, self.age);
-            self.age += 1;
+            let queues = &self.requests[class as usize][sample][index];
+            let runs = self.warps[slot as usize].begin(self.code, warp, queues, place, begins);
             if !runs {
-                self.warps[slot as usize].retire();
+                self.vacant_warps.push(Reverse(slot));
                 continue;
             }
             live += 1;
             let sub_core = self.next_sub_core;
             self.next_sub_core = (self.next_sub_core + 1) % self.sub_cores.len();
-            self.warps[slot as usize].sub_core = sub_core as u32;
+            let needs = self.code.ops[self.warps[slot as usize].pc as usize].needs;
+            let head = Head { ready: NEVER, warp: slot, needs };
+            let at = self.sub_cores[sub_core].admit(head);
+            let warp = &mut self.warps[slot as usize];
+            (warp.sub_core, warp.at_sub_core) = (sub_core as u32, at as u32);
             self.fetch(slot, begins);
-            self.sub_cores[sub_core].residents.push(slot);
-            self.sub_cores[sub_core].is_stale = true;
         }
         let cta = &mut self.ctas[place as usize];
         cta.waiting.clear();
@@ -192,14 +184,20 @@ impl<'a> Sm<'a> {
         }
     }
 
+    /// The first free place of a warp.
     fn free_warp(&mut self) -> u32 {
-        match self.warps.iter().position(Warp::is_retired) {
-            Some(place) => place as u32,
-            None => {
+        self.vacant_warps.pop().map_or_else(
+            || {
                 self.warps.push(Warp::default());
                 (self.warps.len() - 1) as u32
-            }
-        }
+            },
+            |Reverse(place)| place,
+        )
+    }
+
+    /// Returns true if CTAs have ended since they were last taken.
+    pub(crate) fn has_ends(&self) -> bool {
+        !self.ends.is_empty()
     }
 
     /// CTAs that have ended since the last call.
@@ -209,92 +207,29 @@ impl<'a> Sm<'a> {
 
     /// Issues the next instruction. Returns false if no warp is left.
     pub(crate) fn step(&mut self) -> bool {
-        for sub_core in 0..self.sub_cores.len() {
-            if self.sub_cores[sub_core].is_stale {
-                self.find_candidate(sub_core);
+        let scheduler = self.parameters.issue.scheduler;
+        let (mut clock, mut sub_core) = (NEVER, 0);
+        for (index, core) in self.sub_cores.iter_mut().enumerate() {
+            if core.is_stale {
+                core.find_candidate(scheduler);
+            }
+            if core.candidate.clock < clock {
+                (clock, sub_core) = (core.candidate.clock, index);
             }
         }
-        let next = (0..self.sub_cores.len())
-            .filter_map(|sub_core| {
-                self.sub_cores[sub_core].candidate.map(|one| (one.clock, sub_core))
-            })
-            .min();
-        match next {
-            Some((clock, sub_core)) => {
-                let Some(candidate) = self.sub_cores[sub_core].candidate else { return false };
-                // A unit that sub-cores share may have been taken since.
-                let clock_now = self.issuable_at(sub_core, candidate.warp);
-                if clock_now > clock {
-                    self.sub_cores[sub_core].is_stale = true;
-                    return true;
-                }
-                self.clock = self.clock.max(clock);
-                self.issue(sub_core, candidate.warp, clock);
-                true
-            }
-            None => self.release_somebody(),
-        }
-    }
-
-    /// The clock from which a warp could issue.
-    #[inline]
-    fn issuable_at(&self, sub_core: usize, place: u32) -> u64 {
-        let warp = &self.warps[place as usize];
-        if warp.ready == NEVER {
-            return NEVER;
-        }
-        let core = &self.sub_cores[sub_core];
-        // The second half of a clock belongs to the warp that has the first one.
-        let next = core.next + u64::from(core.in_clock > 0 && core.last != place);
-        warp.ready.max(self.unit_free(sub_core, warp.pc)).max(next)
-    }
-
-    /// The clock from which the unit and the queue that an instruction needs take it.
-    #[inline]
-    fn unit_free(&self, sub_core: usize, pc: u32) -> u64 {
-        let op = &self.code.ops[pc as usize];
-        let mut free = 0;
-        if let Some(unit) = op.units.unit {
-            let units = if op.units.is_shared {
-                &self.shared_units
-            } else {
-                &self.sub_cores[sub_core].units
-            };
-            free = units.clock(unit, op.units.other);
-        }
-        if op.is_queued {
-            free = free.max(self.load_store.free_at(sub_core));
-        }
-        free
-    }
-
-    fn find_candidate(&mut self, sub_core: usize) {
-        let core = &self.sub_cores[sub_core];
-        let oldest_first = self.parameters.issue.scheduler == Scheduler::GreedyThenOldest;
-        let mut best: Option<(u64, u64, u32)> = None;
-        for &place in &core.residents {
-            let warp = &self.warps[place as usize];
-            if warp.ready == NEVER {
-                continue;
-            }
-            if best.is_some_and(|(clock, _, _)| warp.ready > clock) {
-                continue;
-            }
-            let clock = self.issuable_at(sub_core, place);
-            let rank = if place == core.last {
-                0
-            } else if oldest_first {
-                1 + warp.age
-            } else {
-                u64::MAX - warp.age
-            };
-            if best.is_none_or(|one| (clock, rank) < (one.0, one.1)) {
-                best = Some((clock, rank, place));
-            }
+        if clock == NEVER {
+            return self.release_somebody();
         }
         let core = &mut self.sub_cores[sub_core];
-        core.candidate = best.map(|(clock, _, warp)| Candidate { warp, clock });
-        core.is_stale = false;
+        let at = core.candidate.at;
+        // A unit that sub-cores share may have been taken since.
+        if core.issuable_at(at) > clock {
+            core.reconsider();
+            return true;
+        }
+        self.clock = self.clock.max(clock);
+        self.issue(sub_core, at, clock);
+        true
     }
 
     /// Where every warp waits at barriers that nobody can reach any more, lets one CTA go on.
@@ -308,45 +243,53 @@ impl<'a> Sm<'a> {
 
     /// Finds the clock from which a warp's next instruction is fetched and has what it waits for,
     /// the constant of its operand included.
+    #[inline]
     fn fetch(&mut self, place: u32, resume: u64) {
         let warp = &mut self.warps[place as usize];
         let op = &self.code.ops[warp.pc as usize];
-        let event = if op.control.wait_mask == 0 {
-            Event::default()
+        if op.control.wait_mask == 0 {
+            warp.event.done = 0;
         } else {
-            warp.scoreboard.last_of(op.control.wait_mask)
-        };
+            warp.event = warp.scoreboard.last_of(op.control.wait_mask);
+        }
         let line = op.line as usize;
         let there = self.lines[line];
-        let fetched = if there == NEVER {
-            let costs = &self.parameters.launch;
-            let before = line.checked_sub(1).map(|one| self.lines[one]).filter(|&at| at != NEVER);
-            let at = match before {
-                Some(before) => (before as f64 + costs.code_line_interval).max(resume as f64),
-                None => resume as f64 + costs.code_latency,
-            };
-            self.lines[line] = clock_at(at);
-            self.lines[line]
-        } else {
-            there
-        };
-        warp.event = event;
+        let there = if there == NEVER { self.fetch_line(line, resume) } else { there };
+        let warp = &mut self.warps[place as usize];
         warp.resume = resume;
-        warp.fetched = resume.max(event.done).max(fetched);
-        warp.ready = warp.fetched;
-        if !op.is_queued
-            && let Some(there) = self.constants.operand(warp.pc as usize, warp.fetched as f64)
+        warp.fetched = resume.max(warp.event.done).max(there);
+        let mut ready = warp.fetched;
+        let op = &self.code.ops[warp.pc as usize];
+        if op.reads_constant
+            && let Some(there) = self.constants.operand(warp.pc as usize, time_of(warp.fetched))
         {
-            warp.ready = warp.ready.max(clock_at(there));
+            ready = ready.max(clock_at(there));
         }
+        let head = &mut self.sub_cores[warp.sub_core as usize].heads[warp.at_sub_core as usize];
+        (head.ready, head.needs) = (ready, op.needs);
     }
 
-    fn end_warp(&mut self, sub_core: usize, place: u32, clock: u64) {
-        let cta = self.warps[place as usize].cta;
-        self.warps[place as usize].retire();
-        let core = &mut self.sub_cores[sub_core];
-        core.residents.retain(|&one| one != place);
-        core.is_stale = true;
+    /// Fetches a line of code for the first time. Returns the clock at which it is there.
+    #[cold]
+    fn fetch_line(&mut self, line: usize, now: u64) -> u64 {
+        let costs = &self.parameters.launch;
+        let before = line.checked_sub(1).map(|one| self.lines[one]).filter(|&at| at != NEVER);
+        let at = match before {
+            Some(before) => (before as f64 + costs.code_line_interval).max(now as f64),
+            None => now as f64 + costs.code_latency,
+        };
+        self.lines[line] = clock_at(at);
+        self.lines[line]
+    }
+
+    fn end_warp(&mut self, place: u32, clock: u64) {
+        let Warp { cta, sub_core, at_sub_core, .. } = self.warps[place as usize];
+        self.vacant_warps.push(Reverse(place));
+        let core = &mut self.sub_cores[sub_core as usize];
+        core.dismiss(at_sub_core as usize);
+        for head in &core.heads[at_sub_core as usize..] {
+            self.warps[head.warp as usize].at_sub_core -= 1;
+        }
         let state = &mut self.ctas[cta as usize];
         state.live -= 1;
         // Whoever waited for it goes on now.
@@ -376,7 +319,7 @@ impl<'a> Sm<'a> {
             let resume = self.warps[place as usize].resume.max(clock + latency);
             self.fetch(place, resume);
             let sub_core = self.warps[place as usize].sub_core as usize;
-            self.sub_cores[sub_core].is_stale = true;
+            self.sub_cores[sub_core].reconsider();
         }
         let state = &mut self.ctas[cta as usize];
         state.waiting = waiting;

@@ -1,9 +1,10 @@
 //! Machine code in the form that the loop of the simulation reads.
 
+use super::gates::Needs;
+use crate::clock::clock_at;
 use crate::code::{Action, Class, Control, MemoryAccess, Space};
-use crate::launch::{CtaTrace, Launch};
+use crate::launch::Launch;
 use crate::parameters::{Parameters, Unit, UnitUse};
-use crate::walk::QueueUses;
 
 /// Instruction in the loop's form.
 #[derive(Clone, Copy, Debug)]
@@ -11,8 +12,16 @@ pub(super) struct Op {
     pub(super) control: Control,
     pub(super) action: Action,
     pub(super) units: UnitUse,
+    /// Its unit and its queue, as the scheduler asks for them.
+    pub(super) needs: Needs,
     /// Clocks until a result that a barrier announces is there.
     pub(super) latency: f64,
+    /// The same in whole clocks.
+    pub(super) latency_clocks: u64,
+    /// Clocks until its operands may be overwritten, if it is no access.
+    pub(super) operand_clocks: u64,
+    /// True if an operand may be a constant that has to be fetched before it issues.
+    pub(super) reads_constant: bool,
     /// The line of code that it is in.
     pub(super) line: u32,
     /// True if it takes a place in the sub-core's queue for the load-store path.
@@ -24,7 +33,7 @@ pub(super) struct Op {
 
 /// The code with everything looked up.
 #[derive(Clone, Debug)]
-pub(super) struct Prepared {
+pub(crate) struct Prepared {
     pub(super) ops: Vec<Op>,
     /// First and end instruction of each block.
     pub(super) blocks: Vec<(u32, u32)>,
@@ -33,12 +42,10 @@ pub(super) struct Prepared {
     /// Barriers whose events are waited for by number.
     pub(super) counted: u64,
     pub(super) lines: usize,
-    /// Executions of instructions of each queue, by class, sample and warp.
-    pub(super) executions: Vec<Vec<Vec<Vec<u64>>>>,
 }
 
 impl Prepared {
-    pub(super) fn new(launch: &Launch, parameters: &Parameters) -> Self {
+    pub(crate) fn new(launch: &Launch, parameters: &Parameters) -> Self {
         let code = &launch.code;
         let bytes = f64::from(code.bytes) / code.instructions.len().max(1) as f64;
         let in_line = (parameters.launch.code_line_bytes / bytes.max(1.0)).max(1.0);
@@ -70,14 +77,20 @@ impl Prepared {
                 }
                 let is_queued = matches!(instruction.action, Action::Access(_))
                     || instruction.class == Class::Shuffle;
+                let latency = match instruction.action {
+                    Action::Multiply { .. } => units.interval + parameters.tensor.latency,
+                    _ => parameters.latencies[class],
+                };
+                let operands = latency.min(parameters.load_store.operand_latency);
                 Op {
                     control,
                     action: instruction.action,
                     units,
-                    latency: match instruction.action {
-                        Action::Multiply { .. } => units.interval + parameters.tensor.latency,
-                        _ => parameters.latencies[class],
-                    },
+                    needs: Needs::new(&units, is_queued),
+                    latency,
+                    latency_clocks: clock_at(latency),
+                    operand_clocks: operands as u64,
+                    reads_constant: !is_queued && instruction.constant.is_some(),
                     line: (index as f64 / in_line) as u32,
                     is_queued,
                     is_global: matches!(
@@ -93,17 +106,7 @@ impl Prepared {
             .map(|block| code.range(block))
             .map(|r| (r.start, r.end))
             .collect();
-        let uses = QueueUses::of(code);
-        let executions = launch
-            .classes
-            .iter()
-            .map(|class| {
-                let of_cta =
-                    |cta: &CtaTrace| cta.warps.iter().map(|warp| uses.executions(warp)).collect();
-                class.samples.iter().map(of_cta).collect()
-            })
-            .collect();
         let lines = ops.last().map_or(0, |op| op.line as usize + 1);
-        Self { ops, blocks, barriers, counted, lines, executions }
+        Self { ops, blocks, barriers, counted, lines }
     }
 }

@@ -1,21 +1,25 @@
 //! The execution units of a sub-core, or those that the sub-cores of an SM share.
 
-use crate::clock::clock_at;
+use crate::clock::{clock_at, time_of};
 use crate::parameters::{Unit, UnitUse};
 
 /// When each unit is free again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     free: [f64; Unit::COUNT],
-    /// The first whole clocks from which they are free. Each issue asks for those of many warps,
-    /// and changes one.
-    clocks: [u64; Unit::COUNT],
+}
+
+/// A unit that an instruction took, and the first whole clock from which it is free again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taken {
+    pub(super) unit: usize,
+    pub(super) until: u64,
 }
 
 impl Units {
     /// Units that are all free.
     pub(super) fn new() -> Self {
-        Self { free: [0.0; Unit::COUNT], clocks: [0; Unit::COUNT] }
+        Self { free: [0.0; Unit::COUNT] }
     }
 
     /// The time from which a unit is free.
@@ -23,23 +27,16 @@ impl Units {
         self.free[unit as usize]
     }
 
-    /// The clock from which one of the units that an instruction may use is free.
-    #[inline]
-    pub(super) fn clock(&self, unit: Unit, other: Option<Unit>) -> u64 {
-        let clock = self.clocks[unit as usize];
-        other.map_or(clock, |other| clock.min(self.clocks[other as usize]))
-    }
-
     /// An instruction that issues at a clock takes the first unit that is free.
-    pub(super) fn take(&mut self, units: &UnitUse, clock: u64) {
-        let Some(unit) = units.unit else { return };
-        let mut taken = unit as usize;
+    #[inline]
+    pub(super) fn take(&mut self, units: &UnitUse, clock: u64) -> Option<Taken> {
+        let mut unit = units.unit? as usize;
         if let Some(other) = units.other
-            && self.free[other as usize] < self.free[taken]
+            && self.free[other as usize] < self.free[unit]
         {
-            taken = other as usize;
+            unit = other as usize;
         }
-        self.free[taken] = self.free[taken].max(clock as f64) + units.interval;
-        self.clocks[taken] = clock_at(self.free[taken]);
+        self.free[unit] = self.free[unit].max(time_of(clock)) + units.interval;
+        Some(Taken { unit, until: clock_at(self.free[unit]) })
     }
 }

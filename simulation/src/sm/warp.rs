@@ -1,11 +1,12 @@
 //! A warp on its way through the code.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use super::prepared::Prepared;
+use super::request_runs::{QueueRuns, Reader};
 use super::scoreboard::{Event, Scoreboard};
 use crate::launch::{Request, WarpTrace};
-use crate::walk::Cursor;
 
 /// Why a warp waits without a known end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub(super) enum Blocked {
     Barrier,
 }
 
-/// A resident warp, or the room of one.
+/// A resident warp, or the room of one that ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Warp<'a> {
     trace: Option<&'a WarpTrace>,
@@ -22,15 +23,15 @@ pub(super) struct Warp<'a> {
     at: usize,
     pub(super) pc: u32,
     end: u32,
-    /// Executions and requests of each queue: see [`WarpTrace::requests`].
-    cursors: Vec<Cursor>,
+    /// Requests of each queue.
+    queues: Option<Rc<[QueueRuns]>>,
+    /// Its place in each queue.
+    readers: Vec<Reader>,
     pub(super) scoreboard: Scoreboard,
     pub(super) cta: u32,
     pub(super) sub_core: u32,
-    /// Grows from warp to warp in order of their start.
-    pub(super) age: u64,
-    /// The clock from which it may issue, as far as it depends on the warp alone.
-    pub(super) ready: u64,
+    /// Its place among the residents of the sub-core.
+    pub(super) at_sub_core: u32,
     /// The clock from which it may issue but for barriers and fetches.
     pub(super) resume: u64,
     /// The clock from which it may issue but for the constant of its next instruction.
@@ -56,17 +57,16 @@ impl<'a> Warp<'a> {
         &mut self,
         code: &Prepared,
         trace: &'a WarpTrace,
-        executions: &[u64],
+        queues: &Rc<[QueueRuns]>,
         cta: u32,
         clock: u64,
-        age: u64,
     ) -> bool {
         self.trace = Some(trace);
         self.cta = cta;
-        self.age = age;
         self.scoreboard.reset(code.barriers);
-        self.cursors.clear();
-        self.cursors.extend(executions.iter().copied().map(Cursor::new));
+        self.readers.clear();
+        self.readers.extend(queues.iter().map(Reader::new));
+        self.queues = Some(Rc::clone(queues));
         self.products.clear();
         self.copied = Event::default();
         self.awaited = Event::default();
@@ -94,9 +94,10 @@ impl<'a> Warp<'a> {
         false
     }
 
-    /// Goes on to the next instruction. Returns false at the end of the path.
-    pub(super) fn advance(&mut self, code: &Prepared) -> bool {
-        self.stall = code.ops[self.pc as usize].control.stall;
+    /// Goes on to the instruction after one with a stall count. Returns false at the end of the path.
+    #[inline]
+    pub(super) fn advance(&mut self, code: &Prepared, stall: u8) -> bool {
+        self.stall = stall;
         self.is_new = false;
         self.pc += 1;
         if self.pc < self.end {
@@ -111,18 +112,10 @@ impl<'a> Warp<'a> {
     }
 
     /// The request of the next execution of an instruction with this queue.
-    pub(super) fn next_request(&mut self, queue: Option<u32>) -> Option<Request> {
+    #[inline]
+    pub(super) fn next_request(&mut self, queue: Option<u32>) -> Option<&Request> {
         let queue = queue? as usize;
-        let requests = self.trace?.requests.get(queue)?;
-        self.cursors.get_mut(queue)?.next(requests)
-    }
-
-    pub(super) fn retire(&mut self) {
-        self.trace = None;
-        self.ready = u64::MAX;
-    }
-
-    pub(super) fn is_retired(&self) -> bool {
-        self.trace.is_none()
+        let queues = self.queues.as_ref()?;
+        self.readers.get_mut(queue)?.next(queues.get(queue)?)
     }
 }

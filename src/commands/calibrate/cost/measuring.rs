@@ -323,10 +323,8 @@ impl Sampling<'_> {
     fn time(&mut self, plan: &Plan, source: &Source) -> Result<Result<Timed, String>, Failure> {
         match self.timer {
             Timer::Model(model) => {
-                match model.model.predict(&source.profile, self.gpu, &source.conditions) {
-                    Ok(prediction) => {
-                        Ok(Ok(Timed { seconds: prediction.time_ms * 1e-3, excluded: 0 }))
-                    }
+                match model.model.time_ms(&source.profile, self.gpu, &source.conditions) {
+                    Ok(time_ms) => Ok(Ok(Timed { seconds: time_ms * 1e-3, excluded: 0 })),
                     // No other kernel will fare better.
                     Err(error @ ModelError::OlderGeneration { .. }) => {
                         Err(Report::new(error.to_string()).hint(OTHER_MODEL).into())
