@@ -8,8 +8,10 @@ mod account;
 mod held;
 mod issue;
 mod load_store;
+mod phases;
 mod prepared;
 mod scoreboard;
+mod tensor_memory;
 mod under_way;
 mod units;
 mod warp;
@@ -20,9 +22,12 @@ use crate::launch::Launch;
 use crate::memory::Served;
 use crate::parameters::{Parameters, Scheduler};
 use crate::states::Clocks;
+use issue::Effect;
 use load_store::LoadStorePath;
+use phases::Phases;
 use prepared::Prepared;
 use scoreboard::Event;
+use tensor_memory::TensorCore;
 use units::Units;
 use warp::Warp;
 
@@ -60,8 +65,10 @@ struct Cta {
     /// Warps that arrived and went on.
     arrived: u32,
     last_arrival: u64,
-    /// Its copies that tell an mbarrier, in order of issue.
-    copies: Vec<Event>,
+    /// The phases of its mbarriers.
+    phases: Phases,
+    /// The last of its products in tensor memory.
+    products: Event,
     class: u32,
     started: u64,
 }
@@ -88,6 +95,7 @@ pub(crate) struct Sm<'a> {
     vacant: Vec<u32>,
     load_store: LoadStorePath,
     shared_units: Units,
+    tensor_core: TensorCore,
     /// The clock at which each line of code is there.
     lines: Vec<u64>,
     constants: ConstantLines,
@@ -131,6 +139,7 @@ impl<'a> Sm<'a> {
             vacant: Vec::new(),
             load_store: LoadStorePath::new(parameters, launch.dram_writes_per_store),
             shared_units: Units::new(),
+            tensor_core: TensorCore::default(),
             lines: vec![NEVER; code.lines],
             constants: ConstantLines::new(&launch.code, parameters.launch.constants),
             by_instruction: vec![Clocks::default(); code.ops.len()],
@@ -183,7 +192,8 @@ impl<'a> Sm<'a> {
         }
         let cta = &mut self.ctas[place as usize];
         cta.waiting.clear();
-        cta.copies.clear();
+        cta.phases.begin(&self.code.phases[class as usize][sample]);
+        cta.products = Event::default();
         (cta.live, cta.class, cta.started, cta.last_arrival) = (live, class, at, 0);
         cta.arrived = 0;
         if live == 0 {
@@ -299,10 +309,14 @@ impl<'a> Sm<'a> {
 
     /// Where every warp waits at barriers that nobody can reach any more, lets one CTA go on.
     fn release_somebody(&mut self) -> bool {
+        let awaited = (0..self.ctas.len()).find(|&cta| self.ctas[cta].phases.is_awaited());
         let blocked = (0..self.ctas.len()).find(|&cta| !self.ctas[cta].waiting.is_empty());
-        let Some(cta) = blocked else { return false };
+        match (awaited, blocked) {
+            (Some(cta), _) => self.abandon_phases(cta as u32),
+            (None, Some(cta)) => self.release(cta as u32, self.clock),
+            (None, None) => return false,
+        }
         self.abandoned_barriers += 1;
-        self.release(cta as u32, self.clock);
         true
     }
 

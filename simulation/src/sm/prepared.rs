@@ -1,7 +1,8 @@
 //! Machine code in the form that the loop of the simulation reads.
 
-use crate::code::{Action, Class, Control, MemoryAccess, Space};
-use crate::launch::{CtaTrace, Launch};
+use super::phases::expected;
+use crate::code::{Action, Class, Control, MemoryAccess, Space, TensorMemoryAction};
+use crate::launch::{CtaClass, CtaTrace, Launch};
 use crate::parameters::{Parameters, Unit, UnitUse};
 use crate::walk::QueueUses;
 
@@ -35,6 +36,8 @@ pub(super) struct Prepared {
     pub(super) lines: usize,
     /// Executions of instructions of each queue, by class, sample and warp.
     pub(super) executions: Vec<Vec<Vec<Vec<u64>>>>,
+    /// Arrivals at the phases of mbarriers, by class, sample and phase.
+    pub(super) phases: Vec<Vec<Vec<u32>>>,
 }
 
 impl Prepared {
@@ -68,6 +71,12 @@ impl Prepared {
                         units.interval = f64::from(multiply_adds) / of_sub_core;
                     }
                 }
+                if let Action::TensorMemory(TensorMemoryAction::Transfer { bytes, writes }) =
+                    instruction.action
+                {
+                    units.unit = Some(Unit::TensorMemory);
+                    units.interval = parameters.transfer_clocks(bytes, writes);
+                }
                 let is_queued = matches!(instruction.action, Action::Access(_))
                     || instruction.class == Class::Shuffle;
                 Op {
@@ -76,6 +85,9 @@ impl Prepared {
                     units,
                     latency: match instruction.action {
                         Action::Multiply { .. } => units.interval + parameters.tensor.latency,
+                        Action::TensorMemory(TensorMemoryAction::Transfer { .. }) => {
+                            units.interval + parameters.load_store.shared_latency
+                        }
                         _ => parameters.latencies[class],
                     },
                     line: (index as f64 / in_line) as u32,
@@ -103,7 +115,11 @@ impl Prepared {
                 class.samples.iter().map(of_cta).collect()
             })
             .collect();
+        let of_class = |class: &CtaClass| {
+            class.samples.iter().map(|cta| expected(launch, &uses, cta)).collect()
+        };
+        let phases = launch.classes.iter().map(of_class).collect();
         let lines = ops.last().map_or(0, |op| op.line as usize + 1);
-        Self { ops, blocks, barriers, counted, lines, executions }
+        Self { ops, blocks, barriers, counted, lines, executions, phases }
     }
 }
