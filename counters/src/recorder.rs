@@ -11,7 +11,8 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use gpucast_interpreter::{
-    ALIKE_BYTES, Access, AccessKind, CtaStart, Further, FurtherAccess, Pattern, Recorder, TensorUse,
+    ALIKE_BYTES, Access, AccessKind, CtaStart, Further, FurtherAccess, MbarrierUse, Pattern, Recorder,
+    TensorMemoryUse, TensorUse,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -370,7 +371,7 @@ impl Recorder for CtaRecorder {
     }
 
     fn start(&mut self, start: &CtaStart) {
-        self.sample = self.tracer.as_ref().and_then(|tracer| tracer.sample(start.cta));
+        self.sample = self.tracer.as_ref().and_then(|tracer| tracer.sample(start));
     }
 
     fn guarded_lanes(&mut self, lanes: &[u64]) {
@@ -388,6 +389,21 @@ impl Recorder for CtaRecorder {
         if let Some(format) = TensorFormat::of(product.ty) {
             let key = ProductCounts::key(product.instruction, format);
             *self.products.row(key) += product.operations;
+        }
+        if let Some(sample) = &mut self.sample {
+            sample.product(product);
+        }
+    }
+
+    fn mbarrier(&mut self, mbarrier: &MbarrierUse<'_>) {
+        if let Some(sample) = &mut self.sample {
+            sample.mbarrier(mbarrier);
+        }
+    }
+
+    fn tensor_memory(&mut self, used: &TensorMemoryUse<'_>) {
+        if let Some(sample) = &mut self.sample {
+            sample.tensor_memory(used);
         }
     }
 

@@ -16,4 +16,5 @@
 
 pub mod ptxas;
 pub mod rules;
+mod tensor_memory;
 mod unit_class;

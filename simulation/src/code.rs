@@ -120,6 +120,35 @@ impl Class {
     ];
 }
 
+impl Action {
+    /// The queue that its requests come from ([`MemoryAccess::queue`]).
+    #[must_use]
+    pub const fn queue(&self) -> Option<u32> {
+        match self {
+            Self::Access(access) => access.queue,
+            Self::ArriveAtPhase { queue }
+            | Self::AwaitPhase { queue }
+            | Self::CommitCopies { queue }
+            | Self::TensorMemory(
+                TensorMemoryAction::Multiply(TensorProduct { queue, .. })
+                | TensorMemoryAction::Copy { queue }
+                | TensorMemoryAction::Commit { queue },
+            ) => *queue,
+            Self::Compute
+            | Self::Multiply { .. }
+            | Self::CtaBarrier
+            | Self::CtaArrive
+            | Self::AwaitCounter { .. }
+            | Self::AwaitProducts { .. }
+            | Self::TensorMemory(
+                TensorMemoryAction::Transfer { .. } | TensorMemoryAction::AwaitTransfers,
+            )
+            | Self::Fence(_)
+            | Self::Exit => None,
+        }
+    }
+}
+
 /// What an instruction does besides occupying a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Action {
@@ -147,20 +176,77 @@ pub enum Action {
         /// Events that may be outstanding.
         pending: u8,
     },
-    /// Signals its write barrier when the warp's asynchronous copies so far are done
-    /// (`LDGDEPBAR`, `ARRIVES.LDGSTSBAR`).
-    CommitCopies,
-    /// Waits for the copies that tell an mbarrier (`SYNCS.PHASECHK`), oldest first.
-    AwaitCopies,
+    /// Signals its write barrier when the warp's asynchronous copies so far are done (`LDGDEPBAR`),
+    /// and tells an mbarrier (`ARRIVES.LDGSTSBAR`).
+    CommitCopies {
+        /// The queue of requests that say which phase of an mbarrier is told.
+        queue: Option<u32>,
+    },
+    /// Arrives at an mbarrier and goes on (`SYNCS.ARRIVE`).
+    ArriveAtPhase {
+        /// The queue of requests that say at which phase, as in [`MemoryAccess::queue`].
+        queue: Option<u32>,
+    },
+    /// Waits for a phase of an mbarrier (`SYNCS.PHASECHK`).
+    AwaitPhase {
+        /// The queue of requests that say for which one. A request without a phase asks in vain.
+        queue: Option<u32>,
+    },
     /// Waits for asynchronous matrix products (`WARPGROUP.DEPBAR`), all but the latest `pending`.
     AwaitProducts {
         /// Groups that may be outstanding.
         pending: u8,
     },
+    /// Does something with tensor memory.
+    TensorMemory(TensorMemoryAction),
     /// Waits as long as a fence of this scope takes (`MEMBAR`).
     Fence(FenceScope),
     /// Ends the warp.
     Exit,
+}
+
+/// What an instruction does with tensor memory.
+///
+/// Products and copies from shared memory queue for the tensor core of the SM and run beside the
+/// warp. An execution without a request has no lane that issues one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum TensorMemoryAction {
+    /// Multiplies matrices (`UTCHMMA` and its like). Requests are the reads of shared memory.
+    Multiply(TensorProduct),
+    /// Copies from shared memory (`UTCCP`).
+    Copy {
+        /// The queue of its requests.
+        queue: Option<u32>,
+    },
+    /// Tells an mbarrier when the CTA's products and copies so far are done (`UTCBAR`).
+    Commit {
+        /// The queue of requests that say which phase of an mbarrier is told.
+        queue: Option<u32>,
+    },
+    /// Moves cells between tensor memory and the registers of a warp (`LDTM`, `STTM`).
+    Transfer {
+        /// Bytes of the warp.
+        bytes: u32,
+        /// True if tensor memory is written.
+        writes: bool,
+    },
+    /// Waits for the warp's transfers so far (`tcgen05.wait`).
+    AwaitTransfers,
+}
+
+/// A product whose sum is in tensor memory, as far as the instruction says.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TensorProduct {
+    /// The format of the factors.
+    pub format: TensorFormat,
+    /// Stored elements of a row of A.
+    pub depth: u32,
+    /// True if A is in shared memory, else in tensor memory.
+    pub reads_a: bool,
+    /// SMs that multiply together: one, or a pair.
+    pub sms: u32,
+    /// The queue of its requests.
+    pub queue: Option<u32>,
 }
 
 /// The threads that a fence orders memory for.
@@ -189,6 +275,8 @@ pub enum TensorFormat {
     Fp8,
     /// Six- and four-bit floating-point numbers.
     Fp6OrFp4,
+    /// Four-bit floating-point numbers in blocks with a factor each.
+    ScaledFp4,
     /// Eight-bit integers.
     Int8,
     /// Four-bit integers.
@@ -199,13 +287,14 @@ pub enum TensorFormat {
 
 impl TensorFormat {
     /// Every format, in order of declaration.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Fp64,
         Self::Tf32,
         Self::HalfInHalf,
         Self::HalfInSingle,
         Self::Fp8,
         Self::Fp6OrFp4,
+        Self::ScaledFp4,
         Self::Int8,
         Self::Int4,
         Self::Int1,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::code::{Code, Space};
+use crate::code::{Action, Code, Instruction, Space, TensorMemoryAction};
 
 /// A launch, ready to be simulated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,8 @@ pub struct Launch {
     /// Sectors that DRAM writes for each sector stored to global or local memory, over the whole
     /// launch.
     pub dram_writes_per_store: f64,
+    /// Columns of tensor memory that a CTA allocates.
+    pub tensor_columns: u32,
 }
 
 impl Launch {
@@ -23,6 +25,46 @@ impl Launch {
     #[must_use]
     pub fn ctas(&self) -> u64 {
         self.order.iter().map(|run| run.ctas).sum()
+    }
+
+    /// Lets both CTAs of each pair do what the one does that issues their products
+    /// (`cta_group::2`). The other one copies its own tiles and writes its own sums, waits as long,
+    /// and its SM multiplies as long; but what it waits for is in the record of the first.
+    #[must_use]
+    pub fn with_equal_pairs(mut self) -> Self {
+        let queues: Vec<usize> = self.code.instructions.iter().filter_map(pair_queue).collect();
+        if queues.is_empty() {
+            return self;
+        }
+        let issues = |cta: &CtaTrace| {
+            cta.warps.iter().any(|warp| {
+                let of_queue = |&queue: &usize| warp.requests.get(queue).map_or(0, Vec::len);
+                queues.iter().any(|queue| of_queue(queue) > 0)
+            })
+        };
+        let mut leaders = Vec::new();
+        for class in &mut self.classes {
+            if class.samples.iter().any(issues) {
+                class.samples.retain(issues);
+                leaders.extend(class.samples.iter().cloned());
+            }
+        }
+        for class in &mut self.classes {
+            if !leaders.is_empty() && !class.samples.iter().any(issues) {
+                class.samples.clone_from(&leaders);
+            }
+        }
+        self
+    }
+}
+
+/// The queue of a product by a pair of SMs.
+fn pair_queue(instruction: &Instruction) -> Option<usize> {
+    match instruction.action {
+        Action::TensorMemory(TensorMemoryAction::Multiply(product)) if product.sms > 1 => {
+            product.queue.map(|queue| queue as usize)
+        }
+        _ => None,
     }
 }
 
@@ -92,4 +134,24 @@ pub struct Request {
     /// The sector of the lowest lane, as a number within the address space; `None` where it is not
     /// known. Requests of a CTA that begin with one sector are taken to share the others, too.
     pub first_sector: Option<u32>,
+    /// What it brings about beside the load-store path.
+    pub beside: Beside,
+}
+
+/// What an execution of an instruction brings about beside the load-store path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Beside {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// It arrives at a phase of an mbarrier, tells it of copied bytes, or waits for it. The number
+    /// is the phase's among those of the CTA.
+    Phase(u32),
+    /// A product in tensor memory.
+    Product {
+        /// Rows of A in each CTA that takes part.
+        rows: u16,
+        /// Columns of tensor memory that hold the sums, in each CTA.
+        columns: u16,
+    },
 }

@@ -12,6 +12,7 @@
 //! | `launch` | CTAs of a launch: the way of each warp through the code, and its requests |
 //! | `parameters` | every constant of the machine |
 //! | `sm` | the loop from issue to issue, a file for each part of the SM |
+//! | `products` | clocks of products and copies that work on tensor memory |
 //! | `memory` | the L2 and DRAM behind it |
 //! | `constants` | the constants that an SM has fetched |
 //! | `run` | CTAs of the launch on the SM, extrapolated |
@@ -33,6 +34,7 @@ mod distributor;
 pub mod launch;
 mod memory;
 pub mod parameters;
+pub mod products;
 mod run;
 mod sm;
 pub mod states;
@@ -41,4 +43,4 @@ mod work;
 pub mod writer;
 
 pub use memory::Served;
-pub use run::{Limits, Outcome, simulate, simulate_clocks};
+pub use run::{Limits, Outcome, resident_ctas, simulate, simulate_clocks};

@@ -78,11 +78,13 @@ pub enum Unit {
     Uniform,
     /// Textures.
     Texture,
+    /// The way between tensor memory and the registers of a sub-core.
+    TensorMemory,
 }
 
 impl Unit {
     /// Units of a sub-core.
-    pub const COUNT: usize = Self::Texture as usize + 1;
+    pub const COUNT: usize = Self::TensorMemory as usize + 1;
 }
 
 /// The units that a class of instructions may use.
@@ -106,8 +108,27 @@ pub struct Tensor {
     pub rates: [f64; TensorFormat::ALL.len()],
     /// Clocks from a product's last multiply-add until its result is there.
     pub latency: f64,
-    /// Asynchronous products of a warpgroup that may wait for the tensor core.
+    /// Asynchronous products that may wait for the tensor core: of a warpgroup, or of the SM where
+    /// they are in tensor memory.
     pub queue: u32,
+    /// Tensor memory; all zero where there is none.
+    pub memory: TensorMemory,
+}
+
+/// Tensor memory and the products in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TensorMemory {
+    /// Clocks of a product until an mbarrier is told, besides those for the first factor and for
+    /// the columns of the sum.
+    pub latency: f64,
+    /// Further clocks of a product by a pair of SMs.
+    pub pair_latency: f64,
+    /// Bytes that it sends to the registers of all sub-cores in a clock.
+    pub read_bytes: f64,
+    /// Bytes that it takes from the registers of all sub-cores in a clock.
+    pub write_bytes: f64,
+    /// Columns that the CTAs of an SM share.
+    pub columns: u32,
 }
 
 /// The load-store path of an SM.
@@ -297,7 +318,7 @@ pub struct Synchronisation {
     pub barrier_latency: f64,
     /// Clocks between arrivals at a barrier.
     pub arrival_interval: f64,
-    /// Clocks from the arrival of copied data to the issue behind its mbarrier.
+    /// Clocks from the end of a phase of an mbarrier to the issue of a warp that waits for it.
     pub mbarrier_latency: f64,
     /// Clocks of a fence by scope: CTA, GPU, system.
     pub fences: [f64; 3],

@@ -89,7 +89,7 @@ fn simulated(
 ) -> Outcome {
     let ctas = launch.ctas();
     let sms = u64::from(parameters.sm_count.max(1));
-    let resident = u64::from(resident.max(1));
+    let resident = u64::from(resident_ctas(launch, resident, parameters));
     let own = ctas.div_ceil(sms).max(1);
     let work = Work::of(launch);
     let of_residency = resident as f64 * work.instructions / ctas.max(1) as f64;
@@ -116,6 +116,15 @@ fn simulated(
     };
     run.go(limits.instructions);
     run.outcome(launch)
+}
+
+/// The CTAs that an SM holds at a time, of `resident` that its other resources allow: each has its
+/// own columns of tensor memory.
+#[must_use]
+pub fn resident_ctas(launch: &Launch, resident: u32, parameters: &Parameters) -> u32 {
+    let columns = parameters.tensor.memory.columns;
+    let held = columns.checked_div(launch.tensor_columns).unwrap_or(u32::MAX);
+    resident.min(held).max(1)
 }
 
 /// The CTAs of an SM in order: class, and which sample of it.

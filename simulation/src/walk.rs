@@ -2,7 +2,7 @@
 
 use std::slice::Iter;
 
-use crate::code::{Action, Code, Instruction, MemoryAccess};
+use crate::code::{Code, Instruction};
 use crate::launch::{Request, WarpTrace};
 
 /// For each block, the queues that its instructions read and how often.
@@ -19,8 +19,7 @@ impl QueueUses {
             let block = code.range(block);
             let mut uses: Vec<(u32, u64)> = Vec::new();
             for instruction in &code.instructions[block.start as usize..block.end as usize] {
-                if let Action::Access(MemoryAccess { queue: Some(queue), .. }) = instruction.action
-                {
+                if let Some(queue) = instruction.action.queue() {
                     match uses.iter_mut().find(|(one, _)| *one == queue) {
                         Some((_, count)) => *count += 1,
                         None => uses.push((queue, 1)),
@@ -120,11 +119,7 @@ impl<'a> Iterator for Walk<'a> {
         let at = self.next as usize;
         self.next += 1;
         let instruction = &self.code.instructions[at];
-        let queue = match instruction.action {
-            Action::Access(MemoryAccess { queue, .. }) => queue,
-            _ => None,
-        };
-        let request = queue.and_then(|queue| {
+        let request = instruction.action.queue().and_then(|queue| {
             let requests = self.warp.requests.get(queue as usize)?;
             let place = self.cursors.get_mut(queue as usize)?.next(requests.len() as u64)?;
             requests.get(place as usize).copied()
@@ -146,11 +141,7 @@ mod tests {
                 for at in 0..executions {
                     let (before, after) = (at * count / executions, (at + 1) * count / executions);
                     let expected = (before != after).then_some(before);
-                    assert_eq!(
-                        cursor.next(&requests).copied(),
-                        expected,
-                        "{at} of {executions}, {count}"
-                    );
+                    assert_eq!(cursor.next(count), expected, "{at} of {executions}, {count}");
                 }
             }
         }

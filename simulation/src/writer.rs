@@ -3,7 +3,7 @@
 use crate::code::{
     AccessKind, Action, Class, Code, Constant, Control, Instruction, MemoryAccess, Space,
 };
-use crate::launch::{CtaClass, CtaRun, CtaTrace, Launch, Request, WarpTrace};
+use crate::launch::{Beside, CtaClass, CtaRun, CtaTrace, Launch, Request, WarpTrace};
 
 /// Bytes of an instruction since Volta.
 const INSTRUCTION_BYTES: u32 = 16;
@@ -52,10 +52,15 @@ impl Writer {
         bytes: u32,
         control: Control,
     ) -> &mut Self {
-        let queue = Some(self.code.queues);
-        self.code.queues += 1;
+        let queue = self.queue();
         let access = MemoryAccess { space, kind, bytes, has_uniform_address: false, queue };
         self.push("ACCESS", Class::Memory, Action::Access(access), control)
+    }
+
+    /// A queue of requests, the next one.
+    pub fn queue(&mut self) -> Option<u32> {
+        self.code.queues += 1;
+        Some(self.code.queues - 1)
     }
 
     /// The end of the kernel.
@@ -115,6 +120,7 @@ impl Request {
             l2_sectors,
             dram_sectors,
             first_sector: None,
+            beside: Beside::Nothing,
         }
     }
 
@@ -122,6 +128,12 @@ impl Request {
     #[must_use]
     pub const fn beginning_at(self, sector: u32) -> Self {
         Self { first_sector: Some(sector), ..self }
+    }
+
+    /// The same with what it brings about besides.
+    #[must_use]
+    pub const fn with(self, beside: Beside) -> Self {
+        Self { beside, ..self }
     }
 
     /// A request of all lanes to shared memory.
@@ -150,6 +162,6 @@ impl Launch {
     pub fn of_equal_ctas(code: Code, warps: Vec<WarpTrace>, ctas: u64) -> Self {
         let class = CtaClass { samples: vec![CtaTrace { warps }], scale: 1.0 };
         let order = vec![CtaRun { class: 0, ctas }];
-        Self { code, classes: vec![class], order, dram_writes_per_store: 1.0 }
+        Self { code, classes: vec![class], order, dram_writes_per_store: 1.0, tensor_columns: 0 }
     }
 }

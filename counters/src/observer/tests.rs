@@ -140,7 +140,14 @@ fn products_whose_extents_are_values_are_summed_by_format() {
         for (ty, operations) in
             [(ScalarType::F16, 100), (ScalarType::E4m3, 7), (ScalarType::F16, 20)]
         {
-            recorder.tensor(&TensorUse { instruction: STORE, ty, operations });
+            recorder.tensor(&TensorUse {
+                instruction: STORE,
+                ty,
+                operations,
+                warp: 0,
+                rows: 1,
+                columns: 1,
+            });
         }
     };
     let new = || Counter::for_code(copy_code(), &launch(3, 32), 0, DeviceModel::GTX_480);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use gpucast_interpreter::{
-    Access, AccessKind, Arrival, CtaStart, Recorder, Release, StandIn, TensorUse,
+    Access, AccessKind, Arrival, CtaStart, MbarrierUse, Recorder, Release, StandIn, TensorMemoryUse,
+    TensorUse,
 };
 
 use super::code::StageCode;
@@ -215,6 +216,14 @@ impl Recorder for StageRecorder {
 
     fn tensor(&mut self, product: &TensorUse) {
         self.cta.tensor(product);
+    }
+
+    fn mbarrier(&mut self, mbarrier: &MbarrierUse<'_>) {
+        self.cta.mbarrier(mbarrier);
+    }
+
+    fn tensor_memory(&mut self, used: &TensorMemoryUse<'_>) {
+        self.cta.tensor_memory(used);
     }
 
     fn access(&mut self, access: &Access<'_>) {

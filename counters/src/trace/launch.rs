@@ -35,6 +35,7 @@ pub(crate) struct PlannedLaunch<'a> {
 pub(super) struct BlockFacts {
     /// A random number of its own.
     pub(super) number: u64,
+    pub(super) first: u32,
     pub(super) instructions: u32,
 }
 
@@ -57,8 +58,9 @@ pub struct TracePlan {
 
 impl TracePlan {
     pub(crate) fn new(limits: &TraceLimits, launch: &PlannedLaunch<'_>) -> Self {
-        let block = |(index, &(_, instructions)): (usize, &(u32, u32))| BlockFacts {
+        let block = |(index, &(first, instructions)): (usize, &(u32, u32))| BlockFacts {
             number: mixed(index as u64),
+            first,
             instructions,
         };
         // Rows of a program that has so many are taken; levels are drawn then.
@@ -99,8 +101,14 @@ impl TracePlan {
     /// The facts about a block of the program.
     #[inline]
     pub(super) fn block(&self, block: u32) -> BlockFacts {
-        let none = BlockFacts { number: 0, instructions: 0 };
+        let none = BlockFacts { number: 0, first: 0, instructions: 0 };
         self.blocks.get(block as usize).copied().unwrap_or(none)
+    }
+
+    /// True if an instruction stands in a block.
+    pub(super) fn is_in(&self, instruction: u32, block: u32) -> bool {
+        let BlockFacts { first, instructions, .. } = self.block(block);
+        instruction.wrapping_sub(first) < instructions
     }
 
     pub(super) fn warps_per_cta(&self) -> usize {
@@ -253,8 +261,10 @@ impl LaunchTracer {
         let mut levels = LaunchLevels::new(table);
         let mut is_saturated = false;
         let mut reuse = BTreeMap::new();
+        let mut tensor_columns = 0;
         for (class, sample) in samples {
             sample.add_reuse(&mut reuse);
+            tensor_columns = tensor_columns.max(sample.tensor_columns());
             let finished = sample.finish(|key, sectors| levels.draw(key, sectors));
             is_saturated |= finished.is_saturated;
             let group = grouped.group_of[class as usize];
@@ -286,6 +296,7 @@ impl LaunchTracer {
             classes: traces,
             order: grouped.order,
             dram_writes_per_store: dram_writes_per_store(table, l2),
+            tensor_columns,
             reuse,
             notes,
         }

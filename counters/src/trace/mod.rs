@@ -19,6 +19,7 @@ mod choice;
 mod classes;
 mod launch;
 mod levels;
+mod phases;
 mod recorder;
 mod reuse;
 mod runs;
@@ -70,6 +71,8 @@ pub struct LaunchTrace {
     /// Sectors that DRAM writes for each sector stored to global or local memory, atomics and
     /// reductions included.
     pub dram_writes_per_store: f64,
+    /// Columns of tensor memory that a CTA allocates.
+    pub tensor_columns: u32,
     /// The loads of global memory by instruction of the program, as far as the recorded CTAs tell.
     pub reuse: BTreeMap<u32, SectorReuse>,
     /// What is approximate about it, in sentences.
@@ -103,7 +106,8 @@ pub struct WarpRecord {
     /// The blocks of the program that it executed, in order.
     pub blocks: Vec<BlockVisit>,
     /// Its requests by instruction of the program, in order of execution. Executions of an
-    /// instruction of which no lane takes part have no request. All others have one, also copies
+    /// instruction of which no lane takes part have no request, but one without lanes if the
+    /// instruction uses mbarriers or multiplies in tensor memory. All others have one, also copies
     /// and accesses whose lanes go to several spaces: the space is then that behind the L1.
     ///
     /// The sectors of loads and atomics stand at the level that held them, with those that a miss

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use gpucast_interpreter::CtaStart;
+
 use super::classes::ClassKey;
 use super::launch::TracePlan;
 use super::sample::CtaSample;
@@ -36,8 +38,9 @@ impl CtaTracer {
     }
 
     /// The record that a CTA is to have, if it is one of those that have one.
-    pub(crate) fn sample(&self, cta: u64) -> Option<Box<CtaSample>> {
-        self.plan.place(cta).map(|place| Box::new(CtaSample::new(&self.plan, place, cta)))
+    pub(crate) fn sample(&self, start: &CtaStart) -> Option<Box<CtaSample>> {
+        let place = self.plan.place(start.cta)?;
+        Some(Box::new(CtaSample::new(&self.plan, place, start)))
     }
 
     /// Returns true if a CTA is to have a record.

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gpucast_interpreter::{Access, AccessKind};
+use gpucast_interpreter::{
+    Access, AccessKind, CtaStart, MbarrierStep, MbarrierUse, TensorMemoryStep, TensorMemoryUse, TensorUse,
+};
 use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_simulation::code::Space;
-use gpucast_simulation::launch::Request;
+use gpucast_simulation::launch::{Beside, Request};
 
 use super::launch::TracePlan;
 use super::levels::LevelKey;
+use super::phases::PhaseLog;
 use super::reuse::{CtaReuse, SectorReuse};
 use super::{BlockVisit, CtaRecord, WarpRecord};
 use crate::hierarchy::{CtaStream, RowTraffic};
@@ -48,6 +51,9 @@ pub(crate) struct CtaSample {
     /// Those whose levels are not told.
     others: Vec<Part>,
     reuse: CtaReuse,
+    phases: PhaseLog,
+    /// Columns of tensor memory that it has allocated.
+    tensor_columns: u32,
     /// Lines of `parts`.
     lines: u64,
     /// Sectors of the CTA that the caches have not seen.
@@ -60,6 +66,8 @@ pub(crate) struct CtaSample {
 struct WarpSample {
     visits: Vec<BlockVisit>,
     requests: Vec<Recorded>,
+    /// The phase that its next copy tells of bytes, and the instruction that copies.
+    told: Option<(u32, Beside)>,
     /// True from the first block on that is left out.
     is_cut: bool,
     left_out_instructions: u64,
@@ -69,6 +77,8 @@ struct WarpSample {
 #[derive(Clone, Copy, Debug)]
 struct Recorded {
     instruction: u32,
+    /// The visits of blocks when it began.
+    visits: u32,
     /// The lanes that take part.
     mask: u32,
     time: u64,
@@ -92,15 +102,17 @@ struct Part {
 
 impl CtaSample {
     /// An empty record of the CTA at a place of the grid.
-    pub(super) fn new(plan: &Arc<TracePlan>, place: u32, cta: u64) -> Self {
+    pub(super) fn new(plan: &Arc<TracePlan>, place: u32, start: &CtaStart) -> Self {
         Self {
             plan: Arc::clone(plan),
             place,
-            cta,
+            cta: start.cta,
             warps: vec![WarpSample::default(); plan.warps_per_cta()],
             parts: Vec::new(),
             others: Vec::new(),
             reuse: CtaReuse::default(),
+            phases: PhaseLog::new(start),
+            tensor_columns: 0,
             lines: 0,
             left_out_sectors: 0,
             is_saturated: false,
@@ -138,8 +150,15 @@ impl CtaSample {
         self.reuse.note(access, self.plan.lines_per_cta());
         let kind = 1 << served.row.kind();
         if !warp.requests.last().is_some_and(|last| last.continues_with(access, kind)) {
-            warp.requests.push(Recorded::new(access));
+            let mut recorded = Recorded::new(access, warp.visits.len() as u32);
+            if let Some((instruction, beside)) = warp.told.take()
+                && instruction == access.instruction
+            {
+                recorded.request.beside = beside;
+            }
+            warp.requests.push(recorded);
         }
+        warp.told = None;
         let request = warp.requests.len() as u32 - 1;
         let last = warp.requests.last_mut()?;
         self.is_saturated |= last.add(access, kind, served);
@@ -170,6 +189,38 @@ impl CtaSample {
             self.lines = lines;
             self.plan.first_row(self.place) + self.parts.len() as u32 - 1
         })
+    }
+
+    /// A warp uses an mbarrier. Operations on it have been told as accesses, copies have not.
+    pub(crate) fn mbarrier(&mut self, step: &MbarrierUse<'_>) {
+        let Some(phase) = self.phases.step(step) else { return };
+        let beside = Beside::Phase(phase);
+        let Some(warp) = self.warps.get_mut(step.warp as usize) else { return };
+        if step.step == MbarrierStep::CompleteBytes {
+            warp.told = Some((step.instruction, beside));
+        } else {
+            warp.add_beside(step.instruction, beside);
+        }
+    }
+
+    /// A warp issues a product whose reads of shared memory have been told.
+    pub(crate) fn product(&mut self, product: &TensorUse) {
+        let Some(warp) = self.warps.get_mut(product.warp as usize) else { return };
+        let extent = |extent: u32| u16::try_from(extent).unwrap_or(u16::MAX);
+        let (rows, columns) = (extent(product.rows), extent(product.columns));
+        warp.add_beside(product.instruction, Beside::Product { rows, columns });
+    }
+
+    /// A warp uses tensor memory.
+    pub(crate) fn tensor_memory(&mut self, used: &TensorMemoryUse<'_>) {
+        if used.step == TensorMemoryStep::Allocate {
+            self.tensor_columns += used.cells.iter().map(|cells| cells.columns).sum::<u32>();
+        }
+    }
+
+    /// Columns of tensor memory that the CTA has allocated.
+    pub(super) fn tensor_columns(&self) -> u32 {
+        self.tensor_columns
     }
 
     /// The CTA has ended: what only its own events needed is given back.
@@ -211,7 +262,8 @@ impl CtaSample {
                 is_saturated |= add_levels(&mut recorded.request, draw(key, part.sectors));
             }
         }
-        let warps = self.warps.into_iter().map(WarpSample::finish).collect();
+        let plan = &self.plan;
+        let warps = self.warps.into_iter().map(|warp| warp.finish(plan)).collect();
         Finished { record: CtaRecord { cta: self.cta, warps }, is_saturated }
     }
 }
@@ -247,7 +299,7 @@ fn add(sum: &mut u16, summand: u64) -> bool {
 }
 
 impl Recorded {
-    fn new(access: &Access<'_>) -> Self {
+    fn new(access: &Access<'_>, visits: u32) -> Self {
         let request = Request {
             space: Space::Constant,
             lanes: 0,
@@ -259,9 +311,10 @@ impl Recorded {
             l2_sectors: 0,
             dram_sectors: 0,
             first_sector: first_sector(access),
+            beside: Beside::Nothing,
         };
         let Access { instruction, time, .. } = *access;
-        Self { instruction, mask: 0, time, kinds: 0, loads: false, stores: false, request }
+        Self { instruction, visits, mask: 0, time, kinds: 0, loads: false, stores: false, request }
     }
 
     /// Returns true if an access is a part of this execution: the next range of a bulk copy, the
@@ -326,13 +379,63 @@ fn rank(space: Space) -> u8 {
     }
 }
 
+/// The requests of an instruction, and one without lanes for each visit of its block in which no
+/// lane executed it: what they bring about must come at its time.
+fn with_idle(all: &[Recorded], visits: &[BlockVisit], plan: &TracePlan) -> Vec<Request> {
+    let Some(first) = all.first() else { return Vec::new() };
+    let idle = Request {
+        lanes: 0,
+        lines: 0,
+        passes: 0,
+        l1_sectors: 0,
+        l2_sectors: 0,
+        dram_sectors: 0,
+        first_sector: None,
+        beside: Beside::Nothing,
+        ..first.request
+    };
+    let mut requests = Vec::with_capacity(all.len());
+    let mut left = all.iter().peekable();
+    for (at, visit) in visits.iter().enumerate() {
+        if !plan.is_in(first.instruction, visit.block) {
+            continue;
+        }
+        // Another part of the warp may have entered other blocks since.
+        let next = visits[at + 1..].iter().position(|one| plan.is_in(first.instruction, one.block));
+        let end = next.map_or(usize::MAX, |next| at + 1 + next);
+        let before = requests.len();
+        while let Some(one) = left.next_if(|one| one.visits as usize <= end) {
+            requests.push(one.request);
+        }
+        if requests.len() == before {
+            requests.push(idle);
+        }
+    }
+    requests.extend(left.map(|one| one.request));
+    requests
+}
+
 impl WarpSample {
-    fn finish(mut self) -> WarpRecord {
+    /// The latest execution of an instruction brings something about.
+    fn add_beside(&mut self, instruction: u32, beside: Beside) {
+        let is_latest = |one: &&mut Recorded| one.instruction == instruction;
+        if let Some(latest) = self.requests.iter_mut().rev().find(is_latest).filter(|_| !self.is_cut) {
+            latest.request.beside = beside;
+        }
+    }
+
+    fn finish(mut self, plan: &TracePlan) -> WarpRecord {
         // Requests of an instruction keep their order.
         self.requests.sort_by_key(|one| one.instruction);
         let same = |one: &Recorded, other: &Recorded| one.instruction == other.instruction;
         let of_instruction = |all: &[Recorded]| {
-            all.first().map(|one| (one.instruction, all.iter().map(|one| one.request).collect()))
+            let is_plain = all.iter().all(|one| one.request.beside == Beside::Nothing);
+            let requests = if is_plain {
+                all.iter().map(|one| one.request).collect()
+            } else {
+                with_idle(all, &self.visits, plan)
+            };
+            all.first().map(|one| (one.instruction, requests))
         };
         let requests: BTreeMap<u32, Vec<Request>> =
             self.requests.chunk_by(same).filter_map(of_instruction).collect();

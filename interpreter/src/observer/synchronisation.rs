@@ -199,6 +199,12 @@ pub struct TensorUse {
     pub ty: ScalarType,
     /// Operations, a multiply-add being two; of a sparse A the elements that are stored count.
     pub operations: u64,
+    /// The warp's index within its CTA.
+    pub warp: u32,
+    /// Rows of A in each CTA that takes part.
+    pub rows: u32,
+    /// Columns of tensor memory that hold the sums, in each CTA.
+    pub columns: u32,
 }
 
 /// A call of `malloc` or `free` that succeeded.

@@ -75,7 +75,14 @@ fn tell_everything(recorder: &mut impl Recorder) {
     });
     let kind = FaultKind::Trap;
     recorder.bad_access(&BadAccess { instruction: 0, warp: 0, lane: 0, kind: &kind });
-    recorder.tensor(&TensorUse { instruction: 0, ty: ScalarType::F16, operations: 2 });
+    recorder.tensor(&TensorUse {
+        instruction: 0,
+        ty: ScalarType::F16,
+        operations: 2,
+        warp: 0,
+        rows: 1,
+        columns: 1,
+    });
     recorder.tensor_memory(&TensorMemoryUse {
         instruction: 0,
         warp: 0,

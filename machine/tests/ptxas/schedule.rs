@@ -295,7 +295,7 @@ fn copies_and_products_are_waited_for_as_the_code_says() {
         // Two groups raise a counter, which is waited for twice.
         let commits: Vec<Option<u8>> = all
             .iter()
-            .filter(|one| one.action == Action::CommitCopies)
+            .filter(|one| matches!(one.action, Action::CommitCopies { .. }))
             .map(|one| one.control.write_barrier)
             .collect();
         assert_eq!(commits, [Some(0), Some(0)]);

@@ -18,7 +18,7 @@ use gpucast_machine::rules::{schedule, translate};
 use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::module::FunctionKind;
 use gpucast_simulation::code::{Action, Class, Instruction, Space};
-use gpucast_simulation::launch::{CtaRun, Launch, Request};
+use gpucast_simulation::launch::{Beside, CtaRun, Launch, Request};
 
 use Given::{Number, Zeros};
 use checker::{Clocks, check};
@@ -386,6 +386,7 @@ const REQUEST: Request = Request {
     l2_sectors: 4,
     dram_sectors: 0,
     first_sector: None,
+            beside: Beside::Nothing,
 };
 
 /// A trace of one class whose only warp visits blocks.

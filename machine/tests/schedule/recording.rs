@@ -11,7 +11,7 @@ use gpucast_interpreter::{
 };
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use gpucast_simulation::code::Space;
-use gpucast_simulation::launch::{CtaRun, Request};
+use gpucast_simulation::launch::{Beside, CtaRun, Request};
 
 /// An argument of a kernel.
 #[derive(Clone, Copy)]
@@ -68,6 +68,7 @@ impl Recorder for Warps {
             l2_sectors: 4,
             dram_sectors: 0,
             first_sector: None,
+            beside: Beside::Nothing,
         };
         self.warp(access.warp).requests.entry(access.instruction).or_default().push(request);
     }

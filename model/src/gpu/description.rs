@@ -370,12 +370,25 @@ gpu! {
     tensor_fp8_rate: PerClock,
     /// Multiply-adds of FP6 and FP4 of the tensor cores, mixed with FP8.
     tensor_fp4_rate: PerClock,
+    /// Multiply-adds of FP4 of the tensor cores, in blocks with a factor each.
+    tensor_scaled_fp4_rate: PerClock,
     /// Multiply-adds of 8-bit integers of the tensor cores.
     tensor_int8_rate: PerClock,
     /// Multiply-adds of 4-bit integers of the tensor cores.
     tensor_int4_rate: PerClock,
     /// Multiply-adds of bits of the tensor cores.
     tensor_int1_rate: PerClock,
+    /// Columns of an SM's tensor memory.
+    tensor_memory_columns: Entries,
+    /// Clocks of a product in tensor memory until an mbarrier is told, besides its first factor and
+    /// its columns.
+    tensor_memory_latency: Span,
+    /// Further clocks of a product by a pair of SMs.
+    tensor_pair_latency: Span,
+    /// Bytes that tensor memory sends to registers.
+    tensor_memory_read_rate: PerClock,
+    /// Bytes that tensor memory takes from registers.
+    tensor_memory_write_rate: PerClock,
     /// Memory instructions of a sub-core that wait for the load/store path.
     memory_queue: Entries,
     /// Clocks of a sub-core's address stage for an access with an address per lane.

@@ -10,7 +10,7 @@ use gpucast_counters::banks::Serving;
 use gpucast_simulation::code::{Class, TensorFormat};
 use gpucast_simulation::parameters::{
     ConstantCosts, Issue, LaunchCosts, LoadStore, Memory, Parameters, Queueing, Synchronisation,
-    Tensor, Unit, UnitUse,
+    Tensor, TensorMemory, Unit, UnitUse,
 };
 
 use super::description::Gpu;
@@ -202,6 +202,7 @@ impl Gpu {
                     TensorFormat::HalfInSingle => Some(half_in_single),
                     TensorFormat::Fp8 => maybe!(gpu.tensor_fp8_rate),
                     TensorFormat::Fp6OrFp4 => maybe!(gpu.tensor_fp4_rate),
+                    TensorFormat::ScaledFp4 => maybe!(gpu.tensor_scaled_fp4_rate),
                     TensorFormat::Int8 => maybe!(gpu.tensor_int8_rate),
                     TensorFormat::Int4 => maybe!(gpu.tensor_int4_rate),
                     TensorFormat::Int1 => maybe!(gpu.tensor_int1_rate),
@@ -213,6 +214,13 @@ impl Gpu {
             rates,
             latency: figure!(gpu.tensor_latency),
             queue: narrow(figure!(gpu.tensor_queue)),
+            memory: TensorMemory {
+                latency: maybe!(gpu.tensor_memory_latency).unwrap_or(0.0),
+                pair_latency: maybe!(gpu.tensor_pair_latency).unwrap_or(0.0),
+                read_bytes: maybe!(gpu.tensor_memory_read_rate).unwrap_or(0.0),
+                write_bytes: maybe!(gpu.tensor_memory_write_rate).unwrap_or(0.0),
+                columns: maybe!(gpu.tensor_memory_columns).map_or(0, narrow),
+            },
         })
     }
 

@@ -1,6 +1,8 @@
 //! Clocks that instructions take of every unit and server of an SM and of the memory behind it.
 
-use gpucast_simulation::code::{AccessKind, Action, Class, Instruction, MemoryAccess, Space};
+use gpucast_simulation::code::{
+    AccessKind, Action, Class, Instruction, MemoryAccess, Space, TensorMemoryAction,
+};
 use gpucast_simulation::launch::Request;
 use gpucast_simulation::parameters::{Parameters, Unit, UnitUse};
 use gpucast_simulation::states::State;
@@ -18,6 +20,8 @@ pub(super) struct Demand {
     pub(super) units: [f64; Unit::COUNT],
     /// Clocks of each unit that sub-cores share.
     pub(super) shared_units: [f64; Unit::COUNT],
+    /// Clocks of the SM's tensor core for products and copies in tensor memory.
+    pub(super) tensor_core: f64,
     /// Clocks of a sub-core's address stage.
     pub(super) address: f64,
     /// Clocks of the SM's port into the load-store path.
@@ -57,7 +61,7 @@ impl Demand {
     fn combine(&mut self, other: &Self, mut operation: impl FnMut(&mut f64, f64)) {
         each_field!(
             self, other, operation;
-            instructions, issue, address, port, data, requests, l2_reads, l2_writes, l2_updates,
+            instructions, issue, tensor_core, address, port, data, requests, l2_reads, l2_writes, l2_updates,
             dram_reads, dram_writes, pending_accesses, pending_sectors;
             units, shared_units
         );
@@ -116,6 +120,9 @@ impl Demand {
         }
         match instruction.action {
             Action::Access(access) => self.access(&access, request, latency, machine),
+            Action::TensorMemory(action) => {
+                self.tensor_core += tensor_core_clocks(&action, request, parameters);
+            }
             Action::Compute if instruction.class == Class::Shuffle => {
                 self.enter(true, parameters);
                 self.data += 1.0;
@@ -200,7 +207,29 @@ pub(super) fn unit_of(instruction: &Instruction, parameters: &Parameters) -> Uni
             units.interval = f64::from(multiply_adds) / of_sub_core;
         }
     }
+    if let Action::TensorMemory(TensorMemoryAction::Transfer { bytes, writes }) = instruction.action
+    {
+        units.unit = Some(Unit::TensorMemory);
+        units.interval = parameters.transfer_clocks(bytes, writes);
+    }
     units
+}
+
+/// Clocks for which an instruction keeps the SM's tensor core.
+pub(super) fn tensor_core_clocks(
+    action: &TensorMemoryAction,
+    request: Option<&Request>,
+    parameters: &Parameters,
+) -> f64 {
+    match (action, request.filter(|request| request.lanes > 0)) {
+        (TensorMemoryAction::Multiply(product), Some(request)) => {
+            parameters.product_clocks(product, request).interval
+        }
+        (TensorMemoryAction::Copy { .. }, Some(request)) => {
+            parameters.tensor_copy_clocks(request).interval
+        }
+        _ => 0.0,
+    }
 }
 
 /// A resource that is busy for some clocks, under the state of warps that wait for it.
@@ -225,6 +254,7 @@ impl Demand {
             .max(self.pending_sectors / f64::from(path.pending_sectors.max(1)));
         let candidates = [
             Busy { clocks: of_units.max(of_shared), state: State::MathPipe },
+            Busy { clocks: self.tensor_core, state: State::Products },
             Busy { clocks: of_path, state: State::LoadStoreQueue },
             Busy { clocks: of_tables, state: State::LgThrottle },
             Busy { clocks: self.ports(parameters), state: State::L2Queue },

@@ -6,16 +6,18 @@
 //! 4.1). The papers find dependences by registers. Here the scheduling fields of machine code tell
 //! them.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use gpucast_simulation::code::{AccessKind, Action, Code, Control, MemoryAccess, Space};
+use gpucast_simulation::code::{
+    AccessKind, Action, Code, Control, MemoryAccess, Space, TensorMemoryAction,
+};
 use gpucast_simulation::constants::ConstantLines;
-use gpucast_simulation::launch::WarpTrace;
+use gpucast_simulation::launch::{Beside, Request, WarpTrace};
 use gpucast_simulation::parameters::Unit;
 use gpucast_simulation::states::{Clocks, State};
 use gpucast_simulation::walk::{QueueUses, Step, Walk};
 
-use super::demand::{Demand, Machine, unit_of};
+use super::demand::{Demand, Machine, tensor_core_clocks, unit_of};
 use super::latency::{Latency, latency};
 
 /// Instructions without a gap, and the stall that ends them.
@@ -131,10 +133,17 @@ struct Progress {
     data_free: f64,
     /// The latest asynchronous copy.
     copied: Event,
-    /// Copies that tell an mbarrier.
-    copies: VecDeque<Event>,
+    /// What each phase of an mbarrier waits for, as far as this warp brings it about.
+    ends: HashMap<u32, Event>,
     /// Asynchronous products.
     products: VecDeque<f64>,
+    /// From when the tensor core is free, and the last of the products and copies that it has.
+    tensor_free: f64,
+    tensor_done: Event,
+    /// The clocks at which products and copies leave the queue in front of it.
+    leaving: VecDeque<f64>,
+    /// The latest transfer between tensor memory and registers.
+    transferred: Event,
     /// The clock at which each line of code is there.
     lines: Vec<Option<f64>>,
     /// The constants that are there; `None` if all are.
@@ -195,8 +204,12 @@ impl Walked<'_> {
             units: [0.0; Unit::COUNT],
             data_free: 0.0,
             copied: Event::PAST,
-            copies: VecDeque::new(),
+            ends: HashMap::new(),
             products: VecDeque::new(),
+            tensor_free: 0.0,
+            tensor_done: Event::PAST,
+            leaving: VecDeque::new(),
+            transferred: Event::PAST,
             lines: vec![None; lines],
             constants: (cache == CodeCache::Cold)
                 .then(|| ConstantLines::new(self.code, self.machine.parameters.launch.constants)),
@@ -292,7 +305,8 @@ impl Progress {
         self.issued = now;
         let stall = f64::from(control.stall).max(self.slot);
         self.resume = Event { done: now + stall, ..Event::PAST };
-        let announced = self.perform(instruction.action, now, result, operands, walked);
+        let announced =
+            self.perform((instruction.action, request.as_ref()), now, result, operands, walked);
         for (barrier, event) in
             [(control.write_barrier, announced), (control.read_barrier, operands)]
         {
@@ -312,7 +326,7 @@ impl Progress {
     /// announces.
     fn perform(
         &mut self,
-        action: Action,
+        (action, request): (Action, Option<&Request>),
         now: f64,
         result: Event,
         operands: Event,
@@ -326,7 +340,7 @@ impl Progress {
                     return operands;
                 }
                 AccessKind::BulkCopy => {
-                    self.copies.push_back(result);
+                    self.tell_phase(request, Event { cause: State::Copies, ..result });
                     return operands;
                 }
                 AccessKind::Load
@@ -353,21 +367,70 @@ impl Progress {
                     self.wait(Event { done, ..self.barriers[at] });
                 }
             }
-            Action::CommitCopies => {
-                self.copies.push_back(self.copied);
+            Action::CommitCopies { .. } => {
+                self.tell_phase(request, Event { cause: State::Copies, ..self.copied });
                 return self.copied;
             }
-            Action::AwaitCopies => {
-                self.copies.retain(|copy| copy.done > now);
-                if let Some(copy) = self.copies.front().copied() {
-                    let done = copy.done + synchronisation.mbarrier_latency;
-                    self.wait(Event { done, cause: State::Copies, ..copy });
+            Action::AwaitPhase { .. } => {
+                if let Some(Beside::Phase(phase)) = request.map(|request| request.beside)
+                    && let Some(end) = self.ends.get(&phase).copied().filter(|end| end.done > now)
+                {
+                    let done = end.done + synchronisation.mbarrier_latency;
+                    self.wait(Event { done, ..end });
                 }
             }
+            Action::TensorMemory(action) => {
+                self.tensor_memory(action, request, now, result, walked);
+            }
             Action::Fence(_) => self.wait(result),
-            Action::Compute | Action::Multiply { .. } | Action::CtaArrive | Action::Exit => {}
+            Action::Compute
+            | Action::Multiply { .. }
+            | Action::CtaArrive
+            | Action::ArriveAtPhase { .. }
+            | Action::Exit => {}
         }
         result
+    }
+
+    /// The end of a phase is not before an event.
+    fn tell_phase(&mut self, request: Option<&Request>, event: Event) {
+        if let Some(Beside::Phase(phase)) = request.map(|request| request.beside) {
+            let end = self.ends.entry(phase).or_insert(Event::PAST);
+            *end = end.later(event);
+        }
+    }
+
+    fn tensor_memory(
+        &mut self,
+        action: TensorMemoryAction,
+        request: Option<&Request>,
+        now: f64,
+        result: Event,
+        walked: &Walked<'_>,
+    ) {
+        let parameters = walked.machine.parameters;
+        match action {
+            TensorMemoryAction::Multiply(_) | TensorMemoryAction::Copy { .. } => {
+                let interval = tensor_core_clocks(&action, request, parameters);
+                if request.is_none_or(|request| request.lanes == 0) {
+                    return;
+                }
+                let begun = self.tensor_free.max(now);
+                self.tensor_free = begun + interval;
+                let done = result.done + (begun - now);
+                self.tensor_done = self.tensor_done.later(Event { done, ..result });
+                self.leaving.push_back(begun);
+                while self.leaving.len() > parameters.tensor.queue.max(1) as usize {
+                    let done = self.leaving.pop_front().unwrap_or_default();
+                    self.wait(Event { done, cause: State::Products, uses_path: false });
+                }
+            }
+            TensorMemoryAction::Commit { .. } => self.tell_phase(request, self.tensor_done),
+            TensorMemoryAction::Transfer { .. } => {
+                self.transferred = self.transferred.later(result);
+            }
+            TensorMemoryAction::AwaitTransfers => self.wait(self.transferred),
+        }
     }
 
     fn await_products(&mut self, pending: usize) {

@@ -1,6 +1,8 @@
 //! When the result of an instruction is there, on a machine that does nothing else.
 
-use gpucast_simulation::code::{AccessKind, Action, Instruction, MemoryAccess, Space};
+use gpucast_simulation::code::{
+    AccessKind, Action, Instruction, MemoryAccess, Space, TensorMemoryAction,
+};
 use gpucast_simulation::launch::Request;
 use gpucast_simulation::parameters::Parameters;
 use gpucast_simulation::states::State;
@@ -45,14 +47,40 @@ pub(super) fn latency(
             cause: State::Membar,
             ..computed(parameters.synchronisation.fences[scope as usize])
         },
+        Action::TensorMemory(action) => {
+            let (result, cause) = of_tensor_memory(&action, request, parameters);
+            Latency { cause, ..computed(result) }
+        }
         Action::Compute
         | Action::CtaBarrier
         | Action::CtaArrive
         | Action::AwaitCounter { .. }
-        | Action::CommitCopies
-        | Action::AwaitCopies
+        | Action::CommitCopies { .. }
+        | Action::ArriveAtPhase { .. }
+        | Action::AwaitPhase { .. }
         | Action::AwaitProducts { .. }
         | Action::Exit => computed(of_class),
+    }
+}
+
+/// The latency of an instruction of tensor memory, and the state of warps that wait for it.
+fn of_tensor_memory(
+    action: &TensorMemoryAction,
+    request: Option<&Request>,
+    parameters: &Parameters,
+) -> (f64, State) {
+    match (action, request.filter(|request| request.lanes > 0)) {
+        (TensorMemoryAction::Multiply(product), Some(request)) => {
+            (parameters.product_clocks(product, request).latency, State::Products)
+        }
+        (TensorMemoryAction::Copy { .. }, Some(request)) => {
+            (parameters.tensor_copy_clocks(request).latency, State::Products)
+        }
+        (TensorMemoryAction::Transfer { bytes, writes }, _) => {
+            let moving = parameters.transfer_clocks(*bytes, *writes);
+            (moving + parameters.load_store.shared_latency, State::ShortScoreboard)
+        }
+        _ => (0.0, State::Products),
     }
 }
 

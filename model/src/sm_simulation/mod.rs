@@ -12,7 +12,9 @@ use gpucast_counters::occupancy::CtaShape;
 use gpucast_simulation::launch::Launch;
 use gpucast_simulation::parameters::Parameters;
 pub use gpucast_simulation::states::{Clocks, State};
-use gpucast_simulation::{Limits, Outcome as Simulated, Served, simulate, simulate_clocks};
+use gpucast_simulation::{
+    Limits, Outcome as Simulated, Served, resident_ctas, simulate, simulate_clocks,
+};
 
 use crate::assumptions;
 use crate::gpu::Gpu;
@@ -131,11 +133,13 @@ impl<'a> Inputs<'a> {
             registers_per_thread: shape.registers,
         });
         let warps = shape.threads_per_block.div_ceil(32).max(1) as f64;
-        let resident_ctas = match conditions.occupancy {
+        let resident = match conditions.occupancy {
             Some(share) => (share * f64::from(device.limits.max_warps) / warps).round() as u32,
             None => fit,
         }
         .max(1);
+        let held = |one: &Invocations| resident_ctas(&one.launch, resident, &parameters);
+        let resident_ctas = invocations.iter().map(held).max().unwrap_or(resident);
         Ok(Self { invocations, parameters, resident_ctas })
     }
 }

@@ -6,6 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
 mod chains;
+mod mainloops;
+mod products;
 mod streams;
 mod strides;
 
@@ -22,6 +24,7 @@ fn machine(label: &str) -> Option<Parameters> {
         "L40" => "l40",
         "H100-PCIe" => "h100-pcie",
         "GH200" | "H200" => "gh200",
+        "B200" => "b200",
         _ => return None,
     };
     let gpu = GpuLibrary::builtin().unwrap().get(name).unwrap();

@@ -9,16 +9,17 @@ use super::units::Taken;
 use super::warp::{Blocked, Warp};
 use crate::clock::clock_at;
 use crate::code::{AccessKind, Action, Class, MemoryAccess, Space};
+use crate::launch::Beside;
 use crate::parameters::Unit;
 use crate::states::State;
 
 /// The consequences of an instruction.
 #[derive(Clone, Copy, Debug)]
-struct Effect {
+pub(super) struct Effect {
     /// Its result, and the clock from which its operands may be overwritten.
-    way: Way,
+    pub(super) way: Way,
     /// The clock from which the warp may go on, beyond the stall count.
-    resume: u64,
+    pub(super) resume: u64,
     blocked: Option<Blocked>,
 }
 
@@ -63,14 +64,17 @@ impl Sm<'_> {
                 // A path may be cut at a barrier.
                 let cta = warp.cta;
                 self.ctas[cta as usize].waiting.retain(|&one| one != place);
+                self.ctas[cta as usize].phases.forget(place);
             }
             self.end_warp(place, clock);
             return;
         }
         self.fetch(place, resume);
+        let Warp { cta, sub_core, at_sub_core, .. } = self.warps[place as usize];
         if effect.blocked.is_some() {
-            let Warp { cta, sub_core, at_sub_core, .. } = self.warps[place as usize];
             self.sub_cores[sub_core as usize].heads[at_sub_core as usize].ready = NEVER;
+        }
+        if effect.blocked == Some(Blocked::Barrier) {
             self.release_if_complete(cta);
         }
     }
@@ -135,12 +139,23 @@ impl Sm<'_> {
                 warp.awaited = warp.scoreboard.await_all_but(counter, pending.into());
                 effect.resume = warp.awaited.done;
             }
-            Action::CommitCopies => {
+            Action::CommitCopies { queue } => {
+                let beside = self.beside(place, queue);
                 let warp = &self.warps[place as usize];
                 effect.way.result = warp.copied;
-                self.ctas[warp.cta as usize].copies.push(warp.copied);
+                let (cta, copied) = (warp.cta, warp.copied);
+                self.tell_phase(cta, beside, Event { latency: Some(State::Copies), ..copied });
             }
-            Action::AwaitCopies => effect.resume = self.await_copies(place, clock),
+            Action::ArriveAtPhase { queue } => {
+                let beside = self.beside(place, queue);
+                let cta = self.warps[place as usize].cta;
+                self.tell_phase(cta, beside, Event::of(State::Barrier, clock, clock));
+            }
+            Action::AwaitPhase { queue } => {
+                let beside = self.beside(place, queue);
+                (effect.resume, effect.blocked) = self.await_phase(place, beside, clock);
+            }
+            Action::TensorMemory(action) => self.tensor_memory(place, action, clock, &mut effect),
             Action::AwaitProducts { pending } => {
                 let warp = &mut self.warps[place as usize];
                 let mut done = clock;
@@ -178,6 +193,7 @@ impl Sm<'_> {
         let warp = &mut self.warps[place as usize];
         let (cta, pc) = (warp.cta, warp.pc);
         let request = warp.next_request(access.queue);
+        let beside = request.map(|one| one.beside).unwrap_or_default();
         let mut way =
             self.load_store.access((sub_core, cta), clock, access, request, self.active_sms);
         let queue_free = self.load_store.free_at(sub_core);
@@ -196,7 +212,7 @@ impl Sm<'_> {
                 way.result.done = way.operands;
             }
             AccessKind::BulkCopy => {
-                self.ctas[cta as usize].copies.push(way.result);
+                self.tell_phase(cta, beside, Event { latency: Some(State::Copies), ..way.result });
                 way.result.done = way.operands;
             }
             AccessKind::Load | AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {}
@@ -213,13 +229,9 @@ impl Sm<'_> {
         cta.waiting.push(place);
     }
 
-    /// The clock from which a warp goes on that waits for the oldest copy under way.
-    fn await_copies(&mut self, place: u32, clock: u64) -> u64 {
-        let warp = &mut self.warps[place as usize];
-        let copies = &self.ctas[warp.cta as usize].copies;
-        let Some(copy) = copies.iter().find(|one| one.done > clock) else { return clock };
-        let resume = copy.done + self.parameters.synchronisation.mbarrier_latency as u64;
-        warp.awaited = Event { done: resume, latency: Some(State::Copies), ..*copy };
-        resume
+    /// What the next execution of an instruction brings about besides.
+    fn beside(&mut self, place: u32, queue: Option<u32>) -> Beside {
+        let request = self.warps[place as usize].next_request(queue);
+        request.map(|request| request.beside).unwrap_or_default()
     }
 }

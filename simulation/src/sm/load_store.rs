@@ -17,7 +17,7 @@ use super::scoreboard::Event;
 use super::under_way::UnderWay;
 use crate::clock::{clock_at, time_of};
 use crate::code::{AccessKind, MemoryAccess, Space};
-use crate::launch::Request;
+use crate::launch::{Beside, Request};
 use crate::memory::{MemorySystem, Served};
 use crate::parameters::Parameters;
 use crate::states::State;
@@ -417,5 +417,6 @@ fn spill(bytes: u32) -> Request {
         l2_sectors: 0,
         dram_sectors: 0,
         first_sector: None,
+        beside: Beside::Nothing,
     }
 }

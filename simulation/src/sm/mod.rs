@@ -9,10 +9,12 @@ mod gates;
 mod held;
 mod issue;
 mod load_store;
+mod phases;
 mod prepared;
 mod request_runs;
 mod scoreboard;
 mod sub_core;
+mod tensor_memory;
 mod under_way;
 mod units;
 mod warp;
@@ -26,11 +28,14 @@ use crate::launch::{CtaClass, Launch};
 use crate::memory::Served;
 use crate::parameters::Parameters;
 use crate::states::Clocks;
+use issue::Effect;
 use load_store::LoadStorePath;
+use phases::Phases;
 pub(crate) use prepared::Prepared;
 use request_runs::{CtaQueues, Queues};
 use scoreboard::Event;
 use sub_core::{Head, SubCore};
+use tensor_memory::TensorCore;
 use units::Units;
 use warp::Warp;
 
@@ -43,8 +48,10 @@ struct Cta {
     /// Warps that arrived and went on.
     arrived: u32,
     last_arrival: u64,
-    /// Its copies that tell an mbarrier, in order of issue.
-    copies: Vec<Event>,
+    /// The phases of its mbarriers.
+    phases: Phases,
+    /// The last of its products in tensor memory.
+    products: Event,
     class: u32,
     started: u64,
 }
@@ -76,6 +83,7 @@ pub(crate) struct Sm<'a> {
     vacant: Vec<u32>,
     load_store: LoadStorePath<'a>,
     shared_units: Units,
+    tensor_core: TensorCore,
     /// The clock at which each line of code is there.
     lines: Vec<u64>,
     constants: ConstantLines,
@@ -119,6 +127,7 @@ impl<'a> Sm<'a> {
             vacant: Vec::new(),
             load_store: LoadStorePath::new(parameters, launch.dram_writes_per_store, accounts),
             shared_units: Units::new(),
+            tensor_core: TensorCore::default(),
             lines: vec![NEVER; code.lines],
             constants: ConstantLines::new(&launch.code, parameters.launch.constants),
             accounts,
@@ -175,7 +184,8 @@ impl<'a> Sm<'a> {
         }
         let cta = &mut self.ctas[place as usize];
         cta.waiting.clear();
-        cta.copies.clear();
+        cta.phases.begin(&self.code.phases[class as usize][sample]);
+        cta.products = Event::default();
         (cta.live, cta.class, cta.started, cta.last_arrival) = (live, class, at, 0);
         cta.arrived = 0;
         if live == 0 {
@@ -234,10 +244,14 @@ impl<'a> Sm<'a> {
 
     /// Where every warp waits at barriers that nobody can reach any more, lets one CTA go on.
     fn release_somebody(&mut self) -> bool {
+        let awaited = (0..self.ctas.len()).find(|&cta| self.ctas[cta].phases.is_awaited());
         let blocked = (0..self.ctas.len()).find(|&cta| !self.ctas[cta].waiting.is_empty());
-        let Some(cta) = blocked else { return false };
+        match (awaited, blocked) {
+            (Some(cta), _) => self.abandon_phases(cta as u32),
+            (None, Some(cta)) => self.release(cta as u32, self.clock),
+            (None, None) => return false,
+        }
         self.abandoned_barriers += 1;
-        self.release(cta as u32, self.clock);
         true
     }
 

@@ -1,10 +1,12 @@
 //! Machine code in the form that the loop of the simulation reads.
 
 use super::gates::Needs;
+use super::phases::expected;
 use crate::clock::clock_at;
-use crate::code::{Action, Class, Control, MemoryAccess, Space};
-use crate::launch::Launch;
+use crate::code::{Action, Class, Control, MemoryAccess, Space, TensorMemoryAction};
+use crate::launch::{CtaClass, Launch};
 use crate::parameters::{Parameters, Unit, UnitUse};
+use crate::walk::QueueUses;
 
 /// Instruction in the loop's form.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +44,8 @@ pub(crate) struct Prepared {
     /// Barriers whose events are waited for by number.
     pub(super) counted: u64,
     pub(super) lines: usize,
+    /// Arrivals at the phases of mbarriers, by class, sample and phase.
+    pub(super) phases: Vec<Vec<Vec<u32>>>,
 }
 
 impl Prepared {
@@ -75,10 +79,19 @@ impl Prepared {
                         units.interval = f64::from(multiply_adds) / of_sub_core;
                     }
                 }
+                if let Action::TensorMemory(TensorMemoryAction::Transfer { bytes, writes }) =
+                    instruction.action
+                {
+                    units.unit = Some(Unit::TensorMemory);
+                    units.interval = parameters.transfer_clocks(bytes, writes);
+                }
                 let is_queued = matches!(instruction.action, Action::Access(_))
                     || instruction.class == Class::Shuffle;
                 let latency = match instruction.action {
                     Action::Multiply { .. } => units.interval + parameters.tensor.latency,
+                    Action::TensorMemory(TensorMemoryAction::Transfer { .. }) => {
+                        units.interval + parameters.load_store.shared_latency
+                    }
                     _ => parameters.latencies[class],
                 };
                 let operands = latency.min(parameters.load_store.operand_latency);
@@ -106,7 +119,12 @@ impl Prepared {
             .map(|block| code.range(block))
             .map(|r| (r.start, r.end))
             .collect();
+        let uses = QueueUses::of(code);
+        let of_class = |class: &CtaClass| {
+            class.samples.iter().map(|cta| expected(launch, &uses, cta)).collect()
+        };
+        let phases = launch.classes.iter().map(of_class).collect();
         let lines = ops.last().map_or(0, |op| op.line as usize + 1);
-        Self { ops, blocks, barriers, counted, lines }
+        Self { ops, blocks, barriers, counted, lines, phases }
     }
 }

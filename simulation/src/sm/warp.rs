@@ -13,6 +13,8 @@ use crate::launch::{Request, WarpTrace};
 pub(super) enum Blocked {
     /// For the other warps of its CTA.
     Barrier,
+    /// For a phase of an mbarrier.
+    Phase,
 }
 
 /// A resident warp, or the room of one that ended.
@@ -47,6 +49,8 @@ pub(super) struct Warp<'a> {
     pub(super) is_new: bool,
     /// The latest of its asynchronous copies.
     pub(super) copied: Event,
+    /// The latest of its transfers between tensor memory and registers.
+    pub(super) transferred: Event,
     /// Clocks at which its asynchronous products are done.
     pub(super) products: VecDeque<u64>,
 }
@@ -69,6 +73,7 @@ impl<'a> Warp<'a> {
         self.queues = Some(Rc::clone(queues));
         self.products.clear();
         self.copied = Event::default();
+        self.transferred = Event::default();
         self.awaited = Event::default();
         self.event = Event::default();
         self.issued_at = clock;

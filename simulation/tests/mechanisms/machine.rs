@@ -3,7 +3,16 @@
 use gpucast_simulation::code::Class;
 use gpucast_simulation::parameters::{
     ConstantCosts, Issue, LaunchCosts, LoadStore, Memory, Parameters, Queueing, Scheduler,
-    Synchronisation, Tensor, Unit, UnitUse,
+    Synchronisation, Tensor, TensorMemory, Unit, UnitUse,
+};
+
+/// Tensor memory, which Volta does not have.
+const MEMORY: TensorMemory = TensorMemory {
+    latency: 70.0,
+    pair_latency: 30.0,
+    read_bytes: 256.0,
+    write_bytes: 512.0,
+    columns: 512,
 };
 
 /// An SM of Volta's kind with round numbers.
@@ -35,7 +44,7 @@ pub(crate) fn machine() -> Parameters {
         issue: Issue { sub_cores: 4, width: 1, scheduler: Scheduler::GreedyThenOldest },
         units,
         latencies,
-        tensor: Tensor { rates: [512.0; 9], latency: 10.0, queue: 5 },
+        tensor: Tensor { rates: [512.0; 10], latency: 10.0, queue: 5, memory: MEMORY },
         load_store: LoadStore {
             queue: 4,
             address_interval: 4.0,

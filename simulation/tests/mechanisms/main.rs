@@ -1,6 +1,7 @@
 //! Mechanisms of the simulation, each on code written for it.
 
 mod machine;
+mod tensor_memory;
 
 use gpucast_simulation::code::{
     AccessKind, Action, Class, Code, Constant, Control, FenceScope, MemoryAccess, Space,
@@ -241,7 +242,7 @@ fn a_copy_beside_the_warp_is_waited_for_where_the_code_says() {
         looped(move |writer| {
             writer.access(Space::Global, AccessKind::AsyncCopy, 16, Control::after(1));
             let commit = Control::after(1).signals(0);
-            writer.push("LDGDEPBAR", Class::Other, Action::CommitCopies, commit);
+            writer.push("LDGDEPBAR", Class::Other, Action::CommitCopies { queue: None }, commit);
             let wait = Action::AwaitCounter { counter: 0, pending };
             writer.push("DEPBAR", Class::Other, wait, Control::after(1));
         })
@@ -368,6 +369,7 @@ fn the_longest_ctas_decide_where_they_come_last() {
         classes: vec![class(100), class(2000)],
         order,
         dram_writes_per_store: 0.0,
+        tensor_columns: 0,
     };
     let late = run(&machine, &launch(order(0, 1)), 1).clocks;
     let equal = run(&machine, &launch(vec![CtaRun { class: 0, ctas: 648 }]), 1).clocks;

@@ -77,7 +77,7 @@ pub(super) unsafe fn multiply(
     context: &Context<'_>,
     frame: &Frame,
     op: &TensorMultiply,
-    lane: u32,
+    (warp, lane): (u32, u32),
 ) -> Result<Done, OperandFault> {
     let memories = Memories::new(context, op.ctas);
     // SAFETY: by the contract.
@@ -90,6 +90,9 @@ pub(super) unsafe fn multiply(
         instruction: op.instruction,
         ty: scalar(descriptor.a),
         operations: 2 * m * n * *stored as u64,
+        warp,
+        rows: division.rows(),
+        columns: descriptor.n / division.parts(),
     };
     for at in 0..op.ctas {
         let mut memory = memories.of(at)?;

@@ -5,15 +5,18 @@ use std::collections::HashMap;
 use gpucast_counters::tensor::tensor_operations;
 use gpucast_interpreter::AccessKind as Effect;
 use gpucast_ptx_frontend::container::Target;
+use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::module::Instruction as PtxInstruction;
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use gpucast_simulation::code::{
     AccessKind, Action, Class, Code, Control, Instruction, MemoryAccess, Space, TensorFormat,
+    TensorMemoryAction,
 };
 
 use super::super::image::Image;
 use super::super::isa::{Decoder, Detail, Guard, Meeting, Word};
 use super::super::listing::{Listing, bytes_accessed};
+use crate::tensor_memory;
 use super::classes::{class, of_mnemonic};
 use super::queues::Queues;
 
@@ -138,6 +141,9 @@ impl Translator<'_, '_> {
 
     fn action(&self, index: usize, detail: Detail) -> Action {
         let mnemonic = self.listing.code.instructions[index].decoded.mnemonic;
+        if let Some(action) = self.tensor_memory(index, mnemonic) {
+            return action;
+        }
         match detail {
             Detail::Address { is_uniform, bytes } => {
                 let access = self.access(index, is_uniform, bytes);
@@ -149,15 +155,43 @@ impl Translator<'_, '_> {
                 Action::AwaitCounter { counter, pending: most }
             }
             Detail::Products { pending } => Action::AwaitProducts { pending },
-            Detail::Phase => Action::AwaitCopies,
+            Detail::Phase => Action::AwaitPhase { queue: self.queue(index) },
             Detail::Fence(scope) => Action::Fence(scope),
             Detail::None | Detail::Wide | Detail::Counter { counter: None, .. } => match mnemonic {
                 "EXIT" => Action::Exit,
-                "LDGDEPBAR" | "ARRIVES" => Action::CommitCopies,
+                "LDGDEPBAR" | "ARRIVES" => Action::CommitCopies { queue: self.queue(index) },
+                "SYNCS" if self.arrives(index) => Action::ArriveAtPhase { queue: self.queue(index) },
                 _ if multiplies(self.listing, index) => self.product(index, mnemonic),
                 _ => Action::Compute,
             },
         }
+    }
+
+    /// The PTX instruction that a machine instruction stands for.
+    fn ptx(&self, index: usize) -> Option<&PtxInstruction> {
+        self.listing.ptx[index].map(|ptx| self.listing.instruction(ptx))
+    }
+
+    /// The queue of the requests of whatever space.
+    fn queue(&self, index: usize) -> Option<u32> {
+        self.listing.ptx[index].and_then(|ptx| self.queues.queue(ptx, Space::Generic))
+    }
+
+    fn arrives(&self, index: usize) -> bool {
+        let arrivals = [Opcode::MbarrierArrive, Opcode::MbarrierArriveDrop];
+        self.ptx(index).is_some_and(|ptx| arrivals.contains(&ptx.opcode))
+    }
+
+    /// The action on tensor memory of the machine instructions that have one.
+    fn tensor_memory(&self, index: usize, mnemonic: &str) -> Option<Action> {
+        let is_own = match mnemonic {
+            "UTCCP" | "UTCBAR" | "LDTM" | "STTM" => true,
+            // The fences that stand for `tcgen05.wait` are those of barriers, too.
+            _ => mnemonic.starts_with("UTC") && mnemonic.ends_with("MMA"),
+        };
+        let action = tensor_memory::action(self.ptx(index)?, self.queue(index))?;
+        let waits = action == TensorMemoryAction::AwaitTransfers;
+        (is_own != waits).then_some(Action::TensorMemory(action))
     }
 
     fn product(&self, index: usize, mnemonic: &str) -> Action {

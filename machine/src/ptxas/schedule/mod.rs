@@ -82,12 +82,14 @@ pub fn schedule(
         .collect();
     let classes = stand_ins(&trace.classes, samples)
         .ok_or_else(|| no_schedule("none of its CTAs was recorded"))?;
-    Ok(Launch {
+    let launch = Launch {
         code,
         classes,
         order: trace.order.clone(),
         dram_writes_per_store: trace.dram_writes_per_store,
-    })
+        tensor_columns: trace.tensor_columns,
+    };
+    Ok(launch.with_equal_pairs())
 }
 
 /// The classes with a sample each; `None` if there are no samples.

@@ -141,6 +141,8 @@ fn address(instruction: &PtxInstruction) -> Option<&Address> {
 
 #[cfg(test)]
 mod tests {
+    use gpucast_simulation::launch::Beside;
+
     use super::*;
 
     #[test]
@@ -156,6 +158,7 @@ mod tests {
             l2_sectors,
             dram_sectors,
             first_sector: None,
+            beside: Beside::Nothing,
         };
         // The first one fetched what the second one found in the first-level cache.
         let mut one = request(16, 0, 0);

@@ -226,7 +226,7 @@ impl<'a> Barriers<'a> {
                     Some(&producer) => Some(self.barriers[producer as usize]),
                     None => {
                         let node = &block.body.nodes[node as usize];
-                        (node.action == Action::CommitCopies).then_some(COPIES)
+                        matches!(node.action, Action::CommitCopies { .. }).then_some(COPIES)
                     }
                 };
                 let is_last = place + 1 == block.order.nodes.len();
@@ -286,7 +286,7 @@ impl<'a> Barriers<'a> {
 fn announces(node: &Node, latencies: &Latencies) -> bool {
     let is_asynchronous = matches!(
         node.action,
-        Action::Multiply { is_asynchronous: true, .. } | Action::CommitCopies
+        Action::Multiply { is_asynchronous: true, .. } | Action::CommitCopies { .. }
     );
     latencies.is_variable(node.class) && node.has_result && !is_asynchronous
 }

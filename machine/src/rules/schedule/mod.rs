@@ -61,7 +61,14 @@ pub(super) fn schedule(compiled: &Compiled<'_>, trace: &LaunchTrace) -> Launch {
     let walker = Walker { compiled, layout: &layout, lengths: &lengths, queues: &queues };
     let classes = classes(&walker, &trace.classes);
     let order = if classes.is_empty() { Vec::new() } else { trace.order.clone() };
-    Launch { code, classes, order, dram_writes_per_store: trace.dram_writes_per_store }
+    Launch {
+        code,
+        classes,
+        order,
+        dram_writes_per_store: trace.dram_writes_per_store,
+        tensor_columns: trace.tensor_columns,
+    }
+    .with_equal_pairs()
 }
 
 /// The operations whose requests machine instructions take, in order.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use gpucast_counters::trace::{CtaRecord, WarpRecord};
 use gpucast_simulation::code::Space;
-use gpucast_simulation::launch::{CtaTrace, Request, WarpTrace};
+use gpucast_simulation::launch::{Beside, CtaTrace, Request, WarpTrace};
 use smallvec::SmallVec;
 
 use super::super::Compiled;
@@ -198,6 +198,7 @@ const fn idle(space: Space) -> Request {
         l2_sectors: 0,
         dram_sectors: 0,
         first_sector: None,
+        beside: Beside::Nothing,
     }
 }
 

@@ -106,12 +106,22 @@ mod tests {
     ];
 
     /// Formats that not all tensor cores multiply.
-    const TENSOR_FORMATS: [&str; 5] = [
+    const TENSOR_FORMATS: [&str; 6] = [
+        "tensor_scaled_fp4_rate",
         "tensor_fp64_rate",
         "tensor_half_rate",
         "tensor_int8_rate",
         "tensor_int4_rate",
         "tensor_int1_rate",
+    ];
+
+    /// Figures of tensor memory, which few GPUs have.
+    const TENSOR_MEMORY: [&str; 5] = [
+        "tensor_memory_columns",
+        "tensor_memory_latency",
+        "tensor_pair_latency",
+        "tensor_memory_read_rate",
+        "tensor_memory_write_rate",
     ];
 
     /// Fields that only the simulation of an SM reads, which begins with capability 3.0.
@@ -145,6 +155,7 @@ mod tests {
                 let is_there = entry(ComputeCapability { major, minor }, field).is_some();
                 let may_lack = OPTIONAL.contains(&field)
                     || TENSOR_FORMATS.contains(&field)
+                    || TENSOR_MEMORY.contains(&field)
                     || (major == 1 && field == "l2_latency")
                     || (major < 3 && is_of_simulation(field));
                 assert!(is_there || may_lack, "{field} of {capability}");

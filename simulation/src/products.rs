@@ -1,0 +1,70 @@
+//! The clocks of products and copies that work on tensor memory.
+//!
+//! A product takes the tensor core of the SM as long as the columns of its sum need, or as long as
+//! shared memory needs to deliver the factors. The first factor is loaded before the first column.
+
+use crate::code::TensorProduct;
+use crate::launch::{Beside, Request};
+use crate::parameters::Parameters;
+
+/// Lanes of tensor memory. A product of fewer rows leaves some of them without work.
+const LANES: f64 = 128.0;
+
+/// Bytes of a row of A as it is stored, of every format (PTX ISA, `tcgen05.mma`, shapes).
+const ROW_BYTES: f64 = 32.0;
+
+/// The clocks of a product or of a copy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProductClocks {
+    /// Clocks for which it keeps the tensor core from others.
+    pub interval: f64,
+    /// Clocks from its begin until an mbarrier is told.
+    pub latency: f64,
+}
+
+impl Parameters {
+    /// The clocks of a product whose sum is in tensor memory.
+    #[must_use]
+    pub fn product_clocks(&self, product: &TensorProduct, request: &Request) -> ProductClocks {
+        let (rows, columns) = match request.beside {
+            Beside::Product { rows, columns } => (f64::from(rows), f64::from(columns)),
+            Beside::Nothing | Beside::Phase(_) => (0.0, 0.0),
+        };
+        let rate = self.tensor.rates[product.format as usize];
+        let multiply_adds = LANES * columns * f64::from(product.depth);
+        let computing = if rate > 0.0 { multiply_adds / rate } else { 0.0 };
+        let sms = f64::from(product.sms.max(1));
+        // Each SM of a pair reads its own part of the factors.
+        let reading = self.reading_clocks(request) / sms;
+        let first =
+            if product.reads_a { rows * ROW_BYTES / self.load_store.shared_bytes } else { 0.0 };
+        let memory = &self.tensor.memory;
+        let pair = if product.sms > 1 { memory.pair_latency } else { 0.0 };
+        ProductClocks {
+            interval: computing.max(reading),
+            latency: first + computing + memory.latency + pair,
+        }
+    }
+
+    /// The clocks of a copy from shared memory to tensor memory.
+    #[must_use]
+    pub fn tensor_copy_clocks(&self, request: &Request) -> ProductClocks {
+        let reading = self.reading_clocks(request);
+        ProductClocks { interval: reading, latency: reading + self.tensor.memory.latency }
+    }
+
+    /// Clocks of a sub-core's way between tensor memory and registers for a transfer; 0 if there is
+    /// no tensor memory.
+    #[must_use]
+    pub fn transfer_clocks(&self, bytes: u32, writes: bool) -> f64 {
+        let memory = &self.tensor.memory;
+        let rate = if writes { memory.write_bytes } else { memory.read_bytes };
+        let of_sub_core = rate / f64::from(self.issue.sub_cores.max(1));
+        if of_sub_core > 0.0 { f64::from(bytes) / of_sub_core } else { 0.0 }
+    }
+
+    /// Clocks of shared memory for the tensor core's reads.
+    fn reading_clocks(&self, request: &Request) -> f64 {
+        f64::from(request.passes) * self.load_store.pass_interval
+    }
+}
