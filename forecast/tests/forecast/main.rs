@@ -11,6 +11,7 @@ mod common;
 mod counting_version;
 mod coverage;
 mod formulas;
+mod guarded_calls;
 mod kept;
 mod large_counts;
 mod launches;

@@ -154,6 +154,7 @@ impl RowUses {
             | Code::ClusterBarrier
             | Code::Return
             | Code::Exit
+            | Code::Rejoin
             | Code::Trap
             | Code::Follow => {}
             // Functions share registers' places with their callers, and calls copy them.

@@ -704,6 +704,8 @@ macro_rules! lane_operations {
             /// Call the function whose address row `a` holds, which must have signature `b`; lanes
             /// that do not call skip `n` operations.
             CallIndirect,
+            /// The end of what follows a guarded call: lanes that skipped the call wait behind it.
+            Rejoin,
             /// Save the registers of list `a` until the [`Code::RestoreRegisters`] after the call.
             SaveRegisters,
             /// Restore the registers of list `a` to their values before the call.

@@ -287,6 +287,13 @@ impl Warp {
                     let (recorder, report) = accesses.outside();
                     self.asynchronous(context, recorder, &frame, op, &mut split, report)?
                 }
+                // Nobody is left to meet where the split is alone.
+                Code::Rejoin if self.splits.is_empty() => Next::Operation,
+                Code::Rejoin => {
+                    split.pc += 1;
+                    self.splits.push(split);
+                    return Ok(());
+                }
                 Code::CopyLocal
                 | Code::Call
                 | Code::CallIndirect

@@ -192,14 +192,19 @@ fn parts_by_value(
 }
 
 /// Emits the operations that follow the call operation just emitted. Only lanes that called get
-/// there, so nothing of it is guarded; the others skip it.
+/// there, so nothing of it is guarded; the others skip it and wait behind it.
 fn after_call(
     builder: &mut Builder<'_>,
     emit: impl FnOnce(&mut Builder<'_>) -> Lowered<()>,
 ) -> Lowered<()> {
     let call = builder.ops.len() - 1;
+    let guarded = builder.guard != 0;
     builder.guard = 0;
     emit(builder)?;
+    // Where nothing follows, lanes return to the place at which the others wait.
+    if guarded && builder.ops.len() - 1 > call {
+        builder.emit(Code::Rejoin, 0, 0, [0, 0, 0]);
+    }
     let following = builder.ops.len() - 1 - call;
     builder.ops[call].n =
         u16::try_from(following).map_err(|_| "the call returns too many values".to_owned())?;

@@ -87,12 +87,18 @@ fn some_lanes_call() {
         "st.param.b32 [e], %r4; and.b32 %r8, %r3, 3; setp.eq.u32 %p1, %r8, 1;\n@%p1 call (e)",
     );
     assert_eq!(classes(MOVE, &calls, [40, 1, 1], 5_120).unwrap().classes, 2);
-    let own = ".func (.reg .b32 %s) twice(.reg .b32 %a) { shl.b32 %s, %a, 1; ret; }";
     let calls = "mov.b32 %r5, %r4; and.b32 %r8, %r3, 3; setp.eq.u32 %p1, %r8, 1;
-        @%p1 call (%r5), twice, (%r4);
+        @%p1 call (%r5), next, (%r4);
         mul.wide.u32 %d2, %r5, 4; add.u64 %d3, %d0, %d2; ld.global.b32 %r7, [%d3];";
-    // Lanes that call come back behind the others. Each part of the warp moves as a whole.
-    assert_eq!(classes(own, calls, [40, 1, 1], 2 * 5_120).unwrap().classes, 1);
+    let own = |operation: &str| {
+        format!(".func (.reg .b32 %s) next(.reg .b32 %a) {{ {operation} %s, %a, 1; ret; }}")
+    };
+    // Lanes that call come back to the others, and all of them make one access.
+    let next = own("add.u32");
+    assert_eq!(classes(&next, calls, [40, 1, 1], 5_121).unwrap().classes, 1);
+    // Their elements move twice as far: the access as a whole is another one in each CTA.
+    let twice = own("shl.b32");
+    assert_eq!(classes(&twice, calls, [40, 1, 1], 2 * 5_120).unwrap().classes, 40);
 }
 
 #[test]
