@@ -162,6 +162,13 @@ impl LaunchProfile {
         self.extent == Extent::Sample
     }
 
+    /// CTAs that were drawn at random to estimate the counts, if they were. The ends of the grid
+    /// are not among them.
+    #[must_use]
+    pub fn drawn_ctas(&self) -> Option<u64> {
+        self.doubt.as_ref().and_then(|doubt| doubt.drawn_ctas())
+    }
+
     /// True if formulas gave the counts, and no execution.
     #[must_use]
     pub fn is_of_formulas(&self) -> bool {

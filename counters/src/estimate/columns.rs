@@ -2,12 +2,9 @@
 
 use std::collections::HashMap;
 
-use gpucast_interpreter::AccessKind;
-
-use super::ended::Ended;
 use crate::counts::{BlockCount, BranchCounts, MemoryCounts};
 use crate::extrapolation::Extrapolation;
-use crate::hierarchy::{L2Traffic, LocalTraffic, PartTraffic, ROW_LIMIT, RowTraffic};
+use crate::hierarchy::{PartTraffic, ROW_LIMIT, RowTraffic};
 use crate::recorder::CtaRecorder;
 use crate::sparse::SparseRows;
 
@@ -68,10 +65,10 @@ pub(crate) struct Moved {
 }
 
 /// Columns of local memory that leaves first-level caches, and of sectors that become dirty.
-const FIXED: usize = 4;
+pub(super) const FIXED: usize = 4;
 
 /// Counts of a [`MemoryCounts`], traffic apart.
-const COUNTS: usize = 8;
+pub(super) const COUNTS: usize = 8;
 
 /// Columns of traffic: [`RowTraffic`], and the hits and reads of unsure misses.
 const TRAFFIC: usize = 6;
@@ -79,12 +76,12 @@ const TRAFFIC: usize = 6;
 /// The place of each count in a list. A list may be shorter: the counts that it lacks are zero.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Columns {
-    blocks: usize,
-    guarded: usize,
-    branches: HashMap<u32, usize>,
+    pub(super) blocks: usize,
+    pub(super) guarded: usize,
+    pub(super) branches: HashMap<u32, usize>,
     /// Rows of accesses, each with a row that has its space and kind.
-    memory: HashMap<u32, (usize, MemoryCounts<u64>)>,
-    products: HashMap<u32, usize>,
+    pub(super) memory: HashMap<u32, (usize, MemoryCounts<u64>)>,
+    pub(super) products: HashMap<u32, usize>,
     columns: usize,
 }
 
@@ -201,91 +198,4 @@ impl Columns {
             put(key, 4, &[l2_hit_sectors, dram_read_sectors]);
         }
     }
-
-    /// The counts of a list. With caches, `ended` says what is left dirty, and the part `hits` of
-    /// unsure misses are hits.
-    pub(crate) fn counts(&self, list: &[f64], ended: Option<&Ended>, hits: f64) -> Counts {
-        let real = |at: usize| list.get(at).copied().unwrap_or_default().round().max(0.0);
-        let count = |at: usize| real(at) as u128;
-        let moved = |at: usize| real(at) as u64;
-        let block = |block: usize| {
-            let at = FIXED + 2 * block;
-            BlockCount { warps: count(at), lanes: count(at + 1) }
-        };
-        let guarded = FIXED + 2 * self.blocks;
-        let mut counts = Counts {
-            blocks: (0..self.blocks).map(block).collect(),
-            guarded_lanes: (guarded..guarded + self.guarded).map(count).collect(),
-            branches: SparseRows::new(0),
-            memory: SparseRows::new(0),
-            products: SparseRows::new(0),
-            l2: L2Traffic::default(),
-        };
-        for (&key, &at) in &self.products {
-            *counts.products.row(key) = count(at);
-        }
-        for (&instruction, &at) in &self.branches {
-            *counts.branches.row(instruction) =
-                BranchCounts { taken_lanes: count(at), divergent: count(at + 1) };
-        }
-        for (&key, &(at, kind)) in &self.memory {
-            let mut row = MemoryCounts { space: kind.space, kind: kind.kind, ..Default::default() };
-            let mut next = at;
-            row.zip(&kind, &mut |total, _| {
-                *total = count(next);
-                next += 1;
-            });
-            row.traffic = ended.map(|_| {
-                let at = at + COUNTS;
-                let real = |at: usize| list.get(at).copied().unwrap_or_default();
-                let sectors = |sectors: f64| sectors.round().max(0.0) as u64;
-                let traffic = RowTraffic {
-                    l1_hit_sectors: moved(at),
-                    l2_sectors: moved(at + 1),
-                    l2_hit_sectors: sectors(real(at + 2) + hits * real(at + 4)),
-                    dram_read_sectors: sectors(real(at + 3) - hits * real(at + 5)),
-                };
-                add_traffic(&mut counts.l2, row.kind, traffic);
-                traffic
-            });
-            *counts.memory.row(key) = row;
-        }
-        if let Some(ended) = ended {
-            counts.l2.write_sectors += moved(0);
-            counts.l2.write_hit_sectors += moved(1);
-            ended.balance(list.get(3).copied().unwrap_or_default(), hits, &mut counts.l2);
-            counts.l2.local = LocalTraffic {
-                write_back_sectors: moved(0),
-                write_back_hit_sectors: moved(1),
-                dram_write_sectors: moved(2).min(counts.l2.dram_write_sectors),
-                dirty_sectors: 0,
-            };
-        }
-        counts
-    }
-}
-
-fn add_traffic(l2: &mut L2Traffic, kind: AccessKind, traffic: RowTraffic) {
-    let (sectors, hit_sectors) = match kind {
-        AccessKind::Load | AccessKind::LoadReadOnly => {
-            (&mut l2.read_sectors, &mut l2.read_hit_sectors)
-        }
-        AccessKind::Store => (&mut l2.write_sectors, &mut l2.write_hit_sectors),
-        AccessKind::Atomic | AccessKind::Reduction => {
-            (&mut l2.update_sectors, &mut l2.update_hit_sectors)
-        }
-    };
-    *sectors += traffic.l2_sectors;
-    *hit_sectors += traffic.l2_hit_sectors;
-    l2.dram_read_sectors += traffic.dram_read_sectors;
-}
-
-/// Counts of a launch, as tables are made of them.
-pub(crate) struct Counts {
-    pub(crate) blocks: Vec<BlockCount>,
-    pub(crate) guarded_lanes: Vec<u128>,
-    pub(crate) branches: SparseRows<BranchCounts>,
-    pub(crate) memory: SparseRows<MemoryCounts>,
-    pub(crate) products: SparseRows<u128>,
-    pub(crate) l2: L2Traffic,
 }

@@ -7,13 +7,14 @@
 
 mod columns;
 mod ended;
+mod rounded;
 
 use crate::code::Code;
 use crate::hierarchy::L2Traffic;
 use crate::table::BaseTable;
-use columns::Counts;
 pub(crate) use columns::{Columns, Moved, Sums};
-pub(crate) use ended::Ended;
+pub(crate) use ended::{Ended, Left};
+use rounded::Counts;
 
 /// Runs that are drawn in each stratum: the fewest that tell how runs differ. There are more where
 /// a sample ended early, whose strata are then wider.
@@ -43,6 +44,8 @@ pub(crate) struct Estimate {
     /// The counts of the grid's ends.
     pub(crate) ends: Vec<f64>,
     pub(crate) strata: Vec<Stratum>,
+    /// CTAs of a run.
+    pub(crate) run: u64,
     /// What is left in the caches, if there are any.
     pub(crate) ended: Option<Ended>,
 }
@@ -70,6 +73,11 @@ impl Estimate {
     /// Runs that were executed.
     pub(crate) fn executed(&self) -> usize {
         self.strata.iter().map(|one| one.executed.len()).sum()
+    }
+
+    /// CTAs that were drawn at random.
+    pub(crate) fn drawn(&self) -> u64 {
+        self.executed() as u64 * self.run
     }
 
     /// The runs of the grid that one executed run stands for, in the mean.
@@ -115,7 +123,7 @@ impl Estimate {
 
     fn variant(&self, list: &[f64], hits: f64) -> Variant {
         let Counts { blocks, guarded_lanes, branches, memory, products, l2 } =
-            self.columns.counts(list, self.ended.as_ref(), hits);
+            self.columns.counts(&self.code, list, self.ended.as_ref(), hits);
         let table = self.code.table(
             &blocks,
             &guarded_lanes,

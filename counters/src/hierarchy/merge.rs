@@ -129,6 +129,11 @@ impl Merger {
         empty
     }
 
+    /// No CTA that comes later starts before this time.
+    pub(crate) fn horizon(&self) -> u64 {
+        self.dealer.horizon()
+    }
+
     /// Sends requests to their slices until the queues hold about `budget` of them. Requests that
     /// a later CTA could still precede wait, unless the grid `is_complete`.
     pub(crate) fn fill(

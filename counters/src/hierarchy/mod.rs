@@ -234,6 +234,11 @@ impl Hierarchy {
         part
     }
 
+    /// The time before which no CTA starts that comes later, in instructions of a warp.
+    pub(crate) fn horizon(&self) -> u64 {
+        self.merger.horizon()
+    }
+
     /// The CTAs that come next do not follow those before.
     pub(crate) fn begin_window(&mut self) {
         self.l2.get_or_insert_with(|| L2::new(self.geometry)).begin_window();

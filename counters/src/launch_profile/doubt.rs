@@ -58,6 +58,14 @@ impl Doubt {
         }
         intervals
     }
+
+    /// CTAs that were drawn at random, of a sample.
+    pub(super) fn drawn_ctas(&self) -> Option<u64> {
+        match self {
+            Self::Windows(_) => None,
+            Self::Sample(estimate) => Some(estimate.drawn()),
+        }
+    }
 }
 
 /// Bounds of the metrics that depend on caches, for one answer to the unsure misses.

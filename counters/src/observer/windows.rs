@@ -19,7 +19,7 @@ use gpucast_interpreter::{AccessKind, CountOverflow, Windows};
 
 use super::Counter;
 use crate::counts::MemoryCounts;
-use crate::estimate::{Ended, Variant};
+use crate::estimate::{Ended, Left, Variant};
 use crate::extrapolation::Extrapolation;
 use crate::hierarchy::{
     CtaStream, Hierarchy, L2, L2Traffic, LocalTraffic, PartTraffic, ROW_LIMIT, RowTraffic,
@@ -423,15 +423,13 @@ impl Counter {
         let is_first = hierarchy.is_of_first_launch(self.contents);
         let (_, mut l2) = hierarchy.finish(self.contents);
         let last = l2.take_traffic();
-        // The dirty sectors at the end differ as those after windows do.
-        let dirty = windows.measured.iter().skip(1).filter(|part| part.role != Role::Warm);
-        let dirty = dirty.map(|part| part.traffic.dirty_sectors).chain([last.dirty_sectors]);
-        let left = dirty.fold([u64::MAX, 0], |[least, most], one| [least.min(one), most.max(one)]);
+        let middle = windows.measured.iter().filter(|part| part.role == Role::Middle);
+        let dirty: Vec<u64> = middle.map(|part| part.traffic.dirty_sectors).collect();
         let ended = Ended {
             dirty_at_start: windows.dirty_at_start,
             is_filled: windows.is_filled,
             capacity,
-            left,
+            left: Left::of(&dirty, last.dirty_sectors),
             is_first,
         };
         let measured = windows.measured.as_slice();

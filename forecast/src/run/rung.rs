@@ -45,6 +45,8 @@ pub struct CountedBy {
     pub classes: Option<usize>,
     /// CTAs that were executed, if it was counted by a sample.
     pub sampled: Option<u64>,
+    /// Those of them that were drawn at random.
+    pub drawn: Option<u64>,
     /// Sizes in which the launch was executed to find and to compare the formulas, if it was
     /// counted by them.
     pub sizes: Option<u64>,
@@ -54,7 +56,15 @@ pub struct CountedBy {
 
 impl CountedBy {
     fn of(rung: Rung, because: Option<String>) -> Self {
-        Self { rung, because, classes: None, sampled: None, sizes: None, is_cut_short: false }
+        Self {
+            rung,
+            because,
+            classes: None,
+            sampled: None,
+            drawn: None,
+            sizes: None,
+            is_cut_short: false,
+        }
     }
 
     /// A launch of which everything was executed, for a reason.
@@ -81,6 +91,14 @@ impl CountedBy {
     pub fn sample(executed: u64, is_cut_short: bool, because: impl Into<String>) -> Self {
         let because = Some(because.into());
         Self { sampled: Some(executed), is_cut_short, ..Self::of(Rung::Sample, because) }
+    }
+
+    /// The share of the grid that a kind of CTA must have to be in the sample with a probability of
+    /// 95 %: three over the number of drawn CTAs (Hanley and Lippman-Hand, "If nothing goes wrong,
+    /// is everything all right?", JAMA 249, 1983). A kind with less may be missing.
+    #[must_use]
+    pub fn unsure_share(&self) -> Option<f64> {
+        self.drawn.map(|drawn| (3.0 / drawn.max(1) as f64).min(1.0))
     }
 
     /// A launch that was executed in so many other sizes.

@@ -117,6 +117,9 @@ struct LaunchView<'a> {
     /// The number of CTAs that were executed, if the counts are estimated from a sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     sampled_ctas: Option<u64>,
+    /// The share of the grid below which a kind of CTA may be missing from the sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sample_unsure_share: Option<f64>,
     /// The number of other sizes that were executed, if formulas gave the counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     formula_sizes: Option<u64>,
@@ -208,6 +211,7 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
         counted_by_because: counted.counted_by.because.as_deref(),
         cta_classes: counted.counted_by.classes,
         sampled_ctas: counted.counted_by.sampled,
+        sample_unsure_share: counted.counted_by.unsure_share(),
         formula_sizes: counted.counted_by.sizes,
         sample_cut_short: counted.counted_by.is_cut_short,
         caches: caches(profile).map(CacheChoice::name),
@@ -294,6 +298,13 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
             "counted by a sample, {sampled} of {ctas} blocks: figures are estimated, with intervals of \
              95 %\n"
         );
+        if let Some(share) = counted.counted_by.unsure_share() {
+            text += &format!(
+                "a kind of block with a share of the grid below {} may be missing from the sample; no \
+                 interval tells of it\n",
+                number::percent(share)
+            );
+        }
         if counted.counted_by.is_cut_short {
             text += "time was over before the whole sample was executed: intervals are wider\n";
         }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `plan` | strata, and the CTAs that are drawn in them |
 //! | `population` | all CTAs of a launch, of which thousands of samples are drawn |
+//! | `stand_ins` | neighbours of runs, where caches are modelled |
 //! | [`crate::estimate`] | what the drawn CTAs say of all |
 //! | [`crate::launch_profile`] | intervals, made of the estimate |
 //!
@@ -19,6 +20,7 @@
 
 mod plan;
 mod population;
+mod stand_ins;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,12 +28,13 @@ use std::sync::Arc;
 use gpucast_interpreter::Samples;
 
 use super::windows::{MOST_WARMING_SECTORS, WARMING};
-use super::{Counter, through_caches};
-use crate::estimate::{Columns, Ended, Estimate, Moved, RUNS_PER_STRATUM, Stratum, Sums};
-use crate::hierarchy::{Hierarchy, L2};
+use super::{BATCH, Counter, through_caches};
+use crate::estimate::{Columns, Ended, Estimate, Left, Moved, RUNS_PER_STRATUM, Stratum, Sums};
+use crate::hierarchy::{CtaStream, Hierarchy, L2};
 use crate::recorder::CtaRecorder;
 use plan::{Part, Plan, Random, Role, Sizes};
 pub use population::{Drawn, Population};
+use stand_ins::{SharedLines, StandIns};
 
 /// CTAs of a sample whose size nobody has chosen. A kind of CTA that makes up 0.3 % of the grid is
 /// then among them with a probability of 95 %.
@@ -110,6 +113,12 @@ pub(super) struct Sample {
     random: Random,
     stage: Stage,
     pilot_sectors: u64,
+    /// Lines that several CTAs of the pilot asked for.
+    shared: SharedLines,
+    /// CTAs around a run, if there are caches.
+    stand_ins: Option<StandIns>,
+    /// The CTAs that fill the caches, until all of them were executed.
+    held: Vec<CtaStream>,
     plan: Plan,
     /// The part whose CTAs come, and those that are still to come.
     at: usize,
@@ -122,8 +131,8 @@ pub(super) struct Sample {
     runs: Vec<Run>,
     dirty_at_start: u64,
     dirty_before: u64,
-    /// The fewest and the most dirty sectors after parts that count.
-    left_dirty: [u64; 2],
+    /// Dirty sectors after each run.
+    left_dirty: Vec<u64>,
     is_filled: bool,
     /// The caches after the last CTAs of the grid.
     at_end: Option<Arc<Hierarchy>>,
@@ -136,6 +145,9 @@ impl Sample {
             random: Random(size.seed),
             stage: Stage::Unplanned,
             pilot_sectors: 0,
+            shared: SharedLines::default(),
+            stand_ins: None,
+            held: Vec::new(),
             plan: Plan::default(),
             at: 0,
             left: 0,
@@ -146,7 +158,7 @@ impl Sample {
             runs: Vec::new(),
             dirty_at_start: 0,
             dirty_before: 0,
-            left_dirty: [u64::MAX, 0],
+            left_dirty: Vec::new(),
             is_filled: true,
             at_end: None,
         }
@@ -168,9 +180,11 @@ impl Sample {
                 one.memory.iter().map(|(_, counts)| counts.sectors).sum()
             };
             self.pilot_sectors += recorders.iter().map(sectors).sum::<u64>();
+            recorders.iter().for_each(|one| self.shared.note(&one.stream));
             return;
         }
-        let counts = self.plan.parts.get(self.at).is_some_and(|part| part.role.counts());
+        let role = self.plan.parts.get(self.at).map(|part| part.role);
+        let counts = role.is_some_and(Role::counts);
         for recorder in recorders.iter_mut() {
             match counts {
                 true => self.sums.add(recorder),
@@ -180,8 +194,24 @@ impl Sample {
         self.left = self.left.saturating_sub(recorders.len() as u64);
         match hierarchy {
             Some(hierarchy) => {
-                let left_out = through_caches(recorders, hierarchy);
-                self.sums.left_out_sectors += if counts { left_out } else { 0 };
+                if let Some(stand_ins) = &mut self.stand_ins {
+                    stand_ins.keep(recorders.iter().map(|recorder| &recorder.stream));
+                }
+                match role {
+                    Some(Role::Warm) => self.held.extend(recorders.iter_mut().map(|recorder| {
+                        let empty = CtaStream::new(recorder.stream.limit());
+                        std::mem::replace(&mut recorder.stream, empty)
+                    })),
+                    Some(Role::First | Role::Last | Role::Run(_) | Role::Following) | None => {
+                        let lengths = recorders.iter().map(|recorder| recorder.stream.length());
+                        let longest = lengths.max().filter(|_| counts);
+                        let left_out = through_caches(recorders, hierarchy);
+                        self.sums.left_out_sectors += if counts { left_out } else { 0 };
+                        if let Some(stand_ins) = &mut self.stand_ins {
+                            stand_ins.dealt(recorders.len(), longest, hierarchy);
+                        }
+                    }
+                }
                 if self.left == 0 {
                     self.end_part(Some(hierarchy));
                     self.begin_part(Some(hierarchy));
@@ -201,6 +231,16 @@ impl Sample {
         if let (Some(hierarchy), Role::Warm) = (hierarchy, role) {
             hierarchy.begin_window();
         }
+        let follows = match role {
+            Role::Following => true,
+            Role::Run(_) | Role::Last => {
+                self.at > 0 && self.plan.parts[self.at - 1].role == Role::Warm
+            }
+            Role::Warm | Role::First => false,
+        };
+        if let Some(stand_ins) = self.stand_ins.as_mut().filter(|_| !follows) {
+            stand_ins.clear();
+        }
     }
 
     fn end_part(&mut self, hierarchy: Option<&mut Hierarchy>) {
@@ -208,11 +248,19 @@ impl Sample {
         self.at += 1;
         match part.role {
             Role::Warm => {
-                let so_far = hierarchy.map(Hierarchy::take_so_far);
+                let so_far = hierarchy.map(|hierarchy| {
+                    self.warm(part.ctas.start, hierarchy);
+                    hierarchy.take_so_far()
+                });
                 self.dirty_before = so_far.map_or(0, |traffic| traffic.dirty_sectors);
             }
             Role::Following => {
-                let later = hierarchy.map(Hierarchy::take_part);
+                let later = hierarchy.map(|hierarchy| {
+                    if let Some(stand_ins) = &mut self.stand_ins {
+                        stand_ins.come_after(hierarchy);
+                    }
+                    hierarchy.take_part()
+                });
                 let Some(mut counting) = self.counting.take() else { return };
                 if let (Some(moved), Some(later)) = (&mut counting.moved, later) {
                     moved.traffic.add_rows(&later);
@@ -221,6 +269,18 @@ impl Sample {
             }
             Role::First | Role::Last | Role::Run(_) => self.end_counting(part, hierarchy),
         }
+    }
+
+    /// Fills the caches with the CTAs that are held, the first of which has the place `first`.
+    fn warm(&mut self, first: u64, hierarchy: &mut Hierarchy) {
+        if let Some(stand_ins) = &mut self.stand_ins {
+            stand_ins.come_before(first, hierarchy);
+            stand_ins.dealt(self.held.len(), None, hierarchy);
+        }
+        for streams in self.held.chunks_mut(BATCH) {
+            hierarchy.collect(&mut streams.iter_mut().collect::<Vec<_>>());
+        }
+        self.held.clear();
     }
 
     fn end_counting(&mut self, part: Part, hierarchy: Option<&mut Hierarchy>) {
@@ -234,10 +294,8 @@ impl Sample {
                 self.is_filled = traffic.is_filled;
                 self.at_end = Some(Arc::new(hierarchy.clone()));
             }
-            // Those after the first CTAs say nothing of the end.
-            if part.role != Role::First {
-                let [least, most] = self.left_dirty;
-                self.left_dirty = [least.min(dirty), most.max(dirty)];
+            if let Role::Run(_) = part.role {
+                self.left_dirty.push(dirty);
             }
             Moved { traffic, dirtied }
         });
@@ -348,6 +406,10 @@ impl Counter {
         if let Some(hierarchy) = &mut self.hierarchy {
             sample.dirty_at_start = hierarchy.take_part().dirty_sectors;
             sample.dirty_before = sample.dirty_at_start;
+            let mut shared = std::mem::take(&mut sample.shared);
+            shared.settle();
+            let random = sample.random.clone();
+            sample.stand_ins = Some(StandIns::new(shared, random, self.resident as u64));
         }
         sample.begin_part(self.hierarchy.as_mut());
         let ranges = sample.plan.parts.iter().map(|part| part.ctas.clone()).collect();
@@ -363,12 +425,11 @@ impl Counter {
             let is_first = hierarchy.is_of_first_launch(self.contents);
             let (_, mut l2) = hierarchy.finish(self.contents);
             let dirty = l2.take_traffic().dirty_sectors;
-            let [least, most] = sample.left_dirty;
             let ended = Ended {
                 dirty_at_start: sample.dirty_at_start,
                 is_filled: sample.is_filled,
                 capacity,
-                left: [least.min(dirty), most.max(dirty)],
+                left: Left::of(&sample.left_dirty, dirty),
                 is_first,
             };
             (ended, l2)
@@ -386,7 +447,7 @@ impl Counter {
             ends.iter_mut().zip(list).for_each(|(sum, count)| *sum += count);
         }
         let (code, columns) = (self.code.clone(), sample.columns);
-        Estimate { code, columns, ends, strata, ended }
+        Estimate { code, columns, ends, strata, run: sample.plan.sizes.run, ended }
     }
 }
 

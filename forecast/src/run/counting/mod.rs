@@ -337,7 +337,9 @@ impl<C> Count<'_, C> {
             ));
         }
         let because = because.unwrap_or_else(|| "it was asked for".to_owned());
-        self.counted_by = CountedBy::sample(fewest, is_cut_short || was_cut_short, because);
+        let drawn = before.and_then(|one| one.drawn);
+        let by = CountedBy::sample(fewest, is_cut_short || was_cut_short, because);
+        self.counted_by = CountedBy { drawn, ..by };
     }
 }
 
@@ -426,6 +428,10 @@ impl<C: Counts> Watch for Count<'_, C> {
     fn end(&mut self, counter: C, program: &Program, memory: &DeviceMemory) -> Result<(), Failure> {
         let (repetition, l2) = repetition(self.counting, counter, program, memory)?;
         self.l2 = l2;
+        if let Some(drawn) = repetition.profile.drawn_ctas() {
+            let before = self.counted_by.drawn;
+            self.counted_by.drawn = Some(before.map_or(drawn, |before| before.min(drawn)));
+        }
         self.repetitions.add(repetition);
         Ok(())
     }
