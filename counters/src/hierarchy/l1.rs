@@ -130,10 +130,15 @@ pub(crate) struct L1 {
     cache: Lines,
     /// Where lines were found before, if that is faster than looking for them.
     known: Option<KnownPlaces>,
+    /// The last line that was loaded, with sectors that are there, if nothing was stored since.
+    last: (u64, u8),
 }
 
 /// Ways of a set that are looked through fast.
 const FEW_WAYS: usize = 8;
+
+/// No line, and no sectors.
+const NO_LINE: (u64, u8) = (u64::MAX, 0);
 
 impl L1 {
     /// An empty cache, for requests in sectors of `sector_bytes`. It `is_large` if the CPU has to
@@ -150,6 +155,7 @@ impl L1 {
             // A request that meets its line on the way is a hit: nothing is asked for twice.
             cache: Lines::new(sets, ways, geometry.replacement),
             known: (!is_large || ways > FEW_WAYS).then(|| KnownPlaces::new(sets * ways)),
+            last: NO_LINE,
         }
     }
 
@@ -182,6 +188,12 @@ impl L1 {
         mut ask: impl FnMut(L1Miss, u64, u8),
     ) -> u64 {
         if self.shape.is_of_requests() {
+            // Warps of a CTA often load the same line one after the other. It is the one that was
+            // used last, and stays it.
+            if line == self.last.0 && sectors & !self.last.1 == 0 {
+                return count(sectors.into());
+            }
+            self.last = (line, sectors);
             if let Some(known) = &self.known
                 && let Some(place) = known.of(line)
                 && self.cache.reuse_at(place, line, sectors.into())
@@ -227,6 +239,7 @@ impl L1 {
         full: u8,
         mut write_back: impl FnMut(u64, u8),
     ) -> u64 {
+        self.last = NO_LINE;
         let Self { geometry, shape, placement, cache, .. } = self;
         let shape = *shape;
         let mut hit_sectors = 0;
@@ -262,6 +275,7 @@ impl L1 {
         full: u8,
         mut write_back: impl FnMut(u64, u8),
     ) {
+        self.last = NO_LINE;
         let Self { shape, placement, cache, .. } = self;
         let shape = *shape;
         shape.cut(line, sectors, full, |tag, sectors, full| {
@@ -276,6 +290,7 @@ impl L1 {
 
     /// An atomic or a reduction, which is done at the L2: the line is dropped.
     pub(crate) fn update(&mut self, line: u64, sectors: u8) {
+        self.last = NO_LINE;
         let Self { shape, placement, cache, .. } = self;
         shape.cut(line, sectors, 0, |tag, _, _| {
             let set = placement.set(tag);

@@ -14,6 +14,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use rayon::prelude::*;
 
 use super::contents::L2Contents;
+use super::outbox::Queues;
 use super::placement::Placement;
 use super::replacement::{Newcomer, Replacement};
 use super::sectored::{LineShape, SectoredCache, count};
@@ -21,6 +22,7 @@ use super::stream::{LOCAL_FIRST_BYTE, NOBODY, ROW_LIMIT};
 use super::sums::RowSums;
 use super::traffic::{L2Traffic, RowTraffic};
 use super::turnover::Turnover;
+use super::turns::Turns;
 use crate::units::{LINE_BYTES, SECTOR_BYTES};
 
 /// The effect of a write to part of a sector that is not in the cache.
@@ -72,12 +74,7 @@ impl L2Geometry {
         Router { shape: self.shape(), placement: Placement::new(self.slice_count(), self.sets()) }
     }
 
-    /// An empty queue for each slice.
-    pub(crate) fn queues(&self) -> Vec<Vec<SliceRequest>> {
-        vec![Vec::new(); self.slice_count()]
-    }
-
-    fn slice_count(&self) -> usize {
+    pub(crate) fn slice_count(&self) -> usize {
         self.slices.max(1) as usize
     }
 
@@ -142,14 +139,44 @@ impl L2Operation {
 }
 
 /// A request for sectors of one line of the cache, on its way to its slice.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SliceRequest {
-    tag: u64,
+    pub(crate) tag: u64,
     set: u32,
-    row: u32,
+    /// Requests are served by turn: by time, then by the place of their warp in its SM.
+    pub(crate) turn: u32,
+    source: Source,
     sectors: u16,
     full: u16,
-    operation: L2Operation,
+}
+
+/// The row of a request and its operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Source(u32);
+
+const ROW_BITS: u32 = 24;
+const _: () = assert!(ROW_LIMIT < 1 << ROW_BITS);
+
+impl Source {
+    #[inline]
+    fn new(row: u32, operation: L2Operation) -> Self {
+        Self(row & ((1 << ROW_BITS) - 1) | (operation as u32) << ROW_BITS)
+    }
+
+    #[inline]
+    fn row(self) -> u32 {
+        self.0 & ((1 << ROW_BITS) - 1)
+    }
+
+    #[inline]
+    fn operation(self) -> L2Operation {
+        match self.0 >> ROW_BITS {
+            0 => L2Operation::Read,
+            1 => L2Operation::ReadLine,
+            2 => L2Operation::Write,
+            _ => L2Operation::Update,
+        }
+    }
 }
 
 /// The state of an L2: two of equal geometry that have the same one answer all requests alike.
@@ -192,6 +219,7 @@ impl L2 {
             dirty: Some(DirtySectors::default()),
             state: None,
             turnover: None,
+            turns: Turns::default(),
         };
         Self {
             geometry,
@@ -251,12 +279,16 @@ impl L2 {
         moved.dram_read_sectors as u32
     }
 
-    /// Serves the queues, each in its order, and empties them.
-    pub(crate) fn replay(&mut self, queues: &mut [Vec<SliceRequest>]) {
-        self.slices.par_iter_mut().zip(queues).for_each(|(slice, queue)| {
-            slice.replay(queue);
-            queue.clear();
-        });
+    /// Serves the queues of all SMs, in the order of turns, then of SMs.
+    pub(crate) fn replay(&mut self, queues: &[Queues]) {
+        let of_slice = |(index, slice): (usize, &mut Slice)| {
+            slice.replay(queues.iter().map(|queues| queues.of(index)));
+        };
+        if queues.iter().map(Queues::len).sum::<usize>() < MANY_REQUESTS {
+            self.slices.iter_mut().enumerate().for_each(of_slice);
+        } else {
+            self.slices.par_iter_mut().enumerate().for_each(of_slice);
+        }
     }
 
     /// The traffic of [`L2::replay`] by row, since the last [`L2::take_traffic`]. A row may come
@@ -379,7 +411,8 @@ impl Router {
     ) {
         self.shape.cut(line, sectors, full, |tag, sectors, full| {
             let (slice, set) = self.placement.of(tag);
-            send(slice, SliceRequest { tag, set: set as u32, row, sectors, full, operation });
+            let (set, source) = (set as u32, Source::new(row, operation));
+            send(slice, SliceRequest { tag, set, turn: 0, source, sectors, full });
         });
     }
 }
@@ -389,6 +422,9 @@ const LOOK_AHEAD: usize = 16;
 
 /// A cache is large if the CPU has to fetch its tags from memory that all cores share.
 const LARGE_LINES: usize = 1 << 15;
+
+/// Requests of all slices from which several threads serve them.
+const MANY_REQUESTS: usize = 1 << 10;
 
 /// One slice.
 #[derive(Clone, Debug)]
@@ -411,6 +447,7 @@ struct Slice {
     state: Option<u64>,
     /// What the window of the grid that is replayed has filled, if it is not the first one.
     turnover: Option<Box<Turnover>>,
+    turns: Turns,
 }
 
 /// Sectors whose writer is the cache.
@@ -453,29 +490,34 @@ impl Slice {
         })
     }
 
-    /// Serves a queue in its order.
-    fn replay(&mut self, queue: &[SliceRequest]) {
-        let Some(first) = queue.first() else { return };
-        self.changes();
-        let mut source = (first.row, first.operation);
-        let mut moved = RowTraffic::default();
-        for (index, request) in queue.iter().enumerate() {
-            if self.looks_ahead && index % LOOK_AHEAD == 0 {
-                let coming = &queue[index..queue.len().min(index + LOOK_AHEAD)];
-                self.cache.look_ahead(coming.iter().map(|one| (one.set as usize, one.tag)));
+    /// Serves the requests of all SMs, in the order of turns, then of SMs.
+    fn replay<'a>(&mut self, parts: impl Iterator<Item = &'a [SliceRequest]>) {
+        let mut turns = std::mem::take(&mut self.turns);
+        let queue = turns.sort(parts);
+        if let Some(first) = queue.first() {
+            self.changes();
+            let mut source = first.source;
+            let mut moved = RowTraffic::default();
+            for (index, request) in queue.iter().enumerate() {
+                if self.looks_ahead && index % LOOK_AHEAD == 0 {
+                    let coming = &queue[index..queue.len().min(index + LOOK_AHEAD)];
+                    self.cache.look_ahead(coming.iter().map(|one| (one.set as usize, one.tag)));
+                }
+                // Warps reach an instruction together, so that its requests come in runs.
+                if request.source != source {
+                    self.credit(source, std::mem::take(&mut moved));
+                    source = request.source;
+                }
+                self.access(request, &mut moved);
             }
-            // Warps reach an instruction together, so that its requests come in runs.
-            if (request.row, request.operation) != source {
-                self.credit(source, std::mem::take(&mut moved));
-                source = (request.row, request.operation);
-            }
-            self.access(request, &mut moved);
+            self.credit(source, moved);
         }
-        self.credit(source, moved);
+        self.turns = turns;
     }
 
     /// Adds the traffic of requests of one row for one operation.
-    fn credit(&mut self, (row, operation): (u32, L2Operation), moved: RowTraffic) {
+    fn credit(&mut self, source: Source, moved: RowTraffic) {
+        let (row, operation) = (source.row(), source.operation());
         self.traffic.add(operation, &moved);
         // Lines of local memory that a first-level cache wrote back have a row beyond all others.
         // Instructions beyond the limit share it.
@@ -490,7 +532,8 @@ impl Slice {
     /// Serves a request and adds its traffic to `moved`, except for writes to DRAM.
     #[inline]
     fn access(&mut self, request: &SliceRequest, moved: &mut RowTraffic) {
-        let SliceRequest { tag, set, sectors, full, operation, .. } = *request;
+        let SliceRequest { tag, set, sectors, full, source, .. } = *request;
+        let operation = source.operation();
         if !self.is_there {
             return self.pass_on(sectors, operation, moved);
         }
@@ -536,7 +579,7 @@ impl Slice {
         moved.l2_hit_sectors += asked - missed_sectors;
         moved.dram_read_sectors += if read == missed { missed_sectors } else { count(read) };
         if let Some(turnover) = &mut self.turnover {
-            turnover.note(set as usize, is_new, request.row, (missed_sectors, count(read)));
+            turnover.note(set as usize, is_new, source.row(), (missed_sectors, count(read)));
         }
     }
 

@@ -16,7 +16,6 @@
 //! Only the streams of CTAs that are resident, or that arrived before their turn, are held,
 //! whatever the size of the grid.
 
-mod agenda;
 mod contents;
 mod known_places;
 mod l1;
@@ -25,17 +24,19 @@ mod lines;
 mod marks;
 mod merge;
 mod moved;
+mod outbox;
 mod placement;
 mod ranks;
 mod recent;
 mod replacement;
 mod schedule;
 mod sectored;
-mod step;
+mod sm;
 mod stream;
 mod sums;
 mod traffic;
 mod turnover;
+mod turns;
 
 pub use contents::L2Contents;
 pub use l1::{L1Geometry, L1Loads, L1Stores, LocalStores};
@@ -47,16 +48,12 @@ pub use stream::{CtaStream, Demand};
 pub(crate) use stream::{FIRST_SINGLE_ROW, NOBODY, PackedTouch, ROW_LIMIT, Request};
 pub use traffic::{L2Traffic, LocalTraffic, RowTraffic};
 
-use l2::SliceRequest;
 use merge::Merger;
+use outbox::Queues;
 use rayon::prelude::*;
 use sums::RowSums;
 
 use crate::sparse::SparseRows;
-
-/// Requests that are merged ahead of the L2: enough to keep the slices busy, few enough to stay in
-/// the CPU's caches.
-const REQUESTS_AHEAD: usize = 1 << 13;
 
 /// The parameters that decide how the hierarchy serves the requests of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -155,17 +152,18 @@ pub struct Hierarchy {
     /// None until a request comes: an L2 of many megabytes takes time to make, and most launches go
     /// on with that of the launch before.
     l2: Option<L2>,
-    /// The queue that is being merged and the one that is being replayed, in turns.
-    queues: [Vec<Vec<SliceRequest>>; 2],
+    /// The queues that are being filled and those that are being replayed, in turns.
+    queues: [Vec<Queues>; 2],
 }
 
 impl Hierarchy {
     /// Empty caches.
     #[must_use]
     pub fn new(geometry: &HierarchyGeometry) -> Self {
-        let l2 = geometry.l2;
-        let queues = [l2.queues(), l2.queues()];
-        Self { merger: Merger::new(geometry), geometry: l2, l2: None, queues }
+        let merger = Merger::new(geometry);
+        let slices = geometry.l2.slice_count();
+        let queues = [merger.queues(slices), merger.queues(slices)];
+        Self { merger, geometry: geometry.l2, l2: None, queues }
     }
 
     /// Goes on with an L2 of the same geometry that an earlier launch filled.
@@ -195,7 +193,7 @@ impl Hierarchy {
         self.replay(true);
         self.merger.clean(&mut self.queues[0]);
         let mut l2 = self.l2.unwrap_or_else(|| L2::new(self.geometry));
-        l2.replay(&mut self.queues[0]);
+        l2.replay(&self.queues[0]);
         l2.end_launch(contents);
         let mut rows = RowSums::<RowTraffic>::default();
         for (row, traffic) in l2.rows() {
@@ -257,14 +255,13 @@ impl Hierarchy {
 
     fn replay(&mut self, is_complete: bool) {
         let Self { merger, geometry, l2, queues: [ready, next] } = self;
-        let mut sent = merger.fill(ready, REQUESTS_AHEAD, is_complete);
-        if sent == 0 {
+        let mut is_filled = merger.fill(ready, is_complete);
+        if !is_filled {
             return;
         }
         let l2 = l2.get_or_insert_with(|| L2::new(*geometry));
-        while sent > 0 {
-            ((), sent) =
-                rayon::join(|| l2.replay(ready), || merger.fill(next, REQUESTS_AHEAD, is_complete));
+        while is_filled {
+            ((), is_filled) = rayon::join(|| l2.replay(ready), || merger.fill(next, is_complete));
             std::mem::swap(ready, next);
         }
     }

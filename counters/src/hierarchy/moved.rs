@@ -12,7 +12,24 @@ use super::stream::{CtaStream, PackedTouch, Request};
 /// they are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamShift {
-    by: Arc<[i64]>,
+    by: Arc<[Shift]>,
+}
+
+/// The distance of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shift {
+    lines: i64,
+    /// The first request behind it that has another one: those of an instruction move alike, as a
+    /// rule.
+    until: usize,
+}
+
+/// The distance of some consecutive requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Distance {
+    pub(crate) lines: i64,
+    /// The first request behind them.
+    pub(crate) until: usize,
 }
 
 impl StreamShift {
@@ -29,11 +46,21 @@ impl StreamShift {
                 && lines.iter().zip(next_lines).all(is_same);
             is_alike.then_some(first)
         });
-        Some(Self { by: by.collect::<Option<_>>()? })
+        let by: Vec<i64> = by.collect::<Option<_>>()?;
+        let mut shifts: Vec<Shift> = Vec::with_capacity(by.len());
+        let mut until = by.len();
+        for (index, &lines) in by.iter().enumerate().rev() {
+            if by.get(index + 1).is_some_and(|&next| next != lines) {
+                until = index + 1;
+            }
+            shifts.push(Shift { lines, until });
+        }
+        shifts.reverse();
+        Some(Self { by: shifts.into() })
     }
 
     fn is_zero(&self) -> bool {
-        self.by.iter().all(|&by| by == 0)
+        self.by.iter().all(|shift| shift.lines == 0)
     }
 }
 
@@ -94,13 +121,18 @@ impl Moved {
         &self.of.lines
     }
 
-    /// The distance from the representative's lines to those of a request.
+    /// The distance from the representative's lines to those of a request, and of some behind it.
     #[inline]
-    pub(super) fn distance(&self, request: usize) -> i64 {
-        let by = |(shift, steps): &(StreamShift, i64)| {
-            shift.by.get(request).map_or(0, |by| by.wrapping_mul(*steps))
-        };
-        self.steps.iter().map(by).fold(0, i64::wrapping_add)
+    pub(super) fn distance(&self, request: usize) -> Distance {
+        let mut distance = Distance { lines: 0, until: usize::MAX };
+        for (shift, steps) in &self.steps {
+            if let Some(shift) = shift.by.get(request) {
+                let lines = shift.lines.wrapping_mul(*steps);
+                distance.lines = distance.lines.wrapping_add(lines);
+                distance.until = distance.until.min(shift.until);
+            }
+        }
+        distance
     }
 }
 
@@ -138,7 +170,7 @@ mod tests {
         let requests = stream.requests().iter().enumerate();
         let asked = requests.map(|(index, request)| {
             let lines = stream.lines_of(request).iter();
-            let lines = lines.map(|line| line.moved(stream.distance(index)));
+            let lines = lines.map(|line| line.moved(stream.asked().distance(index).lines));
             let lines = lines.map(|line| (line.line(), line.sectors())).collect();
             (request.turn(), request.row(), lines)
         });
@@ -165,6 +197,12 @@ mod tests {
             moved.move_from(&representative, &[(&shifts[0], steps[0]), (&shifts[1], steps[1])]);
             moved.sort();
             prop_assert_eq!(asked(&moved), asked(&own));
+            for index in 0..planned.len() {
+                let of = |index| moved.asked().distance(index);
+                let until = of(index).until.min(planned.len());
+                prop_assert!(until > index);
+                prop_assert!((index..until).all(|other| of(other).lines == of(index).lines));
+            }
             prop_assert_eq!(moved.length(), own.length());
             prop_assert_eq!(moved.sectors(), own.sectors());
         }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::moved::{Moved, Represented, StreamShift};
+use super::moved::{Distance, Moved, Represented, StreamShift};
 use crate::units::{LINE_BYTES, LOCAL_LINES_PER_WARP, LineTouch};
 
 /// The kind of a request.
@@ -272,16 +272,17 @@ impl CtaStream {
         }
     }
 
-    /// Its requests. Their lines are `distance` further than they say.
+    /// Its requests. Their lines are a distance further than they say.
     #[inline]
     pub(crate) fn requests(&self) -> &[Request] {
         self.moved.as_ref().map_or(&self.requests, Moved::requests)
     }
 
-    /// The distance in lines from what a request says.
+    /// Its requests with their lines.
     #[inline]
-    pub(crate) fn distance(&self, request: usize) -> i64 {
-        self.moved.as_ref().map_or(0, |moved| moved.distance(request))
+    pub(crate) fn asked(&self) -> Asked<'_> {
+        let lines = self.moved.as_ref().map_or(self.lines.as_slice(), Moved::lines);
+        Asked { requests: self.requests(), lines, moved: self.moved.as_ref() }
     }
 
     /// Lines that are kept at most.
@@ -372,13 +373,7 @@ impl CtaStream {
     /// The lines of one of its requests, without the distance.
     #[inline]
     pub(crate) fn lines_of<'a>(&'a self, request: &'a Request) -> &'a [PackedTouch] {
-        if request.has_several_lines() {
-            let first = (request.lines.bits >> 32) as usize;
-            let lines = self.moved.as_ref().map_or(self.lines.as_slice(), Moved::lines);
-            &lines[first..first + request.line_count()]
-        } else {
-            std::slice::from_ref(&request.lines)
-        }
+        self.asked().lines_of(request)
     }
 
     /// A warp has issued `time` instructions and then an access to any memory.
@@ -480,6 +475,35 @@ impl CtaStream {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.requests.len() * size_of::<Request>() + self.lines.len() * size_of::<PackedTouch>()
+    }
+}
+
+/// The requests of a CTA. Their lines are a distance further than they say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) requests: &'a [Request],
+    /// The lines of requests that have several.
+    lines: &'a [PackedTouch],
+    moved: Option<&'a Moved>,
+}
+
+impl<'a> Asked<'a> {
+    /// The lines of one of the requests, without the distance.
+    #[inline]
+    pub(crate) fn lines_of(&self, request: &'a Request) -> &'a [PackedTouch] {
+        if request.has_several_lines() {
+            let first = (request.lines.bits >> 32) as usize;
+            &self.lines[first..first + request.line_count()]
+        } else {
+            std::slice::from_ref(&request.lines)
+        }
+    }
+
+    /// The distance in lines from what a request says, and how far it holds.
+    #[inline]
+    pub(crate) fn distance(&self, request: usize) -> Distance {
+        let none = Distance { lines: 0, until: usize::MAX };
+        self.moved.map_or(none, |moved| moved.distance(request))
     }
 }
 

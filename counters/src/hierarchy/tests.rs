@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
+use super::turns::Turns;
 use super::*;
 use crate::units::{LINE_BYTES, LineTouch};
 
@@ -78,27 +79,19 @@ type Rows = BTreeMap<u32, RowTraffic>;
 
 /// The lines of all requests in the order in which they reach the L2.
 fn order(ctas: &[Vec<Event>]) -> Vec<u64> {
-    let mut l2 = L2::new(tiny().l2);
     let mut merger = Merger::new(&tiny());
     for cta in ctas {
         let mut stream = stream(cta);
         stream.sort();
         merger.push(stream);
     }
-    let mut seen = Vec::new();
-    let mut before = Rows::new();
-    loop {
-        let mut queues = tiny().l2.queues();
-        // One request at a time.
-        if merger.fill(&mut queues, 1, true) == 0 {
-            return seen;
-        }
-        l2.replay(&mut queues);
-        let after: Rows = l2.rows().map(|(row, traffic)| (row, *traffic)).collect();
-        let changed = after.iter().filter(|(row, traffic)| before.get(row) != Some(traffic));
-        seen.extend(changed.map(|(&row, _)| u64::from(row)));
-        before = after;
+    let (mut seen, mut queues) = (Vec::new(), merger.queues(1));
+    while merger.fill(&mut queues, true) {
+        let mut turns = Turns::default();
+        let sent = turns.sort(queues.iter().map(|queues| queues.of(0)));
+        seen.extend(sent.iter().map(|request| request.tag));
     }
+    seen
 }
 
 #[test]
