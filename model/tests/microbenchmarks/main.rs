@@ -3,7 +3,7 @@
 //! Constants of the simulation come from these and from specifications. The bounds on the errors
 //! are those that the constants reach; they keep later changes from making them worse.
 
-#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a helper of tests fails by panicking")]
 
 mod chains;
 mod mainloops;

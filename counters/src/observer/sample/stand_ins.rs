@@ -55,7 +55,7 @@ impl SharedLines {
                 continue;
             }
             for line in stream.lines_of(request) {
-                let line = line.moved(stream.distance(index)).line();
+                let line = line.moved(stream.asked().distance(index).lines).line();
                 if *self.first.entry(line).or_insert(self.ctas) != self.ctas {
                     self.shared.insert(line);
                 }
@@ -173,7 +173,7 @@ impl StandIns {
             if u64::from(request.time()) < from {
                 continue;
             }
-            let (lines, distance) = (of.lines_of(request), of.distance(index));
+            let (lines, distance) = (of.lines_of(request), of.asked().distance(index).lines);
             let is_shared = lines.iter().any(|line| {
                 let line = line.moved(distance).line();
                 self.shared.shared.contains(&line)
