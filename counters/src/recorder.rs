@@ -11,8 +11,8 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use gpucast_interpreter::{
-    ALIKE_BYTES, Access, AccessKind, CtaStart, Further, FurtherAccess, MbarrierUse, Pattern, Recorder,
-    TensorMemoryUse, TensorUse,
+    ALIKE_BYTES, Access, AccessKind, CtaStart, Further, FurtherAccess, MbarrierUse, Pattern,
+    Recorder, TensorMemoryUse, TensorUse,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 

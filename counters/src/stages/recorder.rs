@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use gpucast_interpreter::{
-    Access, AccessKind, Arrival, CtaStart, MbarrierUse, Recorder, Release, StandIn, TensorMemoryUse,
-    TensorUse,
+    Access, AccessKind, Arrival, CtaStart, MbarrierUse, Recorder, Release, StandIn,
+    TensorMemoryUse, TensorUse,
 };
 
 use super::code::StageCode;

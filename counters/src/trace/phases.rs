@@ -43,11 +43,7 @@ impl Object {
 
 impl PhaseLog {
     pub(super) fn new(start: &CtaStart) -> Self {
-        Self {
-            rank: start.rank,
-            has_others: start.ctas_per_cluster > 1,
-            ..Self::default()
-        }
+        Self { rank: start.rank, has_others: start.ctas_per_cluster > 1, ..Self::default() }
     }
 
     /// The phase that a step belongs to, if it arrives, tells of bytes or has waited.
@@ -110,7 +106,12 @@ mod tests {
         PhaseLog::new(&CtaStart { cta: 0, ctaid: [0; 3], rank: 0, ctas_per_cluster })
     }
 
-    fn step(log: &mut PhaseLog, instruction: u32, step: MbarrierStep, completes: bool) -> Option<u32> {
+    fn step(
+        log: &mut PhaseLog,
+        instruction: u32,
+        step: MbarrierStep,
+        completes: bool,
+    ) -> Option<u32> {
         log.step(&MbarrierUse {
             instruction,
             warp: 0,
@@ -148,7 +149,8 @@ mod tests {
 
     #[test]
     fn an_address_in_the_cluster_may_be_the_own_one() {
-        let log = PhaseLog::new(&CtaStart { cta: 1, ctaid: [1, 0, 0], rank: 1, ctas_per_cluster: 2 });
+        let log =
+            PhaseLog::new(&CtaStart { cta: 1, ctaid: [1, 0, 0], rank: 1, ctas_per_cluster: 2 });
         assert_eq!(log.own(2 << CTA_BITS | 64), 64);
         assert_eq!(log.own(1 << CTA_BITS | 64), 1 << CTA_BITS | 64);
         assert_eq!(log.own(64), 64);

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpucast_interpreter::{
-    Access, AccessKind, CtaStart, MbarrierStep, MbarrierUse, TensorMemoryStep, TensorMemoryUse, TensorUse,
+    Access, AccessKind, CtaStart, MbarrierStep, MbarrierUse, TensorMemoryStep, TensorMemoryUse,
+    TensorUse,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_simulation::code::Space;
@@ -150,17 +151,14 @@ impl CtaSample {
         self.reuse.note(access, self.plan.lines_per_cta());
         let kind = 1 << served.row.kind();
         if !warp.requests.last().is_some_and(|last| last.continues_with(access, kind)) {
-            let mut recorded = Recorded::new(access, warp.visits.len() as u32);
-            if let Some((instruction, beside)) = warp.told.take()
-                && instruction == access.instruction
-            {
-                recorded.request.beside = beside;
-            }
-            warp.requests.push(recorded);
+            warp.requests.push(Recorded::new(access, warp.visits.len() as u32));
         }
-        warp.told = None;
         let request = warp.requests.len() as u32 - 1;
         let last = warp.requests.last_mut()?;
+        // Copies tell of bytes before their last access.
+        if let Some((_, beside)) = warp.told.take_if(|told| told.0 == access.instruction) {
+            last.request.beside = beside;
+        }
         self.is_saturated |= last.add(access, kind, served);
         if served.sectors == 0 {
             return None;
@@ -419,7 +417,9 @@ impl WarpSample {
     /// The latest execution of an instruction brings something about.
     fn add_beside(&mut self, instruction: u32, beside: Beside) {
         let is_latest = |one: &&mut Recorded| one.instruction == instruction;
-        if let Some(latest) = self.requests.iter_mut().rev().find(is_latest).filter(|_| !self.is_cut) {
+        if let Some(latest) =
+            self.requests.iter_mut().rev().find(is_latest).filter(|_| !self.is_cut)
+        {
             latest.request.beside = beside;
         }
     }

@@ -1,12 +1,18 @@
 //! Triton's products for sm_100, which use tensor memory: their slices and their classes of CTAs
 //! give the counts of executing everything, byte for byte.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpucast_counters::trace::TraceLimits;
+use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::run::counting::Counted;
 use gpucast_forecast::run::rung::Rung;
 use gpucast_forecast::settings::{CacheChoice, RungChoice};
 use gpucast_forecast::{Kernel, LaunchOptions};
+use gpucast_simulation::launch::Beside;
 
 use crate::rungs::counted_on;
+use crate::traces;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../interpreter/tests/kernels/triton");
 
@@ -146,6 +152,44 @@ fn slices_and_classes_of_products_in_tensor_memory_count_as_the_whole_does() {
                 }
                 Err(refused) => assert!(!possible, "{name}: {refused}"),
             }
+        }
+    }
+}
+
+#[test]
+fn the_record_of_a_product_in_tensor_memory_says_what_its_waits_wait_for() {
+    let library = gpu_argument::library().unwrap();
+    let gpu = gpu_argument::find(&library, "b200").unwrap();
+    let device = gpu_argument::device_model(&gpu).unwrap();
+    // Rows of A, columns of the sum, and elements of K that a product takes.
+    for (case, rows, columns, depth) in [(&CASES[0], 128, 64, 16), (&CASES[3], 128, 64, 16)] {
+        let (_folder, kernel) = case.open();
+        let limits = Some(TraceLimits::default());
+        let mut counted = traces::counted(&kernel, device, limits);
+        let trace = counted[0].profile.trace.take().unwrap();
+        assert_eq!(trace.tensor_columns, u32::from(columns), "{}", case.file);
+        for cta in trace.classes.iter().flat_map(|class| &class.samples) {
+            let mut products = 0;
+            let mut phases: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+            for (&instruction, requests) in cta.warps.iter().flat_map(|warp| &warp.requests) {
+                for request in requests {
+                    match request.beside {
+                        Beside::Nothing => {}
+                        Beside::Phase(phase) => {
+                            phases.entry(phase).or_default().insert(instruction);
+                        }
+                        Beside::Product { rows: m, columns: n } => {
+                            assert_eq!((m, n), (rows, columns), "{}", case.file);
+                            products += 1;
+                        }
+                    }
+                }
+            }
+            // K is 112, in tiles that are filled up.
+            assert!(products * depth >= 112 && products * depth < 256, "{products}");
+            // A phase is told by one instruction and waited for by another.
+            let together = phases.values().filter(|instructions| instructions.len() > 1).count();
+            assert!(2 * together > phases.len(), "{}: {phases:?}", case.file);
         }
     }
 }

@@ -12,7 +12,11 @@ use gpucast_forecast::settings::{CacheChoice, RungChoice, Size};
 use gpucast_forecast::{Alone, Kernel, LaunchOptions};
 use gpucast_interpreter::{AccessKind, Options};
 
-fn counted(kernel: &Kernel, device: DeviceModel, trace: Option<TraceLimits>) -> Vec<Counted> {
+pub(crate) fn counted(
+    kernel: &Kernel,
+    device: DeviceModel,
+    trace: Option<TraceLimits>,
+) -> Vec<Counted> {
     let loaded = module::load(kernel.plan()).unwrap();
     let extras = Extras { trace, ..Extras::default() };
     let (rung, caches) = (RungChoice::Auto, CacheChoice::Full);

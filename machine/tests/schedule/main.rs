@@ -386,7 +386,7 @@ const REQUEST: Request = Request {
     l2_sectors: 4,
     dram_sectors: 0,
     first_sector: None,
-            beside: Beside::Nothing,
+    beside: Beside::Nothing,
 };
 
 /// A trace of one class whose only warp visits blocks.

@@ -176,8 +176,10 @@ impl Demand {
                             self.requests += 1.0;
                             self.l2_reads += missed;
                             self.dram_reads += f64::from(request.dram_sectors);
-                            self.pending_accesses += latency.result;
-                            self.pending_sectors += missed * latency.result;
+                            if access.kind != AccessKind::BulkCopy {
+                                self.pending_accesses += latency.result;
+                                self.pending_sectors += missed * latency.result;
+                            }
                         }
                     }
                 }

@@ -259,7 +259,7 @@ impl<'a> LoadStorePath<'a> {
         if outgoing > 0 {
             let from = if stores {
                 self.stored.room(begun, outgoing)
-            } else if loads {
+            } else if loads && access.kind != AccessKind::BulkCopy {
                 self.pending.room(begun, outgoing)
             } else {
                 begun
@@ -292,7 +292,10 @@ impl<'a> LoadStorePath<'a> {
                 let span = latency + own + waits.l2 + waits.dram;
                 let mut way = self.way(now, span, [own, waits.l2, waits.dram], state);
                 if missed > 0 {
-                    self.pending.push(way.result.done, missed);
+                    // Bulk copies go past the first-level cache and its tables.
+                    if access.kind != AccessKind::BulkCopy {
+                        self.pending.push(way.result.done, missed);
+                    }
                     self.under_way.fetch(cta, request, way.result);
                 } else if let Some(fetch) = self.under_way.arrival(cta, request, way.result.done) {
                     way.result = fetch;

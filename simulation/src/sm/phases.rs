@@ -4,9 +4,9 @@
 //! belongs to it has happened. A warp that waits for one whose end is not known yet is blocked, as
 //! at a barrier of its CTA.
 
+use super::Sm;
 use super::scoreboard::Event;
 use super::warp::Blocked;
-use super::Sm;
 use crate::code::{AccessKind, Action, MemoryAccess, TensorMemoryAction};
 use crate::launch::{Beside, CtaTrace, Launch};
 use crate::states::State;

@@ -1,11 +1,10 @@
 //! Tensor memory: products, copies, transfers, and the mbarriers that tell of them.
 
 use gpucast_simulation::code::{
-    AccessKind, Action, Class, Code, Control, Space, TensorFormat, TensorMemoryAction, TensorProduct,
+    AccessKind, Action, Class, Code, Control, Space, TensorFormat, TensorMemoryAction,
+    TensorProduct,
 };
-use gpucast_simulation::launch::{
-    Beside, CtaClass, CtaRun, CtaTrace, Launch, Request, WarpTrace,
-};
+use gpucast_simulation::launch::{Beside, CtaClass, CtaRun, CtaTrace, Launch, Request, WarpTrace};
 use gpucast_simulation::parameters::Parameters;
 use gpucast_simulation::states::State;
 use gpucast_simulation::writer::Writer;
@@ -121,10 +120,8 @@ fn the_cta_of_a_pair_that_issues_nothing_takes_as_long_as_the_other() {
         product(writer, 2, true);
         commit_and_wait(writer);
     });
-    let class = |warp: WarpTrace| CtaClass {
-        samples: vec![CtaTrace { warps: vec![warp] }],
-        scale: 1.0,
-    };
+    let class =
+        |warp: WarpTrace| CtaClass { samples: vec![CtaTrace { warps: vec![warp] }], scale: 1.0 };
     let idle = WarpTrace { requests: vec![Vec::new(); 3], ..warp(100, 1, issued(64, 48)) };
     let launch = Launch {
         code,

@@ -16,9 +16,9 @@ use gpucast_simulation::code::{
 use super::super::image::Image;
 use super::super::isa::{Decoder, Detail, Guard, Meeting, Word};
 use super::super::listing::{Listing, bytes_accessed};
-use crate::tensor_memory;
 use super::classes::{class, of_mnemonic};
 use super::queues::Queues;
+use crate::tensor_memory;
 
 /// Translates the code. `executions` are those of each block by the warps of the launch.
 pub(super) fn translate(
@@ -160,7 +160,9 @@ impl Translator<'_, '_> {
             Detail::None | Detail::Wide | Detail::Counter { counter: None, .. } => match mnemonic {
                 "EXIT" => Action::Exit,
                 "LDGDEPBAR" | "ARRIVES" => Action::CommitCopies { queue: self.queue(index) },
-                "SYNCS" if self.arrives(index) => Action::ArriveAtPhase { queue: self.queue(index) },
+                "SYNCS" if self.arrives(index) => {
+                    Action::ArriveAtPhase { queue: self.queue(index) }
+                }
                 _ if multiplies(self.listing, index) => self.product(index, mnemonic),
                 _ => Action::Compute,
             },
