@@ -107,3 +107,56 @@ impl Reader {
         queue.runs.get(self.run).map(|run| &run.request)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::{AccessKind, Control};
+    use crate::launch::WarpTrace;
+    use crate::walk::Walk;
+    use crate::writer::Writer;
+
+    /// The requests of a loop as the walk finds them, and as runs give them, with the runs.
+    fn both(space: Space, rounds: usize, requests: &[Request]) -> [Vec<Option<Request>>; 2] {
+        let mut writer = Writer::default();
+        writer.end_block().access(space, AccessKind::Load, 4, Control::NEXT).end_block().exit();
+        let code = writer.finish();
+        let mut trace = WarpTrace::of_loop(rounds, &[]);
+        trace.requests = vec![requests.to_vec()];
+        let uses = QueueUses::of(&code);
+        let walk = Walk::new(&code, &uses, &trace);
+        let accesses = walk.filter(|step| matches!(step.instruction.action, Action::Access(_)));
+        let walked = accesses.map(|step| step.request).collect();
+        let cta = CtaTrace { warps: vec![trace] };
+        let queues = Queues::of(&code).of_cta(&cta);
+        let queue = &queues[0][0];
+        let mut reader = Reader::new(queue);
+        let read = (0..rounds).map(|_| reader.next(queue).copied()).collect();
+        [walked, read]
+    }
+
+    #[test]
+    fn runs_give_the_requests_of_the_walk() {
+        let of = |at: u16| Request::global(at / 3 % 2, 0, 4).beginning_at(u32::from(at / 3));
+        for rounds in [1, 2, 5, 8, 30] {
+            for count in [0, 1, 4, 7, 8, 30, 31, 60] {
+                let requests: Vec<Request> = (0..count).map(of).collect();
+                let [walked, read] = both(Space::Global, rounds, &requests);
+                assert_eq!(walked.len(), rounds);
+                assert_eq!(walked, read, "{count} requests of {rounds} rounds");
+            }
+        }
+    }
+
+    #[test]
+    fn requests_to_shared_memory_are_equal_wherever_they_begin() {
+        let requests: Vec<Request> =
+            (0..6).map(|at| Request::shared(1 + at / 4).beginning_at(u32::from(at))).collect();
+        let [walked, read] = both(Space::Shared, 6, &requests);
+        let passes = |all: &[Option<Request>]| -> Vec<Option<u16>> {
+            all.iter().map(|one| one.map(|request| request.passes)).collect()
+        };
+        assert_eq!(passes(&walked), passes(&read));
+        assert!(read.iter().flatten().all(|request| request.first_sector.is_none()));
+    }
+}

@@ -168,3 +168,100 @@ fn first_of<'a>(
     }
     (best, second)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::Unit;
+
+    /// Numbers below a limit, the same in each run.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, limit: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (self.0 >> 33) % limit
+        }
+    }
+
+    /// The choice by its definition: the earliest clock, then the last warp, then age.
+    fn by_definition(core: &SubCore, scheduler: Scheduler) -> Option<(u64, u32)> {
+        let choices = (0..core.heads.len()).filter(|&at| core.heads[at].ready != NEVER);
+        let best = choices.min_by_key(|&at| {
+            let age = match scheduler {
+                Scheduler::GreedyThenOldest => 1 + at,
+                Scheduler::GreedyThenYoungest => 1 + core.heads.len() - at,
+            };
+            let rank = if core.heads[at].warp == core.last { 0 } else { age };
+            (core.issuable_at(at), rank)
+        });
+        best.map(|at| (core.issuable_at(at), core.heads[at].warp))
+    }
+
+    #[test]
+    fn the_choice_is_that_of_a_look_at_every_warp() {
+        let uses = [Unit::Fma, Unit::Alu, Unit::Special].map(|unit| UnitUse {
+            unit: Some(unit),
+            other: (unit == Unit::Fma).then_some(Unit::FmaSecond),
+            interval: f64::from(unit as u8 + 1),
+            is_shared: false,
+        });
+        for scheduler in [Scheduler::GreedyThenOldest, Scheduler::GreedyThenYoungest] {
+            let mut numbers = Numbers(7);
+            let mut core = SubCore::new();
+            let mut units = Vec::new();
+            for _ in 0..20_000 {
+                let warps = core.heads.len() as u64;
+                if warps < 3 || numbers.below(50) == 0 && warps < 16 {
+                    // A place of a warp that ended may be taken again.
+                    let free = (0..).find(|&warp| core.heads.iter().all(|one| one.warp != warp));
+                    let (use_of, warp) = (numbers.below(3) as usize, free.unwrap_or(0));
+                    let needs = Needs::new(&uses[use_of], false);
+                    units.push(use_of);
+                    core.admit(Head { ready: core.next + numbers.below(40), warp, needs });
+                }
+                if numbers.below(4) == 0 {
+                    // A warp goes on behind a barrier.
+                    let at = numbers.below(core.heads.len() as u64) as usize;
+                    if core.heads[at].ready == NEVER {
+                        core.heads[at].ready = core.next + numbers.below(8);
+                        core.reconsider();
+                    }
+                }
+                if core.is_stale {
+                    core.find_candidate(scheduler);
+                }
+                let Candidate { at, clock } = core.candidate;
+                if clock == NEVER {
+                    assert_eq!(by_definition(&core, scheduler), None);
+                    continue;
+                }
+                assert_eq!(by_definition(&core, scheduler), Some((clock, core.heads[at].warp)));
+                if numbers.below(10) == 0 {
+                    // Somebody else takes the unit.
+                    core.take_unit(&uses[units[at]], clock);
+                    core.reconsider();
+                    continue;
+                }
+                if core.in_clock > 0 && clock > core.next {
+                    (core.in_clock, core.next) = (0, core.next + 1);
+                }
+                let pairs = core.in_clock == 0 && numbers.below(4) == 0;
+                core.take_slot(at, clock, pairs);
+                core.take_unit(&uses[units[at]], clock);
+                units[at] = numbers.below(3) as usize;
+                let stall = if pairs { 0 } else { 1 + numbers.below(6) };
+                let head = &mut core.heads[at];
+                head.needs = Needs::new(&uses[units[at]], numbers.below(3) == 0);
+                head.ready = if numbers.below(20) == 0 { NEVER } else { clock + stall };
+                if numbers.below(40) == 0 {
+                    core.dismiss(at);
+                    units.remove(at);
+                }
+                if numbers.below(3) == 0 {
+                    core.gates.set_queue(core.next + 5);
+                }
+            }
+        }
+    }
+}

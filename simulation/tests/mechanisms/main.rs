@@ -11,7 +11,7 @@ use gpucast_simulation::launch::{CtaClass, CtaRun, CtaTrace, Launch, Request, Wa
 use gpucast_simulation::parameters::{ConstantCosts, LaunchCosts, Parameters};
 use gpucast_simulation::states::State;
 use gpucast_simulation::writer::Writer;
-use gpucast_simulation::{Limits, Outcome, simulate};
+use gpucast_simulation::{Limits, Outcome, simulate, simulate_clocks};
 
 use machine::machine;
 
@@ -25,7 +25,11 @@ fn looped(write: impl Fn(&mut Writer)) -> Code {
 }
 
 fn run(parameters: &Parameters, launch: &Launch, resident: u32) -> Outcome {
-    simulate(launch, resident, parameters, Limits::default())
+    let outcome = simulate(launch, resident, parameters, Limits::default());
+    // Whoever asks for the clocks alone gets the same, in all that is tested here.
+    let clocks = simulate_clocks(launch, resident, parameters, Limits::default());
+    assert_eq!(clocks.to_bits(), outcome.clocks.to_bits());
+    outcome
 }
 
 /// Clocks of a round of a loop by the warps of one CTA.
