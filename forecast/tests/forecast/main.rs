@@ -22,3 +22,4 @@ mod tensor_memory;
 mod textures;
 mod traces;
 mod windows;
+mod windows_corpus;
