@@ -33,6 +33,10 @@ struct Enlarged {
 
 const ENLARGED: [Enlarged; 4] = [
     Enlarged {
+        name: "vector-add",
+        changes: &[("16777216", "67108864"), ("[65536, 1, 1]", "[262144, 1, 1]")],
+    },
+    Enlarged {
         name: "srad-1",
         changes: &[
             ("4198400", "16785408"),
@@ -49,10 +53,6 @@ const ENLARGED: [Enlarged; 4] = [
             ("s32 = 512", "s32 = 2048"),
             ("repeat = 100", "repeat = 2"),
         ],
-    },
-    Enlarged {
-        name: "vector-add",
-        changes: &[("16777216", "67108864"), ("[65536, 1, 1]", "[262144, 1, 1]")],
     },
     Enlarged {
         name: "merge-sort-first",
