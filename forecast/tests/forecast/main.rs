@@ -23,3 +23,4 @@ mod tensor_memory;
 mod textures;
 mod traces;
 mod windows;
+mod windows_corpus;
