@@ -20,5 +20,6 @@ mod samples;
 mod stopping;
 mod tensor_memory;
 mod textures;
+mod together;
 mod traces;
 mod windows;
