@@ -92,14 +92,14 @@ impl Origin {
 }
 
 /// A time whose counts are asked for, and the models that read them.
-struct Asked<'a> {
+struct Wanted<'a> {
     time: &'a Time,
     models: Vec<Chosen>,
 }
 
 /// The counts of a time, or why there are none; the outer error is one that no other kernel would
 /// avoid.
-type Counted = Result<Result<Vec<Source>, String>, Failure>;
+type CountsOfTime = Result<Result<Vec<Source>, String>, Failure>;
 
 pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
@@ -123,6 +123,7 @@ pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
     let terminal = Terminal::without_notes(&arguments.execution)?;
     // Times with the same counts are predicted together, and so are those of a few GPUs for which a
     // kernel is executed once: counts are large, and only those of one execution are kept.
+    let times = times.as_slice();
     let mut rows: Vec<Option<Vec<Row>>> = times.iter().map(|_| None).collect();
     for at in 0..times.len() {
         if rows[at].is_some() {
@@ -143,11 +144,11 @@ pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
             let same = move |other: &usize| times[*other].counts.is_same(&times[kind].counts);
             (0..times.len()).filter(same)
         };
-        let asked: Vec<Asked<'_>> = kinds
+        let asked: Vec<Wanted<'_>> = kinds
             .iter()
             .map(|&kind| {
                 let models = same(kind).flat_map(|other| times[other].models.clone());
-                Asked { time: &times[kind], models: models.collect() }
+                Wanted { time: &times[kind], models: models.collect() }
             })
             .collect();
         let counted = count_each(&asked, &arguments, &terminal)?;
@@ -255,17 +256,17 @@ impl Choice<'_> {
 
 /// The counts of one time, or of several that share an execution.
 fn count_each(
-    asked: &[Asked<'_>],
+    asked: &[Wanted<'_>],
     arguments: &Compare,
     terminal: &Terminal,
-) -> Result<Vec<Counted>, Failure> {
-    let counting_gpu = |one: &Asked<'_>| match &one.time.counts {
+) -> Result<Vec<CountsOfTime>, Failure> {
+    let counting_gpu = |one: &Wanted<'_>| match &one.time.counts {
         Origin::Executed { counting_gpu, .. } => Some(Gpu::clone(counting_gpu)),
         Origin::File(_) | Origin::Published(_) | Origin::Nowhere => None,
     };
     let gpus: Vec<Gpu> = asked.iter().filter_map(counting_gpu).collect();
     let launched = match asked {
-        [Asked { time, .. }, _, ..] => match &time.counts {
+        [Wanted { time, .. }, _, ..] => match &time.counts {
             Origin::Executed { launched, .. } => launched,
             Origin::File(_) | Origin::Published(_) | Origin::Nowhere => return Ok(Vec::new()),
         },
@@ -278,7 +279,7 @@ fn count_each(
 }
 
 /// The GPU whose counters are modelled for a time, with what its models read.
-fn on<'a>(gpu: &'a Gpu, asked: &Asked<'_>) -> CountingGpu<'a> {
+fn on<'a>(gpu: &'a Gpu, asked: &Wanted<'_>) -> CountingGpu<'a> {
     CountingGpu { gpu, needs: model_choice::needs(&asked.models) }
 }
 
@@ -303,7 +304,7 @@ fn settings(arguments: &Compare) -> Counts {
     }
 }
 
-fn count(asked: &Asked<'_>, arguments: &Compare, terminal: &Terminal) -> Counted {
+fn count(asked: &Wanted<'_>, arguments: &Compare, terminal: &Terminal) -> CountsOfTime {
     let counted = match &asked.time.counts {
         Origin::Nowhere => return Ok(Err("the corpus has no such kernel".to_owned())),
         Origin::File(path) => sources::from_metrics(path, None).map_err(Failure::from),
