@@ -40,7 +40,7 @@ pub use observer::{
     ALIKE_BYTES, Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone,
     CountOverflow, CtaStart, Exit, Further, FurtherAccess, GridBox, GroupQueue, GroupStep,
     GroupUse, HeapUse, MbarrierStep, MbarrierUse, NoObserver, Observer, Pattern, Recorder, Release,
-    Samples, Shifts, ShuffleUse, StandIn, Tally, TensorCells, TensorMemoryStep, TensorMemoryUse,
-    TensorUse, WarpArrival, WarpRelease, Windows,
+    Samples, Several, SeveralRecorders, Shifts, ShuffleUse, StandIn, Tally, TensorCells,
+    TensorMemoryStep, TensorMemoryUse, TensorUse, WarpArrival, WarpRelease, Windows,
 };
 pub use program::{Buffers, LowerError, Program, Reach, Slice, Slicer, Treatment, Unsupported};

@@ -5,6 +5,7 @@
 //! to a [`Recorder`] of its own, in parallel with other CTAs; the [`Observer`] gets the recorders
 //! back in CTA order, so that its result does not depend on the number of CPU threads.
 
+mod several;
 mod synchronisation;
 mod tensor_memory;
 
@@ -16,6 +17,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 pub use crate::access_kind::AccessKind;
 pub use crate::grid_box::GridBox;
 use crate::program::Program;
+pub use several::{Several, SeveralRecorders};
 pub use synchronisation::{
     BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit, GroupQueue, GroupStep, GroupUse,
     HeapUse, MbarrierStep, MbarrierUse, ShuffleUse, TensorUse, WarpArrival, WarpRelease,
@@ -188,8 +190,8 @@ pub struct FurtherAccess {
 }
 
 /// Declares every event of a CTA once and writes the items that must know them all. These are the
-/// trait [`Recorder`], the recorder that ignores events, and the pair of recorders that passes them
-/// on.
+/// trait [`Recorder`], the recorder that ignores events, and the pair and the list of recorders
+/// that pass them on.
 ///
 /// `required` events are those that every recorder thinks about; the others may be ignored.
 macro_rules! events {
@@ -271,6 +273,30 @@ macro_rules! events {
             fn $optional(&mut self, $($optional_name: $optional_type),+) {
                 self.0.$optional($($optional_name),+);
                 self.1.$optional($($optional_name),+);
+            })+
+        }
+
+        impl<R: Recorder> Recorder for SeveralRecorders<R> {
+            // All hear of what any needs.
+            fn first_access(&mut self, slot: u32, access: &Access<'_>) -> Further {
+                let each = self.each.iter_mut().map(|one| one.first_access(slot, access));
+                each.min().unwrap_or(Further::Number)
+            }
+
+            fn further_address(&mut self, slot: u32, access: FurtherAccess) {
+                self.each.iter_mut().for_each(|one| one.further_address(slot, access));
+            }
+
+            fn further_accesses(&mut self, slot: u32, count: u64, latest: u64) {
+                self.each.iter_mut().for_each(|one| one.further_accesses(slot, count, latest));
+            }
+
+            $(fn $required(&mut self, $($required_name: $required_type),+) {
+                self.each.iter_mut().for_each(|one| one.$required($($required_name),+));
+            })+
+
+            $(fn $optional(&mut self, $($optional_name: $optional_type),+) {
+                self.each.iter_mut().for_each(|one| one.$optional($($optional_name),+));
             })+
         }
 

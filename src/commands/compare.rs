@@ -11,7 +11,8 @@ use gpucast_forecast::comparison::{Comparison, Row};
 use gpucast_forecast::input::measurements::{self, Measured};
 use gpucast_forecast::input::{kernel_name, module_text};
 use gpucast_forecast::published;
-use gpucast_forecast::run::sources::{self, Counts, Source};
+use gpucast_forecast::run::counting::MOST_TOGETHER;
+use gpucast_forecast::run::sources::{self, CountingGpu, Counts, Source};
 use gpucast_forecast::settings::{LaunchOptions, Size};
 use gpucast_model::{Conditions, Extent, Gpu, GpuLibrary, Timing, Warning};
 use gpucast_render::comparison;
@@ -74,7 +75,31 @@ impl Origin {
             _ => false,
         }
     }
+
+    /// Returns true if an execution for one GPU may serve the other, too.
+    fn shares_execution(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Executed { launched, counting_gpu },
+                Self::Executed { launched: other, counting_gpu: other_gpu },
+            ) => {
+                let gpus = [counting_gpu, other_gpu];
+                launched == other && gpus.iter().all(|gpu| gpu.device_model().is_ok())
+            }
+            _ => false,
+        }
+    }
 }
+
+/// A time whose counts are asked for, and the models that read them.
+struct Wanted<'a> {
+    time: &'a Time,
+    models: Vec<Chosen>,
+}
+
+/// The counts of a time, or why there are none; the outer error is one that no other kernel would
+/// avoid.
+type CountsOfTime = Result<Result<Vec<Source>, String>, Failure>;
 
 pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
@@ -96,22 +121,47 @@ pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
     };
     let mut output = Output::open(arguments.output.output.clone())?;
     let terminal = Terminal::without_notes(&arguments.execution)?;
-    // Times with the same counts are predicted together: counts are large, and only those of one
-    // execution are kept.
-    let mut rows: Vec<Vec<Row>> = times.iter().map(|_| Vec::new()).collect();
-    for (at, time) in times.iter().enumerate() {
-        if times[..at].iter().any(|earlier| earlier.counts.is_same(&time.counts)) {
+    // Times with the same counts are predicted together, and so are those of a few GPUs for which a
+    // kernel is executed once: counts are large, and only those of one execution are kept.
+    let times = times.as_slice();
+    let mut rows: Vec<Option<Vec<Row>>> = times.iter().map(|_| None).collect();
+    for at in 0..times.len() {
+        if rows[at].is_some() {
             continue;
         }
-        let same =
-            || times.iter().enumerate().filter(|(_, other)| other.counts.is_same(&time.counts));
-        let chosen: Vec<Chosen> = same().flat_map(|(_, other)| other.models.clone()).collect();
-        let sources = count(time, &arguments, &chosen, &terminal)?;
-        for (at, other) in same() {
-            rows[at] = other.models.iter().map(|model| row(other, &sources, model)).collect();
+        let mut kinds: Vec<usize> = vec![at];
+        for (other, time) in times.iter().enumerate().skip(at + 1) {
+            let is_counted = |&kind: &usize| times[kind].counts.is_same(&time.counts);
+            if kinds.len() < MOST_TOGETHER
+                && rows[other].is_none()
+                && times[at].counts.shares_execution(&time.counts)
+                && !kinds.iter().any(is_counted)
+            {
+                kinds.push(other);
+            }
+        }
+        let same = |kind: usize| {
+            let same = move |other: &usize| times[*other].counts.is_same(&times[kind].counts);
+            (0..times.len()).filter(same)
+        };
+        let asked: Vec<Wanted<'_>> = kinds
+            .iter()
+            .map(|&kind| {
+                let models = same(kind).flat_map(|other| times[other].models.clone());
+                Wanted { time: &times[kind], models: models.collect() }
+            })
+            .collect();
+        let counted = count_each(&asked, &arguments, &terminal)?;
+        for (&kind, sources) in kinds.iter().zip(counted) {
+            let sources = sources?;
+            for other in same(kind) {
+                let time = &times[other];
+                let of_time = time.models.iter().map(|model| row(time, &sources, model));
+                rows[other] = Some(of_time.collect());
+            }
         }
     }
-    let rows = rows.into_iter().flatten().collect();
+    let rows = rows.into_iter().flatten().flatten().collect();
     output.write(&comparison::document(&Comparison::new(rows), arguments.output.format)?)
 }
 
@@ -204,38 +254,69 @@ impl Choice<'_> {
     }
 }
 
-/// The counts of a time for models, or why there are none; the outer error is one that no other
-/// kernel would avoid.
-fn count(
-    time: &Time,
+/// The counts of one time, or of several that share an execution.
+fn count_each(
+    asked: &[Wanted<'_>],
     arguments: &Compare,
-    models: &[Chosen],
     terminal: &Terminal,
-) -> Result<Result<Vec<Source>, String>, Failure> {
-    let counted = match &time.counts {
+) -> Result<Vec<CountsOfTime>, Failure> {
+    let counting_gpu = |one: &Wanted<'_>| match &one.time.counts {
+        Origin::Executed { counting_gpu, .. } => Some(Gpu::clone(counting_gpu)),
+        Origin::File(_) | Origin::Published(_) | Origin::Nowhere => None,
+    };
+    let gpus: Vec<Gpu> = asked.iter().filter_map(counting_gpu).collect();
+    let launched = match asked {
+        [Wanted { time, .. }, _, ..] => match &time.counts {
+            Origin::Executed { launched, .. } => launched,
+            Origin::File(_) | Origin::Published(_) | Origin::Nowhere => return Ok(Vec::new()),
+        },
+        few => return Ok(few.iter().map(|one| count(one, arguments, terminal)).collect()),
+    };
+    let on = |(gpu, one)| on(gpu, one);
+    let on: Vec<CountingGpu<'_>> = gpus.iter().zip(asked).map(on).collect();
+    let each = open(launched)?.count_each(&on, &settings(arguments), terminal)?;
+    Ok(each.into_iter().map(|counted| counted.map(Ok).map_err(Failure::from)).collect())
+}
+
+/// The GPU whose counters are modelled for a time, with what its models read.
+fn on<'a>(gpu: &'a Gpu, asked: &Wanted<'_>) -> CountingGpu<'a> {
+    CountingGpu { gpu, needs: model_choice::needs(&asked.models) }
+}
+
+/// The kernel of a time.
+fn open(launched: &Launched) -> Result<Kernel, Failure> {
+    let Launched { input, size, parameters } = launched;
+    let launch = LaunchOptions {
+        size: *size,
+        param: parameters.clone(),
+        cuda: plain_cuda(interrupt::stop()),
+        project: project::current(),
+        ..LaunchOptions::default()
+    };
+    Ok(Kernel::open(input, &launch)?)
+}
+
+fn settings(arguments: &Compare) -> Counts {
+    Counts {
+        machine: (&arguments.machine).into(),
+        execution: (&arguments.execution).into(),
+        ..Counts::default()
+    }
+}
+
+fn count(asked: &Wanted<'_>, arguments: &Compare, terminal: &Terminal) -> CountsOfTime {
+    let counted = match &asked.time.counts {
         Origin::Nowhere => return Ok(Err("the corpus has no such kernel".to_owned())),
         Origin::File(path) => sources::from_metrics(path, None).map_err(Failure::from),
         Origin::Published(entry) => sources::from_publication(entry).map_err(Failure::from),
-        Origin::Executed { launched: Launched { input, size, parameters }, counting_gpu } => {
+        Origin::Executed { launched, counting_gpu } => {
             // Other rows may name GPUs that can count.
             if let Err(report) = gpu_argument::device_model(counting_gpu) {
                 return Ok(Err(report.message));
             }
-            let launch = LaunchOptions {
-                size: *size,
-                param: parameters.clone(),
-                cuda: plain_cuda(interrupt::stop()),
-                project: project::current(),
-                ..LaunchOptions::default()
-            };
-            let counts = Counts {
-                machine: (&arguments.machine).into(),
-                execution: (&arguments.execution).into(),
-                needs: model_choice::needs(models),
-                ..Counts::default()
-            };
-            let kernel = Kernel::open(input, &launch)?;
-            kernel.count_with(counting_gpu, &counts, terminal).map_err(Failure::from)
+            let CountingGpu { gpu, needs } = on(counting_gpu, asked);
+            let counts = Counts { needs, ..settings(arguments) };
+            open(launched)?.count_with(gpu, &counts, terminal).map_err(Failure::from)
         }
     };
     // A fault of a kernel is worth the same words as in `predict`.

@@ -7,18 +7,19 @@ use std::sync::Arc;
 use gpucast_advice::place::Places;
 use gpucast_advice::{Advice, Depth, Known, advise};
 use gpucast_forecast::choice::cost_model;
-use gpucast_forecast::choice::count_on::CountOn;
+use gpucast_forecast::choice::count_on::{CountOn, Group};
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::{self, Models};
+use gpucast_forecast::input::plan::Plan;
 use gpucast_forecast::input::{calibration, cuda_source, kernel_argument};
 use gpucast_forecast::parametric;
 use gpucast_forecast::prediction::{
     KernelView, Measured, left_with_predictions, predict, reference, tell_stand_ins,
 };
-use gpucast_forecast::run::counting::Counted;
+use gpucast_forecast::run::counting::{Counted, MOST_TOGETHER};
 use gpucast_forecast::run::execute::Loaded;
 use gpucast_forecast::run::module;
-use gpucast_forecast::run::sources::{self, Counts, Launched, Source};
+use gpucast_forecast::run::sources::{self, CountingGpu, Counts, Launched, Source};
 use gpucast_forecast::settings::{ExecutionSettings, LaunchOptions, RungChoice};
 use gpucast_forecast::what_if;
 use gpucast_forecast::{Kernel, Supervisor as _};
@@ -188,12 +189,14 @@ fn executed(
     let groups = count_on.groups(gpus, models)?;
     if let [first, _, ..] = groups.as_slice() {
         terminal.note(&format!(
-            "the kernel runs {} times, once for the counters of each kind of GPU; --count-on {} runs \
-             it once",
+            "the kernel is counted {} times, once for the counters of each kind of GPU; --count-on {} \
+             counts it once",
             groups.len(),
             first.counting_gpu.name
         ));
     }
+    let needs =
+        |group: &Group| Needs { features: question.reads_features(&group.gpus), ..group.needs };
     let mut answer = Answer::default();
     for (argument, kernel) in kernels.iter().enumerate() {
         if kernels.len() > 1 {
@@ -201,30 +204,39 @@ fn executed(
         }
         let plan = kernel.plan();
         let loaded = module::load(plan)?;
-        for group in &groups {
-            let counts = Counts {
-                machine: (&arguments.machine).into(),
-                execution: ExecutionSettings {
-                    timing: arguments.execution.execution_time,
-                    ..ExecutionSettings::from(&arguments.execution)
-                },
-                needs: Needs { features: question.reads_features(&group.gpus), ..group.needs },
-                offload: offload.clone(),
-            };
-            let counting = Counting { kernel, input: &inputs[argument], launch: &asked };
-            let mut launched =
-                counting.launched(&loaded, &group.counting_gpu, &counts, terminal)?;
-            let launches = launched.len();
-            for (launch, one) in launched.iter_mut().enumerate() {
-                let at = Place { argument, launch, launches };
-                let view = question.predict(&mut one.source, &group.gpus, at)?;
-                if let ([gpu], true) = (group.gpus.as_slice(), is_advised) {
-                    let files = cuda_source::files(plan, &loaded.module, None);
-                    let places = Places { files: &files, loaded: &loaded };
-                    let known = Known { predictions: &view.predictions, depth: Depth::OneModel };
-                    answer.advice.push(advise(plan, places, one, launch, gpu, known)?);
+        let counts = Counts {
+            machine: (&arguments.machine).into(),
+            execution: ExecutionSettings {
+                timing: arguments.execution.execution_time,
+                ..ExecutionSettings::from(&arguments.execution)
+            },
+            needs: Needs::METRICS,
+            offload: offload.clone(),
+        };
+        let counting = Counting { kernel, input: &inputs[argument], launch: &asked };
+        // Counts are large, so that those of a few groups are held.
+        for groups in groups.chunks(MOST_TOGETHER) {
+            let on: Vec<CountingGpu<'_>> = groups
+                .iter()
+                .map(|group| CountingGpu { gpu: &group.counting_gpu, needs: needs(group) })
+                .collect();
+            for (group, launched) in
+                groups.iter().zip(counting.launched(&loaded, &on, &counts, terminal)?)
+            {
+                let mut launched = launched?;
+                let launches = launched.len();
+                for (launch, one) in launched.iter_mut().enumerate() {
+                    let at = Place { argument, launch, launches };
+                    let view = question.predict(&mut one.source, &group.gpus, at)?;
+                    if let ([gpu], true) = (group.gpus.as_slice(), is_advised) {
+                        let files = cuda_source::files(plan, &loaded.module, None);
+                        let places = Places { files: &files, loaded: &loaded };
+                        let known =
+                            Known { predictions: &view.predictions, depth: Depth::OneModel };
+                        answer.advice.push(advise(plan, places, one, launch, gpu, known)?);
+                    }
+                    answer.kernels.push(view);
                 }
-                answer.kernels.push(view);
             }
         }
     }
@@ -240,31 +252,52 @@ struct Counting<'a> {
 }
 
 impl Counting<'_> {
-    /// The counts of the launches: by formulas that a sweep has kept, where these are asked for and
-    /// say the size, else by executing.
+    /// The counts of the launches on each GPU: by formulas that a sweep has kept, where these are
+    /// asked for and say the size, else by executing.
     fn launched(
         &self,
         loaded: &Loaded,
-        gpu: &Gpu,
+        gpus: &[CountingGpu<'_>],
         counts: &Counts,
         terminal: &Terminal,
-    ) -> Result<Vec<Launched>, Failure> {
+    ) -> Result<Vec<Result<Vec<Launched>, Failure>>, Failure> {
         let plan = self.kernel.plan();
-        if counts.execution.counting == RungChoice::Formulas {
-            match parametric::counted_by_kept(self.input, self.launch, gpu, counts, terminal)? {
+        if counts.execution.counting != RungChoice::Formulas {
+            return Ok(all_launched(plan, loaded, gpus, counts, terminal));
+        }
+        let mut all = Vec::new();
+        for on in gpus {
+            let counts = Counts { needs: on.needs, ..counts.clone() };
+            match parametric::counted_by_kept(self.input, self.launch, on.gpu, &counts, terminal)? {
                 Ok(counted) => {
                     plan.note.iter().for_each(|note| terminal.note(note));
                     let launched = |counted: Counted| Launched {
-                        source: sources::of_counted(&counted, plan, gpu),
+                        source: sources::of_counted(&counted, plan, on.gpu),
                         counted,
                     };
-                    return Ok(counted.into_iter().map(launched).collect());
+                    all.push(Ok(counted.into_iter().map(launched).collect()));
                 }
-                Err(because) => terminal.note(&format!("{} is executed: {because}", self.input)),
+                Err(because) => {
+                    terminal.note(&format!("{} is executed: {because}", self.input));
+                    let launched = sources::launched(plan, loaded, on.gpu, &counts, terminal);
+                    all.push(launched.map_err(Failure::from));
+                }
             }
         }
-        Ok(sources::launched(plan, loaded, gpu, counts, terminal)?)
+        Ok(all)
     }
+}
+
+/// The counts of the launches on each GPU, by executing.
+fn all_launched(
+    plan: &Plan,
+    loaded: &Loaded,
+    gpus: &[CountingGpu<'_>],
+    counts: &Counts,
+    terminal: &Terminal,
+) -> Vec<Result<Vec<Launched>, Failure>> {
+    let each = sources::launched_each(plan, loaded, gpus, counts, terminal);
+    each.into_iter().map(|launched| launched.map_err(Failure::from)).collect()
 }
 
 /// Returns true if the answer begins with advice: text about one kernel on one GPU, by models of

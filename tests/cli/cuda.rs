@@ -89,7 +89,7 @@ fn a_kernel_that_is_counted_for_several_gpus_is_compiled_once_and_says_it_once()
     let predict = format!("predict {cuda} {LAUNCH} --gpu gtx-480,a100 --cuda-compiler {nvcc}");
     let predicted = gpucast(&predict);
     assert_eq!(predicted.status, 0, "{}", predicted.stderr);
-    assert!(predicted.stderr.contains("the kernel runs 2 times"), "{}", predicted.stderr);
+    assert!(predicted.stderr.contains("the kernel is counted 2 times"), "{}", predicted.stderr);
     assert_eq!(
         predicted.stderr.matches("compiled by nvcc 12.9").count(),
         1,

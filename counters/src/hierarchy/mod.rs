@@ -1,17 +1,18 @@
 //! The memory hierarchy behind the coalescer: first-level caches, the L2, DRAM.
 //!
 //! ```text
-//! CTA streams ── dealer ── merge ──┬─ SM: L1, read-only cache ─┬── queue ── L2 slice ── DRAM
-//! in order of     slot,    by the  ├─ SM …                     ├── queue ── L2 slice ── DRAM
-//! the grid        start    clock   └─ SM …                     └── queue …
+//! CTA streams ── dealer ──┬─ SM: CTAs, L1, read-only cache ─┬── by turn ── L2 slice ── DRAM
+//! in order of     slot,   ├─ SM …                           ├── by turn ── L2 slice ── DRAM
+//! the grid        start   └─ SM …                           └── by turn …
 //! ```
 //!
 //! CTAs arrive one by one, in order of the grid. The `schedule` gives each a slot of an SM and a
-//! start. Their requests are merged by the clocks of their warps, then by warp, then by SM, and go
-//! through the caches of their SM (`l1`). Requests that those do not keep are queued for the slice
-//! of the `l2` that their address belongs to. Slices are replayed side by side while the next
-//! requests are merged. The order in which requests meet depends on the streams and the geometry
-//! alone, so the result does not depend on the number of threads.
+//! start. The order of requests is that of the clocks of their warps, then of warps, then of SMs.
+//! SMs have nothing in common before the `l2`. So each serves a stretch of time alone, through its
+//! own caches (`l1`). Requests that those do not keep are queued for the slice that their address
+//! belongs to, and each slice puts those of all SMs in order. Slices are replayed side by side,
+//! while SMs serve the next stretch. The order depends on the streams and the geometry alone, so
+//! the result does not depend on the number of threads.
 //!
 //! Only the streams of CTAs that are resident, or that arrived before their turn, are held,
 //! whatever the size of the grid.

@@ -100,6 +100,37 @@ impl KeptCounts {
         Ok(counted)
     }
 
+    /// The counts of a plan's launches, if they were kept.
+    ///
+    /// # Errors
+    ///
+    /// Those of programs that cannot be made.
+    pub(super) fn find(
+        &self,
+        plan: &Plan,
+        loaded: &Loaded,
+        options: &Options,
+        counting: &Counting<'_>,
+    ) -> Result<Option<Vec<Counted>>, Failure> {
+        match self.name(plan, options, counting) {
+            Some(name) => self.read(&name, plan, loaded, counting.extras),
+            None => Ok(None),
+        }
+    }
+
+    /// Keeps the counts of a plan's launches.
+    pub(super) fn keep_counts(
+        &self,
+        plan: &Plan,
+        options: &Options,
+        counting: &Counting<'_>,
+        counted: &[Counted],
+    ) {
+        if let Some(name) = self.name(plan, options, counting) {
+            self.keep(&name, counted);
+        }
+    }
+
     /// Formulas that were kept of a problem. `identity` names everything that decides them.
     pub(crate) fn formulas(&self, identity: &str) -> Option<Vec<u8>> {
         let name = self.name_of_formulas(identity);

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use gpucast_model::{Gpu, Needs};
 
-use super::sources::{self, Counts, Source};
+use super::module;
+use super::sources::{self, CountingGpu, Counts, Launched, Source};
 use crate::failure::Failure;
 use crate::input::kernel_argument;
 use crate::input::plan::Plan;
@@ -64,6 +65,25 @@ impl Kernel {
         supervisor: &dyn Supervisor,
     ) -> Result<Vec<Source>, Failure> {
         sources::counted(&self.plan, gpu, counts, supervisor)
+    }
+
+    /// As [`Kernel::count_with`], for several GPUs in their order, with as few executions as give
+    /// the same. Each GPU has the needs beside it instead of those of `counts`.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the text. Those of each GPU stand beside its counts.
+    pub fn count_each(
+        &self,
+        gpus: &[CountingGpu<'_>],
+        counts: &Counts,
+        supervisor: &dyn Supervisor,
+    ) -> Result<Vec<Result<Vec<Source>, Failure>>, Failure> {
+        let loaded = module::load(&self.plan)?;
+        let each = sources::launched_each(&self.plan, &loaded, gpus, counts, supervisor);
+        let sources =
+            |launched: Vec<Launched>| launched.into_iter().map(|one| one.source).collect();
+        Ok(each.into_iter().map(|one| one.map(sources)).collect())
     }
 
     /// Returns the plan that will be executed.

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gpucast_counters::KernelProfile;
 use gpucast_counters::import;
 use gpucast_counters::machine::BackEnd;
+use gpucast_counters::{DeviceModel, KernelProfile};
 use gpucast_model::offload::CalibratedOffload;
 use gpucast_model::{Conditions, CountedOn, Extent, Gpu, LaunchShape, Needs};
 
@@ -166,25 +166,73 @@ pub fn launched(
     counts: &Counts,
     supervisor: &dyn Supervisor,
 ) -> Result<Vec<Launched>, Failure> {
-    let device = gpu_argument::device_model(counting_gpu)?;
-    plan.note.iter().for_each(|note| supervisor.note(note));
-    let kernels = plan.launches.iter().map(|launch| launch.kernel.as_str());
-    let toolchain = supervisor.toolchain();
-    let machine = Machine::new(&counts.machine, loaded, device.capability, kernels, toolchain)?;
-    machine.note.iter().for_each(|note| supervisor.note(note));
-    let extras = Extras { transfers: counts.offload.is_some(), ..Extras::of(counts.needs) };
-    let rung = counts.execution.counting;
-    let caches = counts.execution.caches;
-    let sample = counts.execution.sample();
-    let counting = Counting { device, machine: &machine, extras, rung, sample, caches, supervisor };
-    let counted = counting::count(plan, loaded, &counts.execution.options, &counting)?;
-    let launched = |one: Counted| {
+    let on = CountingGpu { gpu: counting_gpu, needs: counts.needs };
+    let mut each = launched_each(plan, loaded, &[on], counts, supervisor);
+    each.pop().unwrap_or(Err(Failure::Stopped))
+}
+
+/// A GPU whose counters are modelled.
+#[derive(Clone, Copy, Debug)]
+pub struct CountingGpu<'a> {
+    /// The GPU.
+    pub gpu: &'a Gpu,
+    /// What models need beyond metrics.
+    pub needs: Needs,
+}
+
+/// As [`launched`], for several GPUs in their order, with as few executions as give the same. Each
+/// GPU has the needs beside it instead of those of `counts`.
+pub fn launched_each(
+    plan: &Plan,
+    loaded: &Loaded,
+    gpus: &[CountingGpu<'_>],
+    counts: &Counts,
+    supervisor: &dyn Supervisor,
+) -> Vec<Result<Vec<Launched>, Failure>> {
+    let machine = |one: &CountingGpu<'_>| -> Result<(DeviceModel, Machine), Failure> {
+        let device = gpu_argument::device_model(one.gpu)?;
+        plan.note.iter().for_each(|note| supervisor.note(note));
+        let kernels = plan.launches.iter().map(|launch| launch.kernel.as_str());
+        let toolchain = supervisor.toolchain();
+        let machine = Machine::new(&counts.machine, loaded, device.capability, kernels, toolchain)?;
+        machine.note.iter().for_each(|note| supervisor.note(note));
+        Ok((device, machine))
+    };
+    let machines: Vec<Result<(DeviceModel, Machine), Failure>> = gpus.iter().map(machine).collect();
+    let execution = &counts.execution;
+    let made =
+        gpus.iter().zip(&machines).filter_map(|(one, made)| Some((one, made.as_ref().ok()?)));
+    let countings: Vec<Counting<'_>> = made
+        .map(|(one, (device, machine))| Counting {
+            device: *device,
+            machine,
+            extras: Extras { transfers: counts.offload.is_some(), ..Extras::of(one.needs) },
+            rung: execution.counting,
+            sample: execution.sample(),
+            caches: execution.caches,
+            supervisor,
+        })
+        .collect();
+    let options = &counts.execution.options;
+    // How long each takes can only be said of separate executions.
+    let counted: Vec<Result<Vec<Counted>, Failure>> = match counts.execution.timing {
+        true => countings.iter().map(|one| counting::count(plan, loaded, options, one)).collect(),
+        false => counting::count_each(plan, loaded, options, &countings),
+    };
+    drop(countings);
+    let launched = |one: Counted, gpu: &Gpu| {
         let timing = counts.execution.timing.then_some(one.timing);
-        let mut source = Source { timing, ..of_counted(&one, plan, counting_gpu) };
+        let mut source = Source { timing, ..of_counted(&one, plan, gpu) };
         source.conditions.offload.clone_from(&counts.offload);
         Launched { counted: one, source }
     };
-    Ok(counted.into_iter().map(launched).collect())
+    let mut counted = counted.into_iter();
+    let each = machines.into_iter().zip(gpus).map(|(made, on)| {
+        made?;
+        let counted = counted.next().unwrap_or(Err(Failure::Stopped))?;
+        Ok(counted.into_iter().map(|one| launched(one, on.gpu)).collect())
+    });
+    each.collect()
 }
 
 /// The counts of a launch of `plan`, taken as `counting_gpu` would.

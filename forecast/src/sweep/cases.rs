@@ -11,7 +11,7 @@ use crate::choice::count_on::CountOn;
 use crate::choice::model_choice;
 use crate::failure::Failure;
 use crate::run::kernel::Kernel;
-use crate::run::sources::{self, Counts, Source};
+use crate::run::sources::{self, CountingGpu, Counts, Source};
 use crate::run::supervisor::Supervisor;
 use crate::settings::LaunchOptions;
 
@@ -160,23 +160,33 @@ pub trait Origin<S> {
     ///
     /// What ends the whole sweep: [`Failure::Stopped`], and faults that somebody explains.
     fn count(&self, case: &Case<S>, group: &Group) -> Result<Result<Vec<Source>, String>, Failure>;
+
+    /// The same for several groups, in their order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Origin::count`].
+    fn count_each(
+        &self,
+        case: &Case<S>,
+        groups: &[Group],
+    ) -> Result<Vec<Result<Vec<Source>, String>>, Failure> {
+        groups.iter().map(|group| self.count(case, group)).collect()
+    }
 }
 
-/// Counts a case for the points of a group.
+/// Counts a case for the points of some groups, in their order.
 ///
 /// # Errors
 ///
 /// Those of the origin.
 pub(super) fn count<'a, S>(
     case: &'a Case<S>,
-    group: &Group,
+    groups: &[Group],
     origin: &dyn Origin<S>,
-) -> Result<Counted<'a, S>, Failure> {
-    let sources = match &group.gpu {
-        Ok(_) => origin.count(case, group)?,
-        Err(reason) => Err(reason.clone()),
-    };
-    Ok(Counted { case, sources })
+) -> Result<Vec<Counted<'a, S>>, Failure> {
+    let sources = origin.count_each(case, groups)?;
+    Ok(sources.into_iter().map(|sources| Counted { case, sources }).collect())
 }
 
 impl Origin<CaseSource> for Counting<'_> {
@@ -200,6 +210,36 @@ impl Origin<CaseSource> for Counting<'_> {
                     .and_then(|kernel| kernel.count_with(gpu, &counts, self.supervisor))
             }
         };
+        self.told(counted)
+    }
+
+    fn count_each(
+        &self,
+        case: &Case,
+        groups: &[Group],
+    ) -> Result<Vec<Result<Vec<Source>, String>>, Failure> {
+        let gpus: Option<Vec<CountingGpu<'_>>> = groups
+            .iter()
+            .map(|group| Some(CountingGpu { gpu: group.gpu.as_ref().ok()?, needs: group.needs }))
+            .collect();
+        if let (Ok(CaseSource::Execution { input, launch, place: _ }), Some(gpus @ [_, _, ..])) =
+            (&case.source, gpus.as_deref())
+            // What is wrong with a kernel is told of for each group.
+            && let Ok(kernel) = Kernel::open(input, launch)
+            && let Ok(each) = kernel.count_each(gpus, self.counts, self.supervisor)
+        {
+            return each.into_iter().map(|counted| self.told(counted)).collect();
+        }
+        groups.iter().map(|group| self.count(case, group)).collect()
+    }
+}
+
+impl Counting<'_> {
+    /// Counts with the way of measuring, or why there are none.
+    fn told(
+        &self,
+        counted: Result<Vec<Source>, Failure>,
+    ) -> Result<Result<Vec<Source>, String>, Failure> {
         match counted {
             Ok(mut sources) => {
                 sources.iter_mut().for_each(|source| source.conditions.timing = self.timing);

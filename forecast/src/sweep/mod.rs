@@ -26,6 +26,7 @@ use crate::choice::count_on::CountOn;
 use crate::choice::model_choice::{Chosen, Models};
 use crate::failure::{Failure, Report};
 use crate::prediction;
+use crate::run::counting::MOST_TOGETHER;
 use crate::run::sources::Source;
 use cases::Counted;
 pub use cases::{Case, CaseSource, Counting, Group, InFamily, Origin};
@@ -150,13 +151,15 @@ impl<S: Sync> Grid<'_, S> {
         for (index, case) in self.cases.iter().enumerate().skip(first) {
             origin.supervisor().part(index, self.cases.len());
             let mut of_case = Vec::new();
-            for group in &groups {
+            // Counts are large, so that those of a few groups are held.
+            for groups in groups.chunks(MOST_TOGETHER) {
                 if origin.supervisor().should_stop() {
                     return Err(Failure::Stopped);
                 }
-                // Counts are large, and those of one group are of no use to the next one.
-                let counted = cases::count(case, group, origin)?;
-                of_case.extend(self.predict(&counted, &group.points));
+                let counted = cases::count(case, groups, origin)?;
+                for (counted, group) in counted.iter().zip(groups) {
+                    of_case.extend(self.predict(counted, &group.points));
+                }
             }
             // Sorting is stable: a point's models stay in their order.
             of_case.sort_by_key(|(place, _)| *place);

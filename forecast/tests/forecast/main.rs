@@ -21,6 +21,7 @@ mod samples;
 mod stopping;
 mod tensor_memory;
 mod textures;
+mod together;
 mod traces;
 mod windows;
 mod windows_corpus;

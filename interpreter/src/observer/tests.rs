@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use gpucast_ptx_frontend::ScalarType;
 
 use super::*;
@@ -110,6 +112,19 @@ fn a_pair_of_recorders_passes_every_event_on_to_both() {
         let mut all = Names::ALL.to_vec();
         all.sort_unstable();
         assert_eq!(heard, all);
+    }
+}
+
+#[test]
+fn several_recorders_hear_every_event() {
+    let each = vec![Names::default(), Names::default(), Names::default()];
+    let mut several = SeveralRecorders { each, have_parted: Arc::default() };
+    tell_everything(&mut several);
+    let mut all = Names::ALL.to_vec();
+    all.sort_unstable();
+    for mut heard in several.each {
+        heard.0.sort_unstable();
+        assert_eq!(heard.0, all);
     }
 }
 

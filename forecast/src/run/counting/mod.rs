@@ -7,6 +7,7 @@
 mod host_launch;
 mod observer;
 pub(crate) mod rebuilt;
+mod together;
 mod transferred;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +35,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use self::host_launch::{HostLaunch, HostLaunchError};
 use self::observer::{Counts, Launching, MACHINE_PER_PTX, Sampling};
+pub use self::together::{MOST_TOGETHER, count_each};
 use self::transferred::Transferred;
 use crate::failure::{Failure, Report};
 use crate::input::plan::{LoadCaching, Plan, PlannedArgument};

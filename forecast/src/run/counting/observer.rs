@@ -50,7 +50,7 @@ pub(super) struct Launching<'a> {
 }
 
 impl Launching<'_> {
-    fn run<O: Tally>(
+    pub(super) fn run<O: Tally>(
         self,
         observer: &mut O,
         check_sums: impl FnOnce(&O, u64) -> Result<(), CountOverflow>,
