@@ -254,7 +254,8 @@ impl<'a> Sm<'a> {
     fn unit_free(&self, sub_core: usize, pc: u32) -> u64 {
         let op = &self.code.ops[pc as usize];
         let mut free = 0;
-        if let Some(unit) = op.units.unit {
+        // A product beside the warp waits for the tensor core in its queue.
+        if let Some(unit) = op.units.unit.filter(|_| !op.runs_beside) {
             let units = if op.units.is_shared {
                 &self.shared_units
             } else {

@@ -17,6 +17,8 @@ pub(super) struct Op {
     pub(super) line: u32,
     /// True if it takes a place in the sub-core's queue for the load-store path.
     pub(super) is_queued: bool,
+    /// A product that waits for the tensor core beside its warp.
+    pub(super) runs_beside: bool,
     /// True if that queue is named after global accesses.
     pub(super) is_global: bool,
     pub(super) class: Class,
@@ -80,6 +82,10 @@ impl Prepared {
                     },
                     line: (index as f64 / in_line) as u32,
                     is_queued,
+                    runs_beside: matches!(
+                        instruction.action,
+                        Action::Multiply { is_asynchronous: true, .. }
+                    ),
                     is_global: matches!(
                         instruction.action,
                         Action::Access(MemoryAccess { space, .. })
