@@ -95,11 +95,18 @@ impl Prepared {
                     _ => parameters.latencies[class],
                 };
                 let operands = latency.min(parameters.load_store.operand_latency);
+                // A product beside the warp waits for the tensor core in its queue.
+                let awaited = match instruction.action {
+                    Action::Multiply { is_asynchronous: true, .. } => {
+                        UnitUse { unit: None, ..units }
+                    }
+                    _ => units,
+                };
                 Op {
                     control,
                     action: instruction.action,
                     units,
-                    needs: Needs::new(&units, is_queued),
+                    needs: Needs::new(&awaited, is_queued),
                     latency,
                     latency_clocks: clock_at(latency),
                     operand_clocks: operands as u64,

@@ -282,6 +282,40 @@ fn products_beside_the_warp_overlap_with_it() {
 }
 
 #[test]
+fn products_beside_the_warp_wait_in_a_queue_with_an_end() {
+    const MULTIPLY_ADDS: u32 = 16 * 8 * 16 * 16;
+    let mut machine = machine();
+    machine.tensor.queue = 3;
+    let busy = f64::from(MULTIPLY_ADDS) / (machine.tensor.rates[0] / 4.0);
+    let clocks = |products: usize| {
+        let code = looped(|writer| {
+            for _ in 0..products {
+                let action = Action::Multiply {
+                    multiply_adds: MULTIPLY_ADDS,
+                    format: TensorFormat::HalfInSingle,
+                    is_asynchronous: true,
+                };
+                writer.push("HGMMA", Class::Tensor, action, Control::after(1));
+            }
+            // Longer than the products in the queue.
+            for _ in 0..4 * busy as usize {
+                writer.op("FFMA", Class::Fp32, Control::after(1));
+            }
+            let wait = Action::AwaitProducts { pending: 0 };
+            writer.push("WARPGROUP", Class::Other, wait, Control::after(1));
+        });
+        round(&machine, &code, 1, &[])
+    };
+    // The queue takes three at once; each further one waits until the first of them is done.
+    let three = clocks(3) - clocks(1);
+    assert!((three - 2.0).abs() < 1.0, "{three}");
+    let further = clocks(6) - clocks(5);
+    assert!((further - busy).abs() < 1.0, "{further} of {busy}");
+    let fourth = clocks(4) - clocks(3);
+    assert!((fourth - busy - machine.tensor.latency).abs() < 4.0, "{fourth} of {busy}");
+}
+
+#[test]
 fn skipped_executions_draw_no_requests() {
     let (machine, code) = (machine(), shared_chain());
     let trace = |every: usize| {
