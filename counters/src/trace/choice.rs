@@ -22,7 +22,8 @@ pub(super) fn chosen_ctas(grid: [u32; 3], most: u32) -> Vec<u64> {
     }
     let place = |[x, y, z]: [u32; 3]| {
         let [width, height, _] = grid.map(u64::from);
-        u64::from(x) + width * (u64::from(y) + height * u64::from(z))
+        let row = height.saturating_mul(z.into()).saturating_add(y.into());
+        width.saturating_mul(row).saturating_add(x.into()).min(ctas - 1)
     };
     let middle = grid.map(|extent| extent / 2);
     let last = grid.map(|extent| extent.saturating_sub(1));
