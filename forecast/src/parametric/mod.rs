@@ -17,6 +17,8 @@
 
 mod bases;
 mod by_formulas;
+mod document;
+mod evaluated;
 mod executed;
 mod expression;
 mod fitting;
@@ -31,6 +33,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpucast_counters::{Kind, Level};
 use gpucast_model::Gpu;
+use num_traits::ToPrimitive as _;
 
 use crate::choice::metric_choice::MetricChoice;
 use crate::failure::{Failure, Report};
@@ -42,6 +45,8 @@ use residues::Case;
 use slice::{Answer, Slice};
 
 pub use by_formulas::{ByFormulas, Problem, Swept, counted_by_kept, sizes_of};
+pub use document::{SCHEMA, StoredCounts};
+pub use evaluated::{CountsAt, LaunchAt, MetricAt};
 pub use executed::PlanAt;
 pub use expression::{Atom, Expression, Monomial, Terms, Written};
 pub use residues::Residue;
@@ -150,19 +155,14 @@ pub fn formulas(question: &Question<'_>) -> Result<ParametricCounts, Failure> {
         held_back += 1;
         retain_right(&mut pieces, point, &at);
     }
+    held_back += compare_further(&sizes, &to, &mut pieces, &mut executed)?;
     let largest = (0..sizes.len())
         .map(|parameter| executed.sizes().map(|sizes| sizes[parameter]).max().unwrap_or(0))
         .collect();
     let launches = launches(pieces, &mut executed, &sizes)?;
     Ok(ParametricCounts { names, sizes, launches, executed: number, held_back, largest })
-    held_back += compare_further(&sizes, &to, &mut pieces, &mut executed)?;
 }
 
-/// A point for each set of residues that a formula is of, as most points have the frequent ones.
-fn points_of_residues<'p>(
-    pieces: impl Iterator<Item = &'p Vec<Piece>>,
-    sizes: &[Sizes],
-    to: &[u64],
 /// Executes sizes beyond those that formulas were found in: all parameters at twice the place, then
 /// at four times, as long as a size is cheap. Formulas that do not give the counts go. Returns how
 /// many sizes ran.
@@ -204,6 +204,11 @@ fn retain_right(pieces: &mut BTreeMap<Key, Vec<Piece>>, point: &[u64], at: &At) 
     });
 }
 
+/// A point for each set of residues that a formula is of, as most points have the frequent ones.
+fn points_of_residues<'p>(
+    pieces: impl Iterator<Item = &'p Vec<Piece>>,
+    sizes: &[Sizes],
+    to: &[u64],
     executed: &Executed<'_>,
 ) -> Vec<Vec<u64>> {
     let all: BTreeSet<&[Residue]> =
@@ -247,6 +252,14 @@ impl Piece {
     fn gives(&self, sample: &Sample) -> bool {
         self.formula.gives(&sample.sizes, sample.count)
     }
+}
+
+/// The count that a piece gives for these sizes; `None` where none holds.
+fn count_at(pieces: &[Piece], sizes: &[u64]) -> Option<u128> {
+    let piece = pieces.iter().find(|piece| piece.covers(sizes))?;
+    let value = piece.formula.at(sizes);
+    // A formula that gives no count here does not hold here.
+    if value.is_integer() { value.to_integer().to_u128() } else { None }
 }
 
 /// The sizes of each parameter at which the launches run.
