@@ -4,7 +4,7 @@ use gpucast_counters::{Kind, Level};
 use gpucast_forecast::Report;
 use gpucast_forecast::number;
 use gpucast_forecast::parametric::{
-    Atom, LaunchFormulas, MetricFormula, ParametricCounts, Piece, Residue, Sizes, Terms,
+    Atom, LaunchFormulas, MetricFormula, ParametricCounts, Piece, Residue, SCHEMA, Sizes, Terms,
 };
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ fn text(view: &View<'_>) -> String {
         .names
         .iter()
         .zip(&counts.sizes)
-        .map(|(name, sizes)| format!("{name} = {}", progression(*sizes)))
+        .map(|(name, sizes)| format!("{name} = {}", sizes.in_words()))
         .collect();
     let largest: Vec<String> = counts
         .names
@@ -105,16 +105,6 @@ fn is_zero(metric: &MetricFormula) -> bool {
     metric.pieces.iter().all(|piece| piece.formula.terms.is_empty())
 }
 
-/// `1, 2, 3, …`, or all of them if they end.
-fn progression(sizes: Sizes) -> String {
-    let some: Vec<String> = (0..3).map(|place| number::count(sizes.at(place))).collect();
-    let end = match sizes.ends() {
-        true => format!(", {}", number::count(sizes.largest())),
-        false => String::new(),
-    };
-    format!("{}, …{end}", some.join(", "))
-}
-
 /// Sizes at which a formula holds, if these are not all.
 fn domain(counts: &ParametricCounts, piece: &Piece) -> String {
     let mut parts = Vec::new();
@@ -135,7 +125,7 @@ fn domain(counts: &ParametricCounts, piece: &Piece) -> String {
     parts.join(", ")
 }
 
-fn kind(kind: Kind) -> &'static str {
+pub(crate) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Exact => "exact",
         Kind::Measured => "measured",
@@ -287,7 +277,7 @@ fn json<'a>(view: &View<'a>) -> Document<'a> {
         largest_executed: *largest,
     };
     Document {
-        schema: "gpucast.counts/1",
+        schema: SCHEMA,
         input: view.input,
         gpu: view.gpu,
         parameters: counts

@@ -34,6 +34,7 @@ pub mod check;
 pub mod comparison;
 pub mod control;
 pub mod counts;
+pub mod counts_at;
 pub mod csv;
 pub mod diagnostic;
 pub mod difference;

@@ -13,7 +13,8 @@ fn of_formulas(caches: Arg) -> Arg {
 #[derive(Debug, Args)]
 #[command(mut_arg("caches", of_formulas))]
 pub(crate) struct Counts {
-    /// A launch file with parameters, or a module, whose options then use them
+    /// A launch file with parameters, or a module, whose options then use them; with --at, a JSON
+    /// document of this command
     #[arg(value_name = "KERNEL", required_unless_present = "measure")]
     pub(crate) input: Option<String>,
 
@@ -27,12 +28,26 @@ pub(crate) struct Counts {
         long,
         value_name = "SIZES",
         value_delimiter = ',',
-        required = true,
+        required_unless_present = "at",
         help = "The parameters that formulas are in, separated by commas: n or n=FIRST..[LAST][:STEP], \
                 such as n=64..4096:64. Launch files declare parameters under [parameters]; for a \
                 module, --grid, --block, --arg and --shared-bytes use them as ${ceil(n/256)}"
     )]
     pub(crate) parametric: Vec<String>,
+
+    // Everything else says how to find formulas, and they are found.
+    #[arg(
+        long,
+        value_name = "SIZES",
+        conflicts_with_all = [
+            "parametric", "measure", "gpu", "machine", "machine_target", "ptxas", "budget",
+            "time_limit", "schedule", "heap", "stack", "print_to", "execution_time", "counting",
+            "ctas", "caches",
+        ],
+        help = "Evaluate the formulas of a JSON document in these sizes, and execute nothing: \
+                n=640,m=1280, or n=FIRST..LAST[:STEP] for several; repeat it for more"
+    )]
+    pub(crate) at: Vec<String>,
 
     #[command(flatten)]
     pub(crate) launch: LaunchTemplate,

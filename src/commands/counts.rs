@@ -8,9 +8,10 @@ use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::input::expression::Parameters;
 use gpucast_forecast::input::kernel_argument;
 use gpucast_forecast::input::plan::Plan;
-use gpucast_forecast::parametric::{self, Question, Wanted};
+use gpucast_forecast::parametric::{self, Question, StoredCounts, Wanted};
 use gpucast_forecast::run::sources;
 use gpucast_render::counts::{self, View};
+use gpucast_render::counts_at;
 
 use super::kernels;
 use super::launch_template::check_parameter;
@@ -19,6 +20,9 @@ use crate::failure::{Failure, Report, SourceText, suggest};
 use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: &Counts) -> Result<(), Failure> {
+    if !arguments.at.is_empty() {
+        return evaluate(arguments);
+    }
     let ExecutionOptions { counting, ctas, .. } = arguments.execution;
     if counting == CountingChoice::Sample || ctas.is_some() {
         let report = Report::new("formulas are made of exact counts, and a sample gives estimates");
@@ -59,6 +63,31 @@ pub(crate) fn run(arguments: &Counts) -> Result<(), Failure> {
     let found = parametric::formulas(&question)?;
     let view = View { counts: &found, input: kernel.name(), gpu: &gpu.name };
     output.write(&counts::document(&view, arguments.output.format)?)
+}
+
+/// Counts by the formulas of a document.
+fn evaluate(arguments: &Counts) -> Result<(), Failure> {
+    if let Some(option) = arguments.launch.first_given() {
+        let message = format!("{option} describes a launch, and formulas need none");
+        return Err(Failure::Usage(Report::new(message)));
+    }
+    let path = arguments.input.as_deref().unwrap_or_default();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Report::file("read", Path::new(path), &error))?;
+    let mut stored = StoredCounts::read(&SourceText::new(path, text))?;
+    stored.counts.choose(&arguments.metrics);
+    if stored.counts.launches.iter().all(|launch| launch.metrics.is_empty()) {
+        return Err(Report::new(format!("{path} has no formula of these metrics")).into());
+    }
+    let mut at = Vec::new();
+    for sizes in &arguments.at {
+        for sizes in stored.counts.read_sizes("--at", sizes).map_err(Failure::Usage)? {
+            at.push(stored.counts.at(&sizes)?);
+        }
+    }
+    let mut output = Output::open(arguments.output.output.clone())?;
+    let view = counts_at::View { stored: &stored, at: &at };
+    output.write(&counts_at::document(&view, arguments.output.format)?)
 }
 
 /// A kernel in any size.

@@ -229,6 +229,107 @@ fn value(metric: &Value, names: &[&str], sizes: &BTreeMap<&str, u64>) -> Option<
     Some(piece["terms"].as_array().unwrap().iter().map(term).sum())
 }
 
+/// Counts that the terms of a document say, by the definition of terms, and of everything executed.
+#[test]
+fn documents_give_counts_without_executing() {
+    let path = "parametric/transpose-counts.json";
+    let text = std::fs::read_to_string(crate::gpucast::inputs().join(path)).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let list = |name: &str| document["launches"][0][name].as_array().unwrap().clone();
+    let formulas = [list("metrics"), list("metrics_of_rows")].concat();
+    let evaluated = json(&format!(
+        "counts {path} --at width=77,height=130 --at width=4..12:4,height=1000000007 --format json"
+    ));
+    let sizes = evaluated["sizes"].as_array().unwrap();
+    let expected = [(77, 130), (4, 1_000_000_007), (8, 1_000_000_007), (12, 1_000_000_007)];
+    assert_eq!(sizes.len(), expected.len());
+    for (at, (width, height)) in sizes.iter().zip(expected) {
+        assert_eq!(at["at"], serde_json::json!([width, height]));
+        // The document says that no larger height than 1,048,577 was executed.
+        assert_eq!(at["beyond_executed"], height > 1_048_577, "{at}");
+        let metrics = at["launches"][0]["metrics"].as_array().unwrap();
+        assert_eq!(metrics.len(), formulas.len());
+        for metric in metrics {
+            let formula = formulas.iter().find(|one| one["name"] == metric["name"]).unwrap();
+            let named = BTreeMap::from([("width", width), ("height", height)]);
+            let count = metric["value"].as_u64().unwrap();
+            assert_eq!(
+                value(formula, &["width", "height"], &named),
+                Some(BigRational::from_integer(count.into())),
+                "{metric} at {width} x {height}"
+            );
+        }
+    }
+    let executed = json(
+        "profile parametric/transpose.toml --param width=77 --param height=130 --machine none \
+         --caches none --counting full --format json",
+    );
+    for metric in sizes[0]["launches"][0]["metrics"].as_array().unwrap() {
+        let name = metric["name"].as_str().unwrap();
+        let count = &executed["launches"][0]["metrics"][name]["value"];
+        assert_eq!(&metric["value"], count, "{name}");
+    }
+}
+
+#[test]
+fn counts_of_a_document_as_text_and_csv() {
+    let at = "counts parametric/transpose-counts.json --at width=77,height=130 \
+              --at width=8,height=16777216";
+    insta::assert_snapshot!("counts-at", stdout(at));
+    insta::assert_snapshot!("counts-at-csv", stdout(&format!("{at} --format csv")));
+}
+
+/// What a document is read as is what was written: the same formulas, whatever their form.
+#[test]
+fn new_documents_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("counts.json");
+    let cases = [
+        ("saxpy-n", "n", "n=100003", "--param n=100003"),
+        ("parametric/transpose-square", "n", "n=52", "--param n=52"),
+        ("parametric/reduction", "n", "n=992", "--param n=992"),
+    ];
+    for (file, parameters, at, param) in cases {
+        let arguments = format!("counts {file}.toml --parametric {parameters} --machine none");
+        std::fs::write(&path, stdout(&format!("{arguments} --format json"))).unwrap();
+        let evaluated = json(&format!("counts {} --at {at} --format json", path.display()));
+        let executed = json(&format!(
+            "profile {file}.toml {param} --machine none --caches none --counting full \
+             --format json"
+        ));
+        let metrics = evaluated["sizes"][0]["launches"][0]["metrics"].as_array().unwrap();
+        assert!(metrics.len() > 60, "{file} has {} counts", metrics.len());
+        for metric in metrics {
+            let name = metric["name"].as_str().unwrap();
+            let count = &executed["launches"][0]["metrics"][name]["value"];
+            assert_eq!(&metric["value"], count, "{file}: {name}");
+        }
+    }
+}
+
+#[test]
+fn sizes_that_a_document_cannot_count_say_why() {
+    let document = "parametric/transpose-counts.json";
+    let wrong = [
+        ("size", format!("{document} --at width=0,height=1"), 2),
+        ("parameter", format!("{document} --at width=1,depth=1"), 2),
+        ("missing", format!("{document} --at width=1"), 2),
+        ("large", format!("{document} --at width=1,height=2199023255552"), 2),
+        ("many", format!("{document} --at width=1..5000,height=1..5000"), 2),
+        ("launch", format!("{document} --at width=1,height=1 --grid 1"), 2),
+        ("both", format!("{document} --at width=1,height=1 --parametric width"), 2),
+        ("kernel", "saxpy-n.toml --at n=1".to_owned(), 1),
+        ("metric", format!("{document} --at width=1,height=1 --metrics flop_count_sp"), 1),
+        ("file", "nowhere.json --at n=1".to_owned(), 1),
+    ];
+    for (name, arguments, status) in wrong {
+        let outcome = gpucast(&format!("counts {arguments}"));
+        assert_eq!(outcome.status, status, "{arguments}: {}", outcome.stderr);
+        assert_eq!(outcome.stdout, "", "{arguments}");
+        insta::assert_snapshot!(format!("counts-at-wrong-{name}"), outcome.stderr);
+    }
+}
+
 #[test]
 fn what_has_no_formulas_says_why() {
     let wrong = [

@@ -39,7 +39,7 @@ macro_rules! calibrate_cost {
     };
 }
 
-const DOCUMENTS: [Documented; 21] = [
+const DOCUMENTS: [Documented; 22] = [
     Documented {
         schema: "gpucast.predictions/1",
         meaning: "Predicted times with the counts and values behind them: `predict`",
@@ -89,6 +89,16 @@ const DOCUMENTS: [Documented; 21] = [
             "counts parametric/reduction.toml --parametric n=1..20000,blocks=1..64 --machine none --metrics ptx_inst_executed --format json",
         ],
         fits: &["counts parametric/sgemm.toml --parametric n,m --machine none --format json"],
+    },
+    Documented {
+        schema: "gpucast.counts-at/1",
+        meaning: "Counts that formulas give in sizes of a problem: `counts --at`",
+        shown_by: &[
+            "counts parametric/transpose-counts.json --at width=77,height=130 --format json",
+        ],
+        fits: &[
+            "counts parametric/transpose-counts.json --at width=8..16:8,height=4194304 --format json",
+        ],
     },
     Documented {
         schema: "gpucast.run/1",

@@ -27,8 +27,16 @@ use crate::run::supervisor::{Silent, Supervisor};
 use crate::settings::RungChoice;
 
 /// Warp instructions after which a size counts as one at which the launches do not run: the search
-/// meets sizes that wrap around, where loops have no end.
+/// meets sizes that wrap around, where loops have no end. This is for the first size; others say
+/// more about what comes next.
 const MOST_INSTRUCTIONS: u64 = 1 << 27;
+
+/// A size may take so many times what the most expensive one took so far. Doubling three sizes of
+/// a loop within loops takes eight times as much, and a fourth dimension sixteen.
+const GROWTH: u64 = 32;
+
+/// A size may take so much whatever others took: a fraction of a second.
+const FEW_INSTRUCTIONS: u64 = 1 << 22;
 
 /// After so many sizes without classes, and none with, none is expected to have any.
 const MOST_BAD_TRIES: u32 = 4;
@@ -74,6 +82,8 @@ pub(super) struct At {
     pub(super) of_blocks: BTreeSet<u64>,
     /// Thread instructions that were executed.
     pub(super) work: u64,
+    /// Warp instructions that were executed.
+    instructions: u64,
     /// What else the executions said of each launch, if cells are looked at.
     pub(super) said: Vec<Said>,
 }
@@ -120,6 +130,8 @@ pub(super) struct Executed<'a> {
     pub(super) refusal: Option<Report>,
     /// Warp instructions after which a size counts as one at which the launches do not run.
     most_instructions: u64,
+    /// Warp instructions of the most expensive size, once one has run.
+    most_executed: Option<u64>,
     /// The lines and mnemonics of the instructions of each launch, if cells are looked at.
     instructions: Vec<Vec<Instruction>>,
 }
@@ -164,6 +176,7 @@ impl<'a> Executed<'a> {
             classes: Tries::default(),
             refusal: None,
             most_instructions: MOST_INSTRUCTIONS,
+            most_executed: None,
             instructions: Vec::new(),
         }
     }
@@ -171,6 +184,17 @@ impl<'a> Executed<'a> {
     /// Lets sizes take what the caller allows: those that come now would be executed anyway.
     pub(super) fn allow_large_sizes(&mut self) {
         self.most_instructions = u64::MAX;
+    }
+
+    /// Warp instructions that the next size may take.
+    fn budget(&self) -> u64 {
+        let follows = |most: u64| most.saturating_mul(GROWTH).max(FEW_INSTRUCTIONS);
+        match self.most_executed {
+            Some(most) if self.most_instructions == MOST_INSTRUCTIONS => {
+                follows(most).min(MOST_INSTRUCTIONS)
+            }
+            _ => self.most_instructions,
+        }
     }
 
     /// A count in words, with the line that it belongs to.
@@ -233,7 +257,10 @@ impl<'a> Executed<'a> {
             return Err(Failure::Stopped);
         }
         let at = match self.count(sizes) {
-            Ok(at) => Some(Rc::new(at)),
+            Ok(at) => {
+                self.most_executed = self.most_executed.max(Some(at.instructions));
+                Some(Rc::new(at))
+            }
             Err(Failure::Input(reports)) => {
                 if self.refusal.is_none() {
                     self.refusal = reports.into_iter().next();
@@ -286,13 +313,14 @@ impl<'a> Executed<'a> {
             return Err(Report::new("the module is not loaded").into());
         };
         let execution = &self.counts.execution;
+        let most_instructions = self.budget();
         let count = |rung: RungChoice| {
             let caches = execution.caches;
             let only_executed = matches!(self.wanted, Wanted::Cells);
             let extras = Extras { only_executed, ..Extras::default() };
             let sample = None;
             let counting = Counting { device, machine, extras, rung, sample, caches, supervisor };
-            let budget = execution.options.instruction_budget.min(self.most_instructions);
+            let budget = execution.options.instruction_budget.min(most_instructions);
             let options = Options { instruction_budget: budget, ..execution.options };
             counting::count(&plan, loaded, &options, &counting)
         };
@@ -344,6 +372,7 @@ fn at(plan: &Plan, counted: &[Counted], wanted: Wanted<'_>) -> Result<At, Failur
         kernels: plan.launches.iter().map(|launch| launch.kernel.clone()).collect(),
         of_blocks: BTreeSet::new(),
         work: 0,
+        instructions: 0,
         said: Vec::new(),
     };
     for launch in &plan.launches {
@@ -358,8 +387,14 @@ fn at(plan: &Plan, counted: &[Counted], wanted: Wanted<'_>) -> Result<At, Failur
             (Rung::Classes, Some(classes)) => classes as u128,
             _ => ctas,
         };
-        let work = one.timing.thread_instructions.saturating_mul(executed) / ctas.max(1);
-        at.work = at.work.saturating_add(work.try_into().unwrap_or(u64::MAX));
+        let share = |all: u128| {
+            let executed = all.saturating_mul(executed) / ctas.max(1);
+            u64::try_from(executed).unwrap_or(u64::MAX)
+        };
+        let rows = profile.table.rows.iter();
+        let warp_instructions = rows.map(|row| row.warp_executions).fold(0, u128::saturating_add);
+        at.work = at.work.saturating_add(share(one.timing.thread_instructions));
+        at.instructions = at.instructions.saturating_add(share(warp_instructions));
         match wanted {
             Wanted::Metrics(metrics) => at.take_metrics(launch, profile, metrics),
             Wanted::Cells => at.take_cells(launch, one)?,

@@ -17,6 +17,8 @@
 
 mod bases;
 mod by_formulas;
+mod document;
+mod evaluated;
 mod executed;
 mod expression;
 mod fitting;
@@ -31,17 +33,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpucast_counters::{Kind, Level};
 use gpucast_model::Gpu;
+use num_traits::ToPrimitive as _;
 
 use crate::choice::metric_choice::MetricChoice;
 use crate::failure::{Failure, Report};
 use crate::run::sources::Counts;
 use crate::run::supervisor::Supervisor;
-use executed::{Executed, Key, Name, Wanted as WantedCounts};
+use executed::{At, Executed, Key, Name, Wanted as WantedCounts};
 use linear::Sample;
 use residues::Case;
 use slice::{Answer, Slice};
 
 pub use by_formulas::{ByFormulas, Problem, Swept, counted_by_kept, sizes_of};
+pub use document::{SCHEMA, StoredCounts};
+pub use evaluated::{CountsAt, LaunchAt, MetricAt};
 pub use executed::PlanAt;
 pub use expression::{Atom, Expression, Monomial, Terms, Written};
 pub use residues::Residue;
@@ -148,17 +153,55 @@ pub fn formulas(question: &Question<'_>) -> Result<ParametricCounts, Failure> {
     for point in &points {
         let Some(at) = executed.at(point)? else { continue };
         held_back += 1;
-        pieces.retain(|key, pieces| {
-            let Some(count) = at.count(key) else { return false };
-            let sample = Sample { sizes: point.clone(), count };
-            pieces.iter().all(|piece| !piece.covers(point) || piece.gives(&sample))
-        });
+        retain_right(&mut pieces, point, &at);
     }
+    held_back += compare_further(&sizes, &to, &mut pieces, &mut executed)?;
     let largest = (0..sizes.len())
         .map(|parameter| executed.sizes().map(|sizes| sizes[parameter]).max().unwrap_or(0))
         .collect();
     let launches = launches(pieces, &mut executed, &sizes)?;
     Ok(ParametricCounts { names, sizes, launches, executed: number, held_back, largest })
+}
+
+/// Executes sizes beyond those that formulas were found in: all parameters at twice the place, then
+/// at four times, as long as a size is cheap. Formulas that do not give the counts go. Returns how
+/// many sizes ran.
+fn compare_further(
+    sizes: &[Sizes],
+    from: &[u64],
+    pieces: &mut BTreeMap<Key, Vec<Piece>>,
+    executed: &mut Executed<'_>,
+) -> Result<usize, Failure> {
+    let mut number = 0;
+    let mut places = from.to_vec();
+    loop {
+        let double =
+            |(place, sizes): (&u64, &Sizes)| place.saturating_mul(2).max(1).min(sizes.places());
+        let next: Vec<u64> = places.iter().zip(sizes).map(double).collect();
+        if next == places {
+            return Ok(number);
+        }
+        places = next;
+        let point: Vec<u64> =
+            sizes.iter().zip(&places).map(|(sizes, &place)| sizes.at(place)).collect();
+        let is_new = !executed.knows(&point);
+        // Larger ones do not run, either, or wrap around.
+        let Some(at) = executed.at(&point)? else { return Ok(number) };
+        number += usize::from(is_new);
+        retain_right(pieces, &point, &at);
+        if at.work > slice::MOST_WORK {
+            return Ok(number);
+        }
+    }
+}
+
+/// Drops the formulas that miss their counts at this point.
+fn retain_right(pieces: &mut BTreeMap<Key, Vec<Piece>>, point: &[u64], at: &At) {
+    pieces.retain(|key, pieces| {
+        let Some(count) = at.count(key) else { return false };
+        let sample = Sample { sizes: point.to_vec(), count };
+        pieces.iter().all(|piece| !piece.covers(point) || piece.gives(&sample))
+    });
 }
 
 /// A point for each set of residues that a formula is of, as most points have the frequent ones.
@@ -209,6 +252,14 @@ impl Piece {
     fn gives(&self, sample: &Sample) -> bool {
         self.formula.gives(&sample.sizes, sample.count)
     }
+}
+
+/// The count that a piece gives for these sizes; `None` where none holds.
+fn count_at(pieces: &[Piece], sizes: &[u64]) -> Option<u128> {
+    let piece = pieces.iter().find(|piece| piece.covers(sizes))?;
+    let value = piece.formula.at(sizes);
+    // A formula that gives no count here does not hold here.
+    if value.is_integer() { value.to_integer().to_u128() } else { None }
 }
 
 /// The sizes of each parameter at which the launches run.

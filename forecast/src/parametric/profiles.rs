@@ -14,7 +14,6 @@ use std::fmt::Write as _;
 use gpucast_counters::cells::{Cell, Cells};
 use gpucast_model::Gpu;
 use num_rational::BigRational;
-use num_traits::ToPrimitive as _;
 use serde::{Deserialize, Serialize};
 
 use super::executed::{At, Executed, Key, Name, Said, Wanted};
@@ -22,7 +21,7 @@ use super::expression::{Atom, Expression, Monomial};
 use super::residues::Residue;
 use super::several::held_back;
 use super::sizes::Sizes;
-use super::{HELD_BACK, Piece, PlanAt, Solved, points_of_residues, solved};
+use super::{HELD_BACK, Piece, PlanAt, Solved, count_at, points_of_residues, solved};
 use crate::failure::Failure;
 use crate::run::counting::rebuilt::FoundOut;
 use crate::run::sources::Counts;
@@ -210,13 +209,9 @@ impl ProfileFormulas {
         if !self.has_spacing(sizes) {
             return None;
         }
-        let value = |pieces: &Vec<Piece>| -> Option<u128> {
-            let piece = pieces.iter().find(|piece| piece.covers(sizes))?;
-            let value = piece.formula.at(sizes);
-            // A formula that gives no count here does not hold here.
-            if value.is_integer() { value.to_integer().to_u128() } else { None }
-        };
-        let values: Vec<u128> = self.functions.iter().map(value).collect::<Option<_>>()?;
+        let functions = self.functions.iter();
+        let values: Vec<u128> =
+            functions.map(|pieces| count_at(pieces, sizes)).collect::<Option<_>>()?;
         let found_out = |launch: &Launch| {
             let counts = launch.cells.iter().map(|&(cell, function)| (cell, values[function]));
             let cells: Cells = counts.filter(|(_, count)| *count != 0).collect();

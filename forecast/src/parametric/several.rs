@@ -21,7 +21,8 @@ const MOST_PRODUCTS: usize = 160;
 /// Sizes beyond as many as there are products.
 const MORE_SIZES: usize = 24;
 
-/// Sizes are looked at up to so many times the place from which a function holds.
+/// Sizes are looked at up to so many times the place from which a function holds, or the modulus by
+/// which it tells sizes apart.
 const WIDTH: u64 = 8;
 
 /// The places of the other parameters while one varies. Their sizes are no multiples of anything.
@@ -107,7 +108,11 @@ pub(super) fn joined(
         }
     }
     // A formula for all sizes is better than one that begins where two parameters say.
-    let largest = largest(slices);
+    let mut moduli = vec![1; sizes.len()];
+    for basis in coupled.values().chain(bases.values()) {
+        moduli.iter_mut().zip(&basis.moduli).for_each(|(all, own)| *all = *own.max(all));
+    }
+    let largest = largest(sizes, slices, &moduli);
     let reached = coupled.values().fold(largest.clone(), |reached, basis| {
         reached.iter().zip(&basis.reach).map(|(&one, &other)| one.max(other)).collect()
     });
@@ -321,15 +326,20 @@ fn has_square_of_rows(product: &Monomial) -> bool {
     product.0.iter().filter(is_end).map(|(_, power)| power).sum::<u32>() > 1
 }
 
-/// The place of the largest size of each parameter when all of them grow together.
-pub(super) fn largest(slices: &[Vec<Answer>]) -> Vec<u64> {
+/// The place of the largest size of each parameter when all of them grow together. Sizes that are
+/// told apart by residues of these moduli need several sizes of each: fewer agree with wrong sums.
+fn largest(sizes: &[Sizes], slices: &[Vec<Answer>], moduli: &[u64]) -> Vec<u64> {
     // The cost of a launch grows with the product of its sizes.
     let share = 1.0 / slices.len() as f64;
-    let of = |answers: &Vec<Answer>| {
+    let of = |((answers, sizes), &modulus): ((&Vec<Answer>, &Sizes), &u64)| {
         let alone = answers.iter().map(|answer| answer.largest).min().unwrap_or(0);
-        (alone as f64).powf(share) as u64
+        let of_each_residue = match modulus {
+            1 => 0,
+            _ => (WIDTH * modulus).div_ceil(sizes.step).min(alone),
+        };
+        ((alone as f64).powf(share) as u64).max(32).max(of_each_residue)
     };
-    slices.iter().map(|answers| of(answers).max(32)).collect()
+    slices.iter().zip(sizes).zip(moduli).map(of).collect()
 }
 
 /// Points between places: each parameter goes its own way through its sizes.

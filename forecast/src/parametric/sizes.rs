@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Report, SourceText};
+use crate::number;
 
 /// A parameter as it is asked for: `n`, `n=64..`, `n=64..4096` or `n=64..4096:64`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,16 +104,31 @@ impl Sizes {
         self.last < LARGEST
     }
 
+    /// `1, 2, 3, …`, or all of them if they end.
+    #[must_use]
+    pub fn in_words(self) -> String {
+        let some: Vec<String> = (0..3).map(|place| number::count(self.at(place))).collect();
+        let end = match self.ends() {
+            true => format!(", {}", number::count(self.largest())),
+            false => String::new(),
+        };
+        format!("{}, …{end}", some.join(", "))
+    }
+
+    /// True if this is one of them.
+    #[must_use]
+    pub fn has(self, size: u64) -> bool {
+        (self.first..=self.largest()).contains(&size)
+            && (size - self.first).is_multiple_of(self.step)
+    }
+
     /// The size near a place that is a multiple of 2^`bits`; an odd one if `is_odd`. `None` if
     /// there is no such size among these.
     pub(super) fn aligned(self, place: u64, bits: u32, is_odd: bool) -> Option<u64> {
         let whole = bits + u32::from(is_odd);
         let below = self.at(place) >> whole << whole;
         let size = below + (u64::from(is_odd) << bits);
-        let is_one = |size: &u64| {
-            (self.first..=self.largest()).contains(size)
-                && (size - self.first).is_multiple_of(self.step)
-        };
+        let is_one = |size: &u64| self.has(*size);
         // The next one, where there is none below.
         [size, size + (1 << whole)].into_iter().find(is_one)
     }

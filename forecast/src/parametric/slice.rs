@@ -37,14 +37,17 @@ impl Stage {
     }
 }
 
-/// Multiples of each power of two, which few other sizes are.
+/// Odd multiples of each power of two, which few other sizes are.
 const ALIGNED: u32 = 16;
+
+/// The smallest of them, one after the other. The distance of the others grows with the size.
+const ALIGNED_DENSE: u32 = 8;
 
 /// The powers of two up to the greatest period.
 const PERIOD_BITS: u32 = fitting::GREATEST_PERIOD.ilog2();
 
 /// Thread instructions that one size may cost: some hundredths of a second.
-const MOST_WORK: u64 = 1 << 24;
+pub(super) const MOST_WORK: u64 = 1 << 24;
 
 /// As [`MOST_WORK`], where several parameters vary: ten times as many sizes are executed then.
 const MOST_WORK_OF_SEVERAL: u64 = 1 << 21;
@@ -331,11 +334,16 @@ impl Slice<'_> {
     /// The places of sizes that are odd multiples of powers of two.
     fn aligned(&self, largest: u64) -> BTreeSet<u64> {
         let own = self.own();
-        let near = spread(1, largest, ALIGNED - 1, FIRST_ANGLE);
-        let sizes = near
-            .iter()
-            .flat_map(|&place| (1..=PERIOD_BITS).map(move |bits| own.aligned(place, bits, true)));
-        let places = sizes.flatten().map(|size| (size - own.first) / own.step);
+        let near = |bits: u32| {
+            // Odd multiples lie twice as far apart as the power itself.
+            let distance = (2_u64 << bits).div_ceil(own.step);
+            let smallest = (0..ALIGNED_DENSE).map(move |at| u64::from(at) * distance);
+            let beyond = u64::from(ALIGNED_DENSE) * distance;
+            smallest.chain(spread(beyond, largest, ALIGNED - ALIGNED_DENSE - 1, FIRST_ANGLE))
+        };
+        let sizes = (1..=PERIOD_BITS)
+            .flat_map(|bits| near(bits).filter_map(move |place| own.aligned(place, bits, true)));
+        let places = sizes.map(|size| (size - own.first) / own.step);
         places.filter(|&place| place <= largest).collect()
     }
 
