@@ -178,12 +178,8 @@ impl Choice {
     /// Arguments that do not go together, or instructions that the target does not have.
     pub fn kernel(&self, target: Target) -> Result<Kernel, Unfit> {
         let kernel = (self.generator.make)(&self.variant)?;
-        match kernel.oldest_target {
-            needed if target.sm < needed => {
-                Err(Unfit::new(format!("it needs sm_{needed}, and the target is {target}")))
-            }
-            _ => Ok(kernel),
-        }
+        kernel.check_target(target)?;
+        Ok(kernel)
     }
 
     /// The texts of the kernel. The launch file names its module `module`.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpucast_collection::Target;
 use gpucast_collection::language::{Kernel, Type};
 use gpucast_model::Gpu;
 
@@ -143,10 +144,8 @@ impl<'a> Bench<'a> {
         launches: u32,
     ) -> Result<f64, MeasureError> {
         let Facts { major, minor, .. } = self.facts();
-        if major * 10 + minor < kernel.oldest_target {
-            let Kernel { name, oldest_target, .. } = kernel;
-            return Err(MeasureError::unfit(format!("{name} needs sm_{oldest_target}")));
-        }
+        let fits = kernel.check_target(Target::new(major * 10 + minor));
+        fits.map_err(|reason| MeasureError::unfit(format!("{}: {reason}", kernel.name)))?;
         let How { pointers, is_cold } = how;
         let Trials { warm_up, timed } = self.trials;
         let Kernel { ref name, grid, block, .. } = kernel;

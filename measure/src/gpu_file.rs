@@ -123,9 +123,5 @@ fn derived(facts: &Facts, clock_mhz: f64, measured: &[Measured]) -> Vec<Derived>
         let value = peak * efficiency / 100.0;
         derived.push(Derived { field: "memory_bandwidth", unit: "GB/s", value });
     }
-    if value("l2_latency").is_some() {
-        // The measured latency is the mean of both halves.
-        derived.push(Derived { field: "l2_far_latency", unit: "clock", value: 0.0 });
-    }
     derived
 }

@@ -13,6 +13,8 @@ struct Product {
     accumulator: Type,
     factor: Type,
     oldest_target: u32,
+    /// The last target, where the product is a feature of single architectures.
+    newest_target: Option<u32>,
     /// The oldest version of the PTX ISA, where it is newer than that of the target.
     oldest_isa: Option<[u8; 2]>,
 }
@@ -25,13 +27,21 @@ const fn product(
     accumulator: Type,
     oldest_target: u32,
 ) -> Product {
-    let (factor, oldest_isa) = (Type::U32, None);
-    Product { word, instruction, registers, accumulator, factor, oldest_target, oldest_isa }
+    Product {
+        word,
+        instruction,
+        registers,
+        accumulator,
+        factor: Type::U32,
+        oldest_target,
+        newest_target: None,
+        oldest_isa: None,
+    }
 }
 
 use Type::{F32, F64, S32, U32};
 
-const PRODUCTS: [Product; 16] = [
+const PRODUCTS: [Product; 17] = [
     product("float16_m16n8k8", "m16n8k8.row.col.f32.f16.f16.f32", [4, 2, 1], F32, 75),
     product("float16_m16n8k16", "m16n8k16.row.col.f32.f16.f16.f32", [4, 4, 2], F32, 80),
     product("bfloat16_m16n8k16", "m16n8k16.row.col.f32.bf16.bf16.f32", [4, 4, 2], F32, 80),
@@ -59,6 +69,16 @@ const PRODUCTS: [Product; 16] = [
     product("int4_m8n8k32", "m8n8k32.row.col.s32.s4.s4.s32", [2, 1, 1], S32, 75),
     product("int4_m16n8k64", "m16n8k64.row.col.s32.s4.s4.s32", [4, 4, 2], S32, 80),
     product("int1_m8n8k128", "m8n8k128.row.col.s32.b1.b1.s32.xor.popc", [2, 1, 1], S32, 75),
+    Product {
+        newest_target: Some(121),
+        ..product(
+            "float4_m16n8k32",
+            "m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32",
+            [4, 4, 2],
+            F32,
+            120,
+        )
+    },
     product("int1_m16n8k256", "m16n8k256.row.col.s32.b1.b1.s32.xor.popc", [4, 4, 2], S32, 80),
 ];
 
@@ -94,6 +114,9 @@ fn kernel(variant: &Variant) -> Result<Kernel, Unfit> {
     let (lsize, groups) = (variant.number("lsize_0")?, variant.number("ngroups")?);
     let mut kernel = Builder::new(GENERATOR.name, GENERATOR.summary);
     kernel.needs_target(product.oldest_target);
+    if let Some(newest) = product.newest_target {
+        kernel.uses_features_until(newest);
+    }
     if let Some(version) = product.oldest_isa {
         kernel.needs_isa(version);
     }

@@ -34,6 +34,7 @@ impl Builder {
             block: [1; 3],
             kept: None,
             oldest_target: USUAL_TARGET,
+            newest_target: None,
             oldest_isa: USUAL_ISA,
         };
         Self { kernel, open: vec![Vec::new()] }
@@ -89,6 +90,12 @@ impl Builder {
     /// Says that the kernel needs `sm_TARGET` or a later one.
     pub fn needs_target(&mut self, target: u32) {
         self.kernel.oldest_target = self.kernel.oldest_target.max(target);
+    }
+
+    /// Says that the kernel uses features of single architectures, which `sm_TARGET` is the last to
+    /// have.
+    pub fn uses_features_until(&mut self, target: u32) {
+        self.kernel.newest_target = Some(target);
     }
 
     /// Says that the kernel needs a version of the PTX ISA, or a later one.

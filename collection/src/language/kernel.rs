@@ -1,6 +1,9 @@
 //! A kernel with what a launch of it needs.
 
+use gpucast_ptx_frontend::container::{Suffix, Target};
+
 use super::{Statement, Type, Variable};
+use crate::variant::Unfit;
 
 /// A kernel, its buffers and its launch.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +28,9 @@ pub struct Kernel {
     pub kept: Option<String>,
     /// The oldest target that has its instructions, as the number behind `sm_`.
     pub oldest_target: u32,
+    /// The newest target that has its instructions, if they are features of single architectures:
+    /// its module then has the suffix `a`. `None` if later targets have them, too.
+    pub newest_target: Option<u32>,
     /// The oldest version of the PTX ISA that has its instructions: major and minor.
     pub oldest_isa: [u8; 2],
 }
@@ -104,6 +110,33 @@ pub struct VariableName {
 }
 
 impl Kernel {
+    /// Checks that a target has the kernel's instructions.
+    ///
+    /// # Errors
+    ///
+    /// An older target, or one behind those whose features the kernel uses.
+    pub fn check_target(&self, target: Target) -> Result<(), Unfit> {
+        let oldest = self.oldest_target;
+        match self.newest_target {
+            _ if target.sm < oldest => {
+                Err(Unfit::new(format!("it needs sm_{oldest}, and the target is {target}")))
+            }
+            Some(newest) if newest < target.sm => Err(Unfit::new(format!(
+                "it uses features that ended with sm_{newest}, and the target is {target}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The target of its module on an architecture: features of one architecture need the suffix.
+    #[must_use]
+    pub fn target_of(&self, target: Target) -> Target {
+        match (self.newest_target, target.suffix) {
+            (Some(_), None) => Target { suffix: Some(Suffix::Accelerated), ..target },
+            _ => target,
+        }
+    }
+
     /// The name of a variable.
     #[must_use]
     pub fn name_of(&self, variable: Variable) -> &str {

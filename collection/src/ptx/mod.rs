@@ -25,6 +25,7 @@ pub fn module(kernel: &Kernel, target: Target) -> String {
     printer.begin();
     printer.statements(&kernel.body);
     printer.lines.push("\tret;".to_owned());
+    let target = kernel.target_of(target);
     let [major, minor] = version::of_target(target.sm).max(kernel.oldest_isa);
     let mut text = format!(
         "// {}\n.version {major}.{minor}\n.target {target}\n.address_size 64\n\n",
@@ -213,7 +214,9 @@ impl<'k> Printer<'k> {
                     operands.push(input);
                 }
                 let text = cuda::filled(ptx, &operands);
-                self.line(format!("{text};"));
+                // A block of instructions ends with its brace.
+                let end = if text.starts_with('{') { "" } else { ";" };
+                self.line(format!("{text}{end}"));
                 outputs.iter().for_each(|&one| self.forget(one));
             }
         }

@@ -36,6 +36,6 @@ pub mod samples;
 pub mod structure;
 pub mod template;
 mod tensor_map;
-pub(crate) mod texture;
+pub mod texture;
 mod type_name;
 pub mod unfilled;

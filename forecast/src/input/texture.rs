@@ -147,7 +147,7 @@ pub struct PlannedTexture {
     /// The buffer of its texels, an index into [`Plan::buffers`].
     pub buffer: usize,
     /// True if a launch passes its handle.
-    pub(super) is_argument: bool,
+    pub is_argument: bool,
     /// Place of its description.
     pub anchor: Anchor,
     table: TextureTable,
@@ -203,6 +203,31 @@ impl PlannedTexture {
             ));
         }
         Ok(planned)
+    }
+
+    /// The type of its texels, if an instruction of any launch can fetch them alone: linear memory
+    /// with texels of one channel that are read as they are. `None` for all others.
+    #[must_use]
+    pub fn linear_texels(&self) -> Option<ElementType> {
+        let TextureTable { channel, channels, linear, surface, normalized_values, .. } = self.table;
+        let is_plain = linear && !surface && channels == 1 && !normalized_values;
+        match channel {
+            _ if !is_plain => None,
+            ChannelName::U32 => Some(ElementType::U32),
+            ChannelName::S32 => Some(ElementType::S32),
+            ChannelName::F32 => Some(ElementType::F32),
+            ChannelName::U8
+            | ChannelName::S8
+            | ChannelName::U16
+            | ChannelName::S16
+            | ChannelName::F16 => None,
+        }
+    }
+
+    /// Bytes of its texels, from the beginning of the buffer.
+    #[must_use]
+    pub fn texel_bytes(&self) -> u64 {
+        self.resource(0).bytes(self.format())
     }
 
     fn format(&self) -> Format {
@@ -269,6 +294,13 @@ impl PlannedTexture {
 /// The argument that is the handle of the texture at `index`.
 pub(super) fn argument(index: usize) -> PlannedArgument {
     PlannedArgument::Scalar { ty: ElementType::U64, bits: Textures::handle(index) }
+}
+
+/// The texture whose handle an argument is, as an index into [`Plan::textures`].
+#[must_use]
+pub fn texture_of(plan: &Plan, passed: &PlannedArgument) -> Option<usize> {
+    let is_passed = |&index: &usize| plan.textures[index].is_argument && *passed == argument(index);
+    (0..plan.textures.len()).find(is_passed)
 }
 
 /// Makes a plan's textures in a memory that has its buffers, and binds them to the variables of

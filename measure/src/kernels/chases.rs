@@ -22,6 +22,21 @@ pub(crate) fn chase(suffix: &str, bytes: u64, loads: u64, copies: u32) -> Kernel
     kernel.launched([1, 1, 1], [1, 1, 1])
 }
 
+/// Loads of one line from the L2 again and again: the one that begins at a byte. The caller fills
+/// `next` so that each element holds its own address.
+pub(crate) fn line_chase(byte: u64, bytes: u64, loads: u64) -> Kernel {
+    let mut kernel = Builder::new("line_chase", "Loads of one line from the L2");
+    let next = kernel.input("next", Type::U64, bytes / 8, Contents::Zero);
+    let result = kernel.output("result", Type::U64, 1);
+    let first = kernel.load("first", &next, Expression::number(byte / 8, Type::S32));
+    let at = kernel.variable("at", first);
+    kernel.repeat("pass", loads, Unroll::By(CHASES), |kernel| {
+        kernel.assembly("ld.global.cg.u64 $0, [$0]", &[at], &[]);
+    });
+    kernel.store(&result, Expression::number(0, Type::S32), at.into());
+    kernel.launched([1, 1, 1], [1, 1, 1])
+}
+
 /// The same in shared memory: a word that holds its own address.
 pub(crate) fn shared_chase(loads: u64) -> Kernel {
     shared("shared_chase", loads, |kernel, at, _| {

@@ -5,7 +5,9 @@
 
 mod access_costs;
 mod arithmetic;
+mod asynchronous;
 mod atomics;
+mod bursts;
 mod chases;
 mod cold_code;
 mod constants;
@@ -23,8 +25,10 @@ pub(crate) use access_costs::{
 pub(crate) use arithmetic::{
     VARIABLES, chain, issue_mix, minima, paired_halves, repeated, wide_products,
 };
+pub(crate) use asynchronous::{Copies, Products, Waiter, asynchronous_products, awaited_copies};
 pub(crate) use atomics::{EXCHANGES, atomic_chain, global_reductions, shared_exchanges};
-pub(crate) use chases::{CHASES, chase, shared_chase, shared_chase_with_sum};
+pub(crate) use bursts::load_burst;
+pub(crate) use chases::{CHASES, chase, line_chase, shared_chase, shared_chase_with_sum};
 pub(crate) use cold_code::cold_code;
 pub(crate) use constants::constant_chase;
 pub(crate) use vectors::{

@@ -1,6 +1,6 @@
 //! Atomics on shared memory and at the L2.
 
-use super::memory::{CHASE_STRIDE, L2_CHASE_BYTES};
+use super::memory::{CHASE_STRIDE, L2_CHASE_BYTES, mean_l2_latency};
 use super::{BLOCKS_OF_SM, CLOCKS, Parameter, blocks, figure_of};
 use crate::bench::{Bench, How, Sizes};
 use crate::error::MeasureError;
@@ -20,7 +20,7 @@ pub(super) const ALL: &[Parameter] = &[
         "atomic_latency",
         CLOCKS,
         "additions of one thread that wait for each other, less the latency of the L2",
-        |bench| Ok(chain(bench, 1)? - figure_of(bench, "l2_latency")?),
+        |bench| Ok(chain(bench, 1)? - mean_l2_latency(bench)?),
     ),
     Parameter::field(
         "atomic_interval",

@@ -1,9 +1,8 @@
 //! Shared memory, caches and device memory: clocks of a load, and bytes in a clock.
 
 use gpucast_collection::language::{Caching, Kernel};
-use gpucast_model::Gpu;
 
-use super::{BLOCKS_OF_SM, CLOCKS, Given, Parameter, RATE, SECTOR_BYTES, blocks, figure_of};
+use super::{BLOCKS_OF_SM, CLOCKS, Parameter, RATE, SECTOR_BYTES, blocks, figure_of};
 use crate::bench::{Bench, How, Sizes};
 use crate::error::MeasureError;
 use crate::kernels::{
@@ -17,15 +16,25 @@ pub(super) const ALL: &[Parameter] = &[
     Parameter::field("l1_latency", CLOCKS, "chase of addresses in 8 KiB, ld.global.nc", |bench| {
         chase(bench, ".nc", 8 << 10, false)
     }),
-    Parameter {
-        given: Given::Fields(mean_l2_latency),
-        ..Parameter::field(
-            "l2_latency",
-            CLOCKS,
-            "chase of addresses in 256 KiB, ld.global.cg",
-            |bench| chase(bench, ".cg", L2_CHASE_BYTES, false),
-        )
-    },
+    Parameter::field(
+        "l2_latency",
+        CLOCKS,
+        "chase of addresses in 256 KiB, ld.global.cg, less half of l2_far_latency",
+        |bench| {
+            let mean = chase(bench, ".cg", L2_CHASE_BYTES, false)?;
+            Ok(mean - figure_of(bench, "l2_far_latency")? / 2.0)
+        },
+    ),
+    Parameter::field(
+        "l2_far_latency",
+        CLOCKS,
+        "loads of one line again and again, ld.global.cg, by lines whose latencies are apart",
+        |bench| {
+            let latencies: Result<Vec<f64>, _> =
+                (0..LINES).map(|line| line_latency(bench, line)).collect();
+            Ok(distance(latencies?))
+        },
+    ),
     Parameter::field(
         "memory_latency",
         CLOCKS,
@@ -148,9 +157,39 @@ pub(super) const ALL: &[Parameter] = &[
     ),
 ];
 
-/// A chase meets both halves of the L2 equally often.
-fn mean_l2_latency(gpu: &Gpu) -> Option<f64> {
-    Some(gpu.number("l2_latency")? + gpu.number("l2_far_latency").unwrap_or(0.0) / 2.0)
+/// The mean latency of the L2: a chase through its lines meets both halves equally often.
+pub(super) fn mean_l2_latency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
+    Ok(figure_of(bench, "l2_latency")? + figure_of(bench, "l2_far_latency")? / 2.0)
+}
+
+/// Lines whose latencies are measured one by one.
+const LINES: u64 = 24;
+
+/// Clocks of a load of one line from the L2.
+fn line_latency(bench: &mut Bench<'_>, line: u64) -> Result<f64, MeasureError> {
+    /// Bytes between the lines: neither neighbours nor in one page.
+    const APART: u64 = 33 * CHASE_STRIDE;
+    // Each element holds its own address.
+    let how = How { pointers: Some(0), is_cold: false };
+    let loads = Sizes { smaller: 8 * u64::from(CHASES), larger: 24 * u64::from(CHASES) };
+    bench.clocks(loads, how, |loads| Ok(kernels::line_chase(line * APART, L2_CHASE_BYTES, loads)))
+}
+
+/// The distance of the means of two groups of latencies, divided at the widest gap. It is 0 where
+/// the gap is no wider than the groups, or a group is a few lines: these lie in one partition.
+fn distance(mut latencies: Vec<f64>) -> f64 {
+    /// A partition has one in so many lines at least.
+    const SHARE: usize = 4;
+    latencies.sort_by(f64::total_cmp);
+    let gap = |&at: &usize| latencies[at] - latencies[at - 1];
+    let widest = (1..latencies.len()).max_by(|one, other| gap(one).total_cmp(&gap(other)));
+    let Some(at) = widest else { return 0.0 };
+    let (near, far) = latencies.split_at(at);
+    let width = |group: &[f64]| group[group.len() - 1] - group[0];
+    let mean = |group: &[f64]| group.iter().sum::<f64>() / group.len() as f64;
+    let is_part = SHARE * near.len().min(far.len()) >= latencies.len();
+    let are_apart = gap(&at) > width(near).max(width(far));
+    if is_part && are_apart { mean(far) - mean(near) } else { 0.0 }
 }
 
 /// Threads of a warp.
@@ -294,7 +333,7 @@ fn l2_reply(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
         Ok(kernels::vectors(Reading { caching, bytes, blocks: 1, threads, passes }))
     })?;
     let rate = (threads * LOADS * VECTOR_BYTES) as f64 / clocks;
-    let waiting = rate * figure_of(bench, "l2_latency")? / SECTOR_BYTES;
+    let waiting = rate * mean_l2_latency(bench)? / SECTOR_BYTES;
     let most = figure_of(bench, "pending_sectors")?;
     if waiting > CLOSE * most {
         return Err(MeasureError::unfit(format!(
@@ -324,5 +363,26 @@ fn efficiency(
         _ => Err(MeasureError::unfit(format!(
             "{percent:.1} % of the peak are too many, so a cache delivered a part"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+
+    #[test]
+    fn latencies_are_apart_where_the_gap_is_wider_than_either_group() {
+        let check = |latencies: &[f64], expected: f64| {
+            let found = distance(latencies.to_vec());
+            assert!((found - expected).abs() < 1e-9, "{latencies:?}: {found}");
+        };
+        check(&[], 0.0);
+        check(&[200.0], 0.0);
+        check(&[200.0, 200.0, 200.0], 0.0);
+        check(&[380.0, 200.0, 210.0, 390.0], 180.0);
+        check(&[390.0, 200.0, 210.0, 205.0], 185.0);
+        check(&[200.0, 200.0, 200.0, 200.0, 205.0], 0.0);
+        // One partition, whose slices lie evenly apart.
+        check(&[200.0, 206.0, 212.0, 219.0], 0.0);
     }
 }

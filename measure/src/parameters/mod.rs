@@ -36,8 +36,6 @@ pub struct Parameter {
 enum Given {
     /// The field of its name.
     Field,
-    /// That field together with others.
-    Fields(fn(&Gpu) -> Option<f64>),
     /// A cost, which no field holds: what follows from fields and counting rules.
     Cost(fn(&Gpu) -> Option<f64>),
 }
@@ -127,7 +125,7 @@ impl Parameter {
     pub fn of(&self, gpu: &Gpu) -> Option<f64> {
         match self.given {
             Given::Field => gpu.number(self.field),
-            Given::Fields(of) | Given::Cost(of) => of(gpu),
+            Given::Cost(of) => of(gpu),
         }
     }
 }

@@ -1,14 +1,21 @@
-//! Accesses that wait for device memory: their number is their rate times their latency.
+//! Accesses that wait: in the queue of a sub-core, and for device memory. The number of the latter is
+//! their rate times their latency.
 
 use gpucast_collection::language::Kernel;
 
 use super::memory::pass_loads;
 use super::{Parameter, figure_of};
-use crate::bench::{Bench, Sizes};
+use crate::bench::{Bench, How, Sizes};
 use crate::error::MeasureError;
 use crate::kernels;
 
 pub(super) const ALL: &[Parameter] = &[
+    Parameter::field(
+        "memory_queue",
+        "entry",
+        "loads of one warp from shared memory before a chain of multiply-adds, by their number",
+        queue,
+    ),
     Parameter::field(
         "pending_sectors",
         "entry",
@@ -40,4 +47,25 @@ fn waiting(
         Ok(kernel(THREADS, passes, copies))
     })?;
     Ok(figure_of(bench, "memory_latency")? / clocks)
+}
+
+/// The loads that a warp issues without waiting for one of them, less those that are under way.
+///
+/// All lanes of a load are in one bank, so that loads leave the queue slowly. A chain behind them
+/// takes longer than those in the queue. So a pass is the chain and the wait for a place in the
+/// queue.
+fn queue(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
+    const FEW: u32 = 16;
+    const MANY: u32 = 24;
+    const CHAIN: u64 = 512;
+    /// One load is among the banks, and one in the stage of addresses.
+    const UNDER_WAY: f64 = 2.0;
+    let sizes = Sizes { smaller: 32, larger: 96 };
+    let mut clocks = |loads| {
+        bench.clocks(sizes, How::default(), |passes| Ok(kernels::load_burst(loads, CHAIN, passes)))
+    };
+    let (one, few, many) = (clocks(1)?, clocks(FEW)?, clocks(MANY)?);
+    let interval = (many - few) / f64::from(MANY - FEW);
+    // Entries are whole. The stage of addresses is free some clocks before the banks are.
+    Ok((f64::from(MANY) - (many - one) / interval - UNDER_WAY).round())
 }

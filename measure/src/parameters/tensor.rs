@@ -3,7 +3,7 @@
 use super::{CLOCKS, Parameter, RATE, figure_of};
 use crate::bench::{Bench, How, Sizes};
 use crate::error::MeasureError;
-use crate::kernels;
+use crate::kernels::{self, Products};
 
 /// A rate with its products, the widest first.
 macro_rules! rate {
@@ -18,6 +18,7 @@ pub(super) const ALL: &[Parameter] = &[
     rate!("tensor_tf32_rate", "tensor_pattern of tf32", [TF32]),
     rate!("tensor_fp64_rate", "tensor_pattern of doubles", [FP64]),
     rate!("tensor_fp8_rate", "tensor_pattern of e4m3", [FP8]),
+    rate!("tensor_fp4_rate", "tensor_pattern of e2m1", [FP4]),
     rate!("tensor_int8_rate", "tensor_pattern of bytes", INT8),
     rate!("tensor_int4_rate", "tensor_pattern of four-bit integers", INT4),
     rate!("tensor_int1_rate", "tensor_pattern of bits", INT1),
@@ -26,6 +27,12 @@ pub(super) const ALL: &[Parameter] = &[
         CLOCKS,
         "tensor_pattern of one warp with one sum, less the clocks of the multiply-adds",
         latency,
+    ),
+    Parameter::field(
+        "tensor_queue",
+        "entry",
+        "wgmma of one warpgroup before a chain of multiply-adds, by the number of products",
+        queue,
     ),
 ];
 
@@ -58,6 +65,7 @@ const HALF_IN_HALF: [Product; 3] = [
 const TF32: Product = product("tfloat32_m16n8k8", 16 * 8 * 8, 80);
 const FP64: Product = product("float64_m8n8k4", 8 * 8 * 4, 80);
 const FP8: Product = product("float8_m16n8k32", 16 * 8 * 32, 89);
+const FP4: Product = Product { newest: 121, ..product("float4_m16n8k32", 16 * 8 * 32, 120) };
 const INT8: [Product; 2] =
     [product("int8_m16n8k32", 16 * 8 * 32, 80), product("int8_m8n8k16", 8 * 8 * 16, 75)];
 const INT4: [Product; 2] = [
@@ -104,4 +112,40 @@ fn latency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
         ))
     })?;
     Ok(clocks - multiply_adds / rate)
+}
+
+/// The products that a warpgroup begins without waiting for one of them.
+///
+/// A chain behind the products takes longer than those in the queue. So a pass is the chain and the
+/// wait for a place in the queue: for all products but those that the queue holds, and for the
+/// latency of the one whose place it takes.
+fn queue(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
+    const FEW: u32 = 8;
+    const MANY: u32 = 24;
+    const CHAIN: u64 = 512;
+    let mut clocks = |number: u32, multiply_adds| {
+        // Longer than a launch takes.
+        let smaller = match (number, multiply_adds) {
+            (_, 1..) => 8,
+            (0, _) => 4096,
+            _ => (256 / u64::from(number)).max(32),
+        };
+        let sizes = Sizes { smaller, larger: 3 * smaller };
+        bench.clocks(sizes, How::default(), |passes| {
+            Ok(kernels::asynchronous_products(Products { number, multiply_adds, passes }))
+        })
+    };
+    let interval = (clocks(MANY, 0)? - clocks(FEW, 0)?) / f64::from(MANY - FEW);
+    let latency = clocks(1, 0)? - clocks(0, 0)? - interval;
+    let (one, many) = (clocks(1, CHAIN)?, clocks(MANY, CHAIN)?);
+    let chain = 2.0 * (one - clocks(1, CHAIN / 2)?);
+    // Entries are whole.
+    let queue = (f64::from(MANY) - (many - one - latency) / interval).round();
+    if queue * interval > chain {
+        return Err(MeasureError::unfit(format!(
+            "products in the queue may take {:.0} clocks, and the chain takes {chain:.0}",
+            queue * interval
+        )));
+    }
+    Ok(queue)
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail as tests do")]
 
+use gpucast_collection::{Target, ptx};
 use gpucast_measure::parameters::all;
 use gpucast_measure::{
     Bench, Device, DeviceError, Facts, Job, MeasureError, Measured, Trials, gpu_file,
@@ -90,4 +91,63 @@ fn the_file_has_every_figure_with_its_source_and_is_read_back() {
     assert_eq!(gpu.number("sp_throughput"), Some(8.0));
     assert_eq!(gpu.number("boost_clock"), Some(1000.0));
     assert_eq!(gpu.number("memory_bandwidth"), Some(12.8));
+}
+
+/// A device that takes every kernel's text and tells times that grow with any size.
+struct Texts {
+    facts: Facts,
+    modules: Vec<String>,
+}
+
+impl Device for Texts {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn time(&mut self, job: &Job) -> Result<Vec<f64>, DeviceError> {
+        let target = Target::new(self.facts.major * 10 + self.facts.minor);
+        self.modules.push(ptx::module(&job.kernel, target));
+        Ok(vec![self.modules.len() as f64])
+    }
+}
+
+/// The assembler of a computer that has one.
+fn ptxas() -> Option<std::path::PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    std::env::split_paths(&paths).map(|folder| folder.join("ptxas")).find(|file| file.is_file())
+}
+
+#[test]
+fn the_assembler_takes_every_kernel_on_each_generation() {
+    let Some(ptxas) = ptxas() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for (major, minor) in [(7, 0), (8, 0), (8, 9), (9, 0), (10, 0), (12, 0)] {
+        let facts = Facts { major, minor, ..device(|_| 0.0).facts };
+        let mut device = Texts { facts, modules: Vec::new() };
+        let mut bench = Bench::new(&mut device, Trials { warm_up: 0, timed: 1 });
+        for parameter in all() {
+            // A figure of such times has no meaning, and may be none at all.
+            let _ = parameter.measured(&mut bench);
+        }
+        assert!(device.modules.len() > 100, "{}", device.modules.len());
+        let mut seen = std::collections::BTreeSet::new();
+        for (number, module) in device.modules.iter().enumerate() {
+            let target = module.lines().find(|line| line.starts_with(".target")).unwrap();
+            let name = module.lines().find(|line| line.starts_with(".visible")).unwrap();
+            // Sizes of one kernel differ by numbers.
+            if !seen.insert(name.to_owned()) {
+                continue;
+            }
+            let file = folder.path().join(format!("{number}.ptx"));
+            std::fs::write(&file, module).unwrap();
+            let arch = target.trim_start_matches(".target ");
+            let made = std::process::Command::new(&ptxas)
+                .args(["-o", "/dev/null", &format!("-arch={arch}")])
+                .arg(&file)
+                .output()
+                .unwrap();
+            let errors = String::from_utf8_lossy(&made.stderr);
+            assert!(made.status.success(), "{name} for {arch}: {errors}");
+        }
+    }
 }

@@ -85,7 +85,8 @@ impl Gpu {
                     DeviceError(format!("{} has texels of another type", kernel.name))
                 })?;
                 let memory = self.filled(texels, None)?;
-                Ok(Argument::Texture(self.driver.texture(memory, format)?))
+                let texture = self.driver.texture(&memory, memory.bytes(), format)?;
+                Ok(Argument::Texture { texture, _texels: memory })
             }
             Parameter::Scalar { .. } => {
                 Err(DeviceError(format!("{} has a parameter that is a number", kernel.name)))
@@ -146,7 +147,11 @@ struct Timing<'a> {
 /// What a parameter of a kernel stands for.
 enum Argument<'a> {
     Buffer(Memory<'a>),
-    Texture(Texture<'a>),
+    /// The texture ends before its texels.
+    Texture {
+        texture: Texture<'a>,
+        _texels: Memory<'a>,
+    },
 }
 
 impl Argument<'_> {
@@ -154,7 +159,7 @@ impl Argument<'_> {
     const fn bits(&self) -> u64 {
         match self {
             Self::Buffer(memory) => memory.address,
-            Self::Texture(texture) => texture.handle,
+            Self::Texture { texture, .. } => texture.handle,
         }
     }
 }
@@ -214,10 +219,8 @@ impl Device for Gpu {
 
     fn time(&mut self, job: &Job) -> Result<Vec<f64>, DeviceError> {
         let &Job { ref kernel, pointers, is_cold, launches, warm_up, trials } = job;
-        if self.target.sm < kernel.oldest_target {
-            let needed = kernel.oldest_target;
-            return Err(DeviceError(format!("{} needs sm_{needed}", kernel.name)));
-        }
+        let fits = kernel.check_target(self.target);
+        fits.map_err(|reason| DeviceError(format!("{}: {reason}", kernel.name)))?;
         let module = self.driver.load(&ptx::module(kernel, self.target))?;
         let launcher = module.launcher(entry(kernel))?;
         let memory = self.arguments(kernel, pointers)?;

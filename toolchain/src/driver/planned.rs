@@ -4,11 +4,13 @@ use gpucast_buffers::init::Init;
 use gpucast_buffers::scalar::ElementType;
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::input::plan::{Plan, PlannedArgument};
+use gpucast_forecast::input::texture::{PlannedTexture, texture_of};
 use gpucast_forecast::run::module;
 use gpucast_measure::{DeviceError, Trials};
 use gpucast_ptx_frontend::module::Formal;
 
 use super::library::{Entry, Memory, Module};
+use super::texture::{TexelFormat, Texture};
 use super::{Gpu, Timing};
 
 /// Bytes of a parameter that is passed as bits.
@@ -31,8 +33,8 @@ impl Gpu {
         if launch.repeat != 1 {
             return Err(refused("repeated launches have no one time"));
         }
-        if launch.cluster.is_some() || !plan.textures.is_empty() {
-            return Err(refused("clusters and textures are not timed on a device"));
+        if launch.cluster.is_some() {
+            return Err(refused("clusters are not timed on a device"));
         }
         if launch.shared_bytes > MOST_SHARED_BYTES {
             return Err(refused(
@@ -58,7 +60,12 @@ impl Gpu {
                 Ok(memory)
             })
             .collect::<Result<_, DeviceError>>()?;
+        let textures = self.textures(plan, &memory)?;
         let bits = |argument: &PlannedArgument| match argument {
+            _ if texture_of(plan, argument).is_some() => texture_of(plan, argument)
+                .and_then(|index| textures.get(index))
+                .map(|texture| texture.handle)
+                .ok_or_else(|| refused("a handle leads to no texture")),
             PlannedArgument::Pointer(pointer) => memory
                 .get(pointer.buffer)
                 .map(|memory| memory.address + pointer.offset)
@@ -70,6 +77,27 @@ impl Gpu {
         // Without a flush, each trial finds what the one before it left.
         let is_cold = plan.l2 == L2Contents::Cold;
         self.timed(&Timing { launcher: &launcher, arguments, launches: 1, is_cold, trials })
+    }
+
+    /// The textures of a plan, in their order. `memory` holds its buffers.
+    fn textures<'a>(
+        &'a self,
+        plan: &Plan,
+        memory: &[Memory<'a>],
+    ) -> Result<Vec<Texture<'a>>, DeviceError> {
+        let bound = |planned: &PlannedTexture| {
+            let refused = |what: &str| DeviceError(format!("texture {}: {what}", planned.name));
+            if !planned.is_argument {
+                return Err(refused("only handles that a launch passes are bound on a device"));
+            }
+            let format = planned.linear_texels().and_then(texel_format).ok_or_else(|| {
+                refused("only words of linear memory are bound on a device, one to a texel")
+            })?;
+            let texels = memory.get(planned.buffer);
+            let texels = texels.ok_or_else(|| refused("there is no buffer of its texels"))?;
+            self.driver.texture(texels, planned.texel_bytes(), format)
+        };
+        plan.textures.iter().map(bound).collect()
     }
 
     /// Writes the values of a plan's variables.
@@ -113,5 +141,15 @@ fn parameters(plan: &Plan, kernel: &str) -> Result<usize, DeviceError> {
     match function.params.iter().all(is_passed) {
         true => Ok(function.params.len()),
         false => Err(refused("structures are not passed to a device".to_owned())),
+    }
+}
+
+/// The format of texels that are words.
+const fn texel_format(ty: ElementType) -> Option<TexelFormat> {
+    match ty {
+        ElementType::U32 => Some(TexelFormat::Unsigned),
+        ElementType::S32 => Some(TexelFormat::Signed),
+        ElementType::F32 => Some(TexelFormat::Single),
+        _ => None,
     }
 }

@@ -52,19 +52,19 @@ type Create =
     unsafe extern "C" fn(*mut u64, *const Resource, *const Description, *const c_void) -> c_int;
 type Destroy = unsafe extern "C" fn(u64) -> c_int;
 
-/// A texture with the memory of its texels; both end with this value.
+/// A texture, which ends with this value. Its texels must not end before it.
 pub(super) struct Texture<'a> {
     driver: &'a Driver,
     /// The handle that kernels take.
     pub(super) handle: u64,
-    _texels: Memory<'a>,
 }
 
 impl Driver {
-    /// A texture of memory that holds one texel of a word after the other.
+    /// A texture of the first bytes of a memory, which holds one texel of a word after the other.
     pub(super) fn texture<'a>(
         &'a self,
-        texels: Memory<'a>,
+        texels: &Memory<'a>,
+        bytes: u64,
         format: TexelFormat,
     ) -> Result<Texture<'a>, DeviceError> {
         let create = self.symbol::<Create>("cuTexObjectCreate")?;
@@ -73,7 +73,7 @@ impl Driver {
             address: texels.address,
             format: format as c_int,
             channels: 1,
-            bytes: usize::try_from(texels.bytes()).unwrap_or(usize::MAX),
+            bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
             _rest: [0; 13],
             flags: 0,
         };
@@ -86,7 +86,7 @@ impl Driver {
             create(&raw mut handle, &raw const resource, &raw const description, std::ptr::null())
         };
         self.check("cuTexObjectCreate", result)?;
-        Ok(Texture { driver: self, handle, _texels: texels })
+        Ok(Texture { driver: self, handle })
     }
 }
 
