@@ -1,4 +1,5 @@
-//! What an instruction needs besides its warp: a unit, and room in the queue of the load-store path.
+//! What an instruction needs besides its warp: a unit, and room in the queue for the load-store
+//! path.
 //!
 //! Each sub-core has one table of the clocks from which these take an instruction. The units that
 //! sub-cores share have a copy in each table. So the scheduler reads three numbers per warp and

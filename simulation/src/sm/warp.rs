@@ -99,7 +99,8 @@ impl<'a> Warp<'a> {
         false
     }
 
-    /// Goes on to the instruction after one with a stall count. Returns false at the end of the path.
+    /// Goes on to the instruction after one with a stall count. Returns false at the end of the
+    /// path.
     #[inline]
     pub(super) fn advance(&mut self, code: &Prepared, stall: u8) -> bool {
         self.stall = stall;
