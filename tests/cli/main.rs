@@ -30,6 +30,7 @@ mod help;
 mod killed_workers;
 mod large_counts;
 mod machine;
+mod management;
 mod measuring;
 mod modules;
 mod pages;

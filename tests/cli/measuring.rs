@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use crate::gpucast::gpucast;
+use crate::management::{self, Tells};
 
 /// The program itself, as what `exec` runs.
 const OWN: &str = env!("CARGO_BIN_EXE_gpucast");
@@ -12,18 +13,22 @@ const OWN: &str = env!("CARGO_BIN_EXE_gpucast");
 #[test]
 fn the_closed_loop_recovers_what_a_gpu_file_says() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/inputs/made-up.toml");
-    // The figures of the file. Half of the far latency of its base, the H100, adds to the L2.
+    // The figures of the file, and those of its base, the H100.
     let given = [
         ("sp_clock", 1300.0),
         ("launch_overhead", 3.4),
         ("cta_launch_interval", 15.0),
         ("shared_latency", 27.0),
         ("l1_latency", 45.0),
-        ("l2_latency", 270.0 + 106.0),
+        ("l2_latency", 270.0),
+        ("l2_far_latency", 212.0),
+        ("memory_queue", 4.0),
         ("special_rate", 32.0),
         ("shared_bytes_rate", 128.0),
         ("barrier_latency", 41.0),
+        ("mbarrier_latency", 36.0),
         ("tensor_latency", 20.0),
+        ("tensor_queue", 6.0),
         ("constant_latency", 29.0),
         ("shared_atomic_interval", 2.0),
         // Eight words of 32 banks have a bank in common.
@@ -44,7 +49,7 @@ fn the_closed_loop_recovers_what_a_gpu_file_says() {
     }
 }
 
-/// A chase walks through lines of both halves of the L2, so that its mean is that of both.
+/// A chase walks through lines of both halves of the L2, and loads of one line meet one half.
 #[test]
 fn latencies_of_an_l2_with_a_far_half_are_recovered() {
     let folder = tempfile::tempdir().unwrap();
@@ -55,14 +60,14 @@ fn latencies_of_an_l2_with_a_far_half_are_recovered() {
     let file = file.display();
     let ran = gpucast(&format!(
         "exec --gpu {file} {OWN} bench --compare {file} \
-         --only l2_latency,atomic_latency,atomic_interval,texture_latency --trials 1 --warm-up 1 --format csv"
+         --only l2_latency,l2_far_latency,atomic_latency,atomic_interval,texture_latency --trials 1 --warm-up 1 --format csv"
     ));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let measured: Vec<f64> = ran.stdout.lines().skip(1).map(figure).collect();
-    for (measured, given) in measured.iter().zip([251.0, 37.0, 3.0, 173.0]) {
+    for (measured, given) in measured.iter().zip([206.0, 90.0, 37.0, 3.0, 173.0]) {
         assert!((measured / given - 1.0).abs() < 1e-4, "{}", ran.stdout);
     }
-    assert_eq!(measured.len(), 4, "{}", ran.stdout);
+    assert_eq!(measured.len(), 5, "{}", ran.stdout);
 }
 
 /// Machine code carries its stall counts, which follow the compute capability.
@@ -190,6 +195,8 @@ fn a_device_times_kernels_as_the_model_does_that_stands_for_it() {
     check("titan-v", transposes, "cold", 4);
     // A trial finds what the one before it left, as the host's copies leave it in the model.
     check("h100-sxm", "transpose dtype:float32 lsize:32 n:512", "warm", 3);
+    // The texture is bound to the buffer of its texels.
+    check("titan-v", "texture_pattern chains:8 ngroups:1 m:128,256", "cold", 2);
 }
 
 #[test]
@@ -215,54 +222,12 @@ fn wrong_options_are_told_before_anything_is_measured() {
     }
 }
 
-/// A management library that tells of clocks: each call of the SMs' is `STEP` MHz below the last.
-const MANAGEMENT: &str = "
-static unsigned sm = 1980;
-int nvmlInit_v2(void) { return 0; }
-int nvmlShutdown(void) { return 0; }
-int nvmlDeviceGetHandleByPciBusId_v2(const char *place, void **device)
-{
-    /* `domain:bus:device.function` */
-    if (place[8] != ':' || place[11] != ':' || place[14] != '.') return 2;
-    *device = &sm;
-    return 0;
-}
-int nvmlDeviceGetClockInfo(void *device, int kind, unsigned *mhz)
-{
-    if (device != &sm) return 2;
-    *mhz = kind == 1 ? sm : 2619;
-    if (kind == 1) sm -= STEP;
-    return 0;
-}
-int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *bits)
-{
-    *bits = 0x4;
-    return 0;
-}
-int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius)
-{
-    *celsius = 51;
-    return sensor;
-}
-/* Power is not supported. */
-int nvmlDeviceGetPowerUsage(void *device, unsigned *milliwatts) { return 3; }
-";
-
 #[test]
 fn clocks_are_read_around_each_figure_and_a_change_is_a_warning() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/inputs/made-up.toml");
-    let folder = tempfile::tempdir().unwrap();
-    let source = folder.path().join("management.c");
-    std::fs::write(&source, MANAGEMENT).unwrap();
-    let raw = folder.path().join("raw.json");
     let check = |step: u32, warnings: &[&str]| {
-        let library = folder.path().join("libnvidia-ml.so.1");
-        let compiled = std::process::Command::new("cc")
-            .args(["-shared", "-fPIC", &format!("-DSTEP={step}"), "-o"])
-            .args([&library, &source])
-            .output()
-            .unwrap();
-        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        let folder = management::library(step, Tells::AllButPower);
+        let raw = folder.path().join("raw.json");
         let output = std::process::Command::new(OWN)
             .env("LD_LIBRARY_PATH", folder.path())
             .args(["exec", "--gpu", file, OWN, "bench", "--device", "0"])

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::gpucast::{gpucast, json as document};
+use crate::gpucast::{command, gpucast, json as document, outcome};
+use crate::management::{self, Tells};
 
 /// A document: its schema, its meaning, runs that show its forms, and others that must fit.
 struct Documented {
@@ -130,6 +131,12 @@ const DOCUMENTS: [Documented; 22] = [
              --only shared_latency,tensor_int4_rate --trials 1 --warm-up 1 --format json",
             "exec --gpu {inputs}/made-up.toml {own} bench --device 0 --only shared_latency \
              --trials 1 --warm-up 1 --raw /dev/stdout -o /dev/null --format json",
+            "exec --gpu {inputs}/made-up.toml {own} bench --device 0 --only shared_latency \
+             --trials 1 --warm-up 0 --raw /dev/stdout -o /dev/null {all_but_power}",
+            "exec --gpu {inputs}/made-up.toml {own} bench --device 0 --only shared_latency \
+             --trials 1 --warm-up 0 --raw /dev/stdout -o /dev/null {power_alone}",
+            "exec --gpu {inputs}/made-up.toml {own} bench --compare {inputs}/slow.toml \
+             --only shared_latency --trials 1 --warm-up 0",
         ],
         fits: &[
             "exec --gpu titan-v {own} bench --device 0 --only sp_clock --trials 1 --warm-up 1 \
@@ -385,7 +392,16 @@ fn printed(run: &str) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let run = run.replace("{inputs}", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/inputs"));
     let run = run.replace("{own}", env!("CARGO_BIN_EXE_gpucast"));
-    let outcome = gpucast(&run.replace("{folder}", folder.path().to_str().unwrap()));
+    let run = run.replace("{folder}", folder.path().to_str().unwrap());
+    // A run that names one finds a library that tells the state of the device.
+    let told = [("{all_but_power}", Tells::AllButPower), ("{power_alone}", Tells::PowerAlone)];
+    let told = told.into_iter().find(|(name, _)| run.contains(name));
+    let library = told.map(|(_, tells)| management::library(0, tells));
+    let mut command = command(told.map_or(run.clone(), |(name, _)| run.replace(name, "")).as_str());
+    if let Some(library) = &library {
+        command.env("LD_LIBRARY_PATH", library.path());
+    }
+    let outcome = outcome(command);
     serde_json::from_str(&outcome.stdout)
         .unwrap_or_else(|error| panic!("gpucast {run}: {error}: {}", outcome.stderr))
 }

@@ -1,5 +1,6 @@
-//! Accesses that wait: in the queue of a sub-core, and for device memory. The number of the latter is
-//! their rate times their latency.
+//! Accesses that wait: in the queue of a sub-core, and for device memory.
+//!
+//! Those that wait for memory are their rate times their latency.
 
 use gpucast_collection::language::Kernel;
 

@@ -26,14 +26,28 @@ pub(super) struct Document<'a> {
     parameters: Vec<Row>,
     left_out: &'a [LeftOut],
     /// What the GPU's file says against machine code.
-    #[serde(skip)]
-    contradiction: Option<OtherStallCount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contradiction: Option<Contradiction>,
     /// Every kernel with its times, in raw data.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<Vec<RawRun<'a>>>,
     /// Clocks, temperature and power around each figure, in raw data.
     #[serde(skip_serializing_if = "Option::is_none")]
     conditions: Option<Vec<RawGroup<'a>>>,
+}
+
+/// A latency of the GPU's file, and the one that machine code waits for.
+#[derive(Clone, Copy, Serialize)]
+struct Contradiction {
+    field: &'static str,
+    given: f64,
+    coded: f64,
+}
+
+impl From<OtherStallCount> for Contradiction {
+    fn from(OtherStallCount { field, given, coded }: OtherStallCount) -> Self {
+        Self { field, given, coded }
+    }
 }
 
 /// The state of the device around a figure.
@@ -89,7 +103,7 @@ struct Row {
     is_field: bool,
     library: Option<f64>,
     measured: f64,
-    /// The measured over the library's.
+    /// The measured over the library's; none where that is 0.
     ratio: Option<f64>,
     kernel: &'static str,
     /// Trials that were left out as anomalous.
@@ -149,7 +163,7 @@ impl<'a> Document<'a> {
             compared: compared.map(|gpu| gpu.name.as_str()),
             parameters: measured.iter().map(|one| row(one, compared)).collect(),
             left_out,
-            contradiction: compared.and_then(other_stall_count),
+            contradiction: compared.and_then(other_stall_count).map(Contradiction::from),
             runs: None,
             conditions: None,
         }
@@ -208,7 +222,7 @@ impl<'a> Document<'a> {
         for LeftOut { field, reason } in self.left_out {
             text += &wrapped("", 2, 96, &format!("{field} is not measured: {reason}"));
         }
-        if let Some(OtherStallCount { field, given, coded }) = self.contradiction {
+        if let Some(Contradiction { field, given, coded }) = self.contradiction {
             let sentence = format!(
                 "{field} of {library} is {given}, but machine code of its compute capability leaves \
                  {coded} clocks between dependent instructions. No measurement shows another number."
@@ -257,7 +271,7 @@ fn row(one: &Measured, gpu: Option<&Gpu>) -> Row {
         is_field: parameter.is_field(),
         library,
         measured: value,
-        ratio: library.map(|library| value / library),
+        ratio: library.filter(|&library| library != 0.0).map(|library| value / library),
         kernel: parameter.kernel,
         excluded,
     }
