@@ -6,9 +6,9 @@
 //! ended alone. So others stand in for the CTAs of the grid:
 //!
 //! - *Before* a run the slots of the GPU are dealt to as many CTAs as precede it. They have no
-//!   requests, and the lengths of those that were executed there, drawn at random. That brings slots
-//!   as far out of step as they are in the grid. Those that would still run have the requests that
-//!   are left to them.
+//!   requests, and the lengths of those that were executed there, drawn at random. That brings
+//!   slots as far out of step as they are in the grid. Those that would still run have the requests
+//!   that are left to them.
 //! - *After* a run the CTAs of its neighbourhood come again, until the run's last one has ended.
 //!
 //! Stand-ins have the requests of CTAs that were executed, at lines further away: those would
