@@ -111,17 +111,14 @@ impl Cached {
 
 #[test]
 fn intervals_of_samples_hold_metrics_of_caches() {
-    let (inputs, gpus, samples) = match asked_samples() {
-        None => (&[UNIFORM, POWER_LAW_1_5][..], &CACHED[..1], 2),
-        Some(samples) => (&OF_CACHES[..], &CACHED[..], samples),
+    let (inputs, gpus) = match asked_samples() {
+        None => (vec![(UNIFORM, 6), (POWER_LAW_1_5, 2)], &CACHED[..1]),
+        Some(samples) => (OF_CACHES.iter().map(|&input| (input, samples)).collect(), &CACHED[..]),
     };
     for cached in gpus {
-        println!(
-            "{samples} samples of 1024 of {} CTAs, caches of {}\n{HEADER}",
-            cached.ctas, cached.gpu
-        );
+        println!("samples of 1024 of {} CTAs, caches of {}\n{HEADER}", cached.ctas, cached.gpu);
         let mut total = Coverage::default();
-        for &input in inputs {
+        for &(input, samples) in &inputs {
             let coverage = cached.coverage(input, samples);
             assert!(coverage.percent() >= 85.0, "{}", coverage.row(input.name));
             total.add(&coverage);
