@@ -129,13 +129,16 @@ impl StandIns {
             first.min(MOST_WAVES_BEFORE * self.wave)
         };
         let mut coming = Vec::with_capacity(BATCH);
+        // A stream that comes again asks for other lines. Those of one turn share what their CTAs
+        // share.
+        let mut turns = vec![0; self.streams.len()];
         for left in (1..=ctas).rev() {
             let at = self.random.below(self.streams.len() as u64) as usize;
             let stream = &self.streams[at];
             // In the mean a wave of CTAs takes the mean length.
-            let passed = left as f64 / self.wave as f64 * mean;
-            let turn = 1 + (left / self.streams.len() as u64) as i64;
-            coming.push(self.stand_in(stream, passed as u64, turn));
+            let passed = (left as f64 / self.wave as f64 * mean) as u64;
+            turns[at] += i64::from(stream.length() > passed);
+            coming.push(self.stand_in(stream, passed, turns[at]));
             if coming.len() == BATCH || left == 1 {
                 self.send(&mut coming, hierarchy);
             }
@@ -267,6 +270,32 @@ mod tests {
         assert!((250..=310).contains(&(last - first)), "{first} to {last}");
         // Forty waves of 160 instructions in the mean.
         assert!((first as f64 / 6400.0 - 1.0).abs() < 0.1, "{first}");
+    }
+
+    /// CTAs of a grid store to sectors of their own, and so do those that stand in for them.
+    #[test]
+    fn no_two_stand_ins_dirty_the_same_sector() {
+        let (mut stand_ins, mut hierarchy) = (stand_ins(&[]), hierarchy());
+        let storing = |line: u64, length: u64| {
+            let mut stream = CtaStream::new(16);
+            stream.push(LineTouch { line, sectors: 1, full: 1 });
+            stream.close(Request::new(length - 1, 0, 3, Demand::Store));
+            stream.reach(length - 1);
+            stream
+        };
+        stand_ins.keep([storing(100, 10), storing(101, 310)].iter());
+        let mut random = stand_ins.random.clone();
+        stand_ins.come_before(40 * WAVE, &mut hierarchy);
+        let traffic = hierarchy.take_part();
+        let dirtied = traffic.dirty_sectors + traffic.l2.dram_write_sectors;
+        // A wave takes 160 instructions in the mean; those that would still run store.
+        let lengths = [10, 310];
+        let passed = |left: u64| (left as f64 / WAVE as f64 * 160.0) as u64;
+        let runs =
+            (1..=40 * WAVE).rev().filter(|&left| lengths[random.below(2) as usize] > passed(left));
+        let running = runs.count() as u64;
+        assert!(running > WAVE / 2);
+        assert_eq!(dirtied, running);
     }
 
     #[test]
