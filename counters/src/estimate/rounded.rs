@@ -4,8 +4,6 @@
 //! hits are at most the sectors. Rounded one by one they would not be. So one count of a family is
 //! rounded, and the others have their ratio to it. Ratios that are whole stay what they are.
 
-use gpucast_interpreter::AccessKind;
-
 use super::columns::{COUNTS, Columns, FIXED};
 use super::ended::Ended;
 use crate::code::Code;
@@ -132,7 +130,7 @@ impl Columns {
             let mut row = memory(&real, requests, sectors);
             row.traffic = ended.map(|_| {
                 let traffic = traffic(&list, at + COUNTS, sectors, hits);
-                add_traffic(&mut counts.l2, row.kind, traffic);
+                counts.l2.add_row(row.kind, &traffic);
                 traffic
             });
             *counts.memory.row(key) = row;
@@ -192,21 +190,6 @@ fn traffic(list: &List<'_>, at: usize, sectors: Rounded, hits: f64) -> RowTraffi
         l2_hit_sectors: l2.part(list.at(at + 2) + hits * of_hits).sectors(),
         dram_read_sectors: l2.part(list.at(at + 3) - hits * of_reads).sectors(),
     }
-}
-
-fn add_traffic(l2: &mut L2Traffic, kind: AccessKind, traffic: RowTraffic) {
-    let (sectors, hit_sectors) = match kind {
-        AccessKind::Load | AccessKind::LoadReadOnly => {
-            (&mut l2.read_sectors, &mut l2.read_hit_sectors)
-        }
-        AccessKind::Store => (&mut l2.write_sectors, &mut l2.write_hit_sectors),
-        AccessKind::Atomic | AccessKind::Reduction => {
-            (&mut l2.update_sectors, &mut l2.update_hit_sectors)
-        }
-    };
-    *sectors += traffic.l2_sectors;
-    *hit_sectors += traffic.l2_hit_sectors;
-    l2.dram_read_sectors += traffic.dram_read_sectors;
 }
 
 #[cfg(test)]

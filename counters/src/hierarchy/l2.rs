@@ -216,6 +216,7 @@ impl L2 {
             partial_writes: geometry.partial_writes,
             traffic: L2Traffic::default(),
             rows: RowSums::default(),
+            dirtied: Dirtied::default(),
             dirty: Some(DirtySectors::default()),
             state: None,
             turnover: None,
@@ -259,8 +260,17 @@ impl L2 {
         for slice in &mut self.slices {
             slice.traffic = L2Traffic::default();
             slice.rows.clear();
+            slice.dirtied = Dirtied::default();
         }
         traffic
+    }
+
+    /// The sectors that requests have made dirty since the last [`L2::take_traffic`].
+    pub(super) fn dirtied(&self) -> Dirtied {
+        self.slices.iter().fold(Dirtied::default(), |sum, slice| Dirtied {
+            by_rows: sum.by_rows + slice.dirtied.by_rows,
+            by_write_backs: sum.by_write_backs + slice.dirtied.by_write_backs,
+        })
     }
 
     /// Serves the `sectors` of a 128-byte line ([`LINE_BYTES`], whatever the cache's own line is).
@@ -440,6 +450,7 @@ struct Slice {
     partial_writes: PartialWrites,
     traffic: L2Traffic,
     rows: RowSums<RowTraffic>,
+    dirtied: Dirtied,
     /// Its dirty sectors, if no request has come since they were counted: most launches reach few
     /// slices of a large cache.
     dirty: Option<DirtySectors>,
@@ -448,6 +459,27 @@ struct Slice {
     /// What the window of the grid that is replayed has filled, if it is not the first one.
     turnover: Option<Box<Turnover>>,
     turns: Turns,
+}
+
+/// Sectors that requests made dirty, those of nobody apart. Without a cache it is what they wrote.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Dirtied {
+    /// By rows of the base table.
+    pub(crate) by_rows: u64,
+    /// By lines of local memory that first-level caches wrote back.
+    pub(crate) by_write_backs: u64,
+}
+
+impl Dirtied {
+    /// A request of a row has made some sectors dirty.
+    #[inline]
+    fn note(&mut self, row: u32, sectors: u64) {
+        match row {
+            NOBODY => {}
+            ROW_LIMIT => self.by_write_backs += sectors,
+            _ => self.by_rows += sectors,
+        }
+    }
 }
 
 /// Sectors whose writer is the cache.
@@ -535,7 +567,7 @@ impl Slice {
         let SliceRequest { tag, set, sectors, full, source, .. } = *request;
         let operation = source.operation();
         if !self.is_there {
-            return self.pass_on(sectors, operation, moved);
+            return self.pass_on(request, moved);
         }
         let asked = count(sectors);
         let newcomer = match operation {
@@ -572,6 +604,7 @@ impl Slice {
             }
         };
         if operation.writes() {
+            self.dirtied.note(source.row(), count(sectors & !line.dirty()));
             line.add_dirty(sectors);
         }
         moved.l2_sectors += asked;
@@ -585,12 +618,15 @@ impl Slice {
 
     /// A request to DRAM itself, which writes any part of a sector as it is.
     #[cold]
-    fn pass_on(&mut self, sectors: u16, operation: L2Operation, moved: &mut RowTraffic) {
+    fn pass_on(&mut self, request: &SliceRequest, moved: &mut RowTraffic) {
+        let SliceRequest { sectors, source, .. } = *request;
+        let operation = source.operation();
         if operation != L2Operation::Write {
             moved.dram_read_sectors += count(sectors);
         }
         if operation.writes() {
             self.traffic.dram_write_sectors += count(sectors);
+            self.dirtied.note(source.row(), count(sectors));
         }
     }
 }

@@ -41,6 +41,7 @@ mod turns;
 
 pub use contents::L2Contents;
 pub use l1::{L1Geometry, L1Loads, L1Stores, LocalStores};
+pub(crate) use l2::Dirtied;
 pub use l2::{L2, L2Geometry, L2Operation, L2State, PartialWrites};
 pub use moved::StreamShift;
 pub use replacement::Replacement;
@@ -86,6 +87,8 @@ pub(crate) struct PartTraffic {
     pub(crate) singles: Singles,
     /// The traffic of the L2.
     pub(crate) l2: L2Traffic,
+    /// Sectors of the L2 that it made dirty.
+    pub(crate) dirtied: Dirtied,
     /// Sectors of the L2 that are dirty after it.
     pub(crate) dirty_sectors: u64,
     /// True if what the L2 holds is due to the window alone, or to the launch from its start.
@@ -139,6 +142,7 @@ impl Default for PartTraffic {
             unsure: SparseRows::new(0),
             singles: Singles::default(),
             l2: L2Traffic::default(),
+            dirtied: Dirtied::default(),
             dirty_sectors: 0,
             is_filled: true,
         }
@@ -227,6 +231,7 @@ impl Hierarchy {
             add(&mut part.rows, single_rows, (row, *traffic));
         }
         l2.take_unsure(|row, traffic| add(&mut part.unsure, single_unsure, (row, traffic)));
+        part.dirtied = l2.dirtied();
         part.dirty_sectors = l2.dirty_sectors();
         part.is_filled = l2.is_filled_by_window();
         part.l2 = l2.take_traffic();

@@ -2,6 +2,7 @@
 
 use std::ops::AddAssign;
 
+use gpucast_interpreter::AccessKind;
 use serde::{Deserialize, Serialize};
 
 use super::l2::L2Operation;
@@ -80,6 +81,16 @@ impl L2Traffic {
         *sectors += moved.l2_sectors;
         *hits += moved.l2_hit_sectors;
         self.dram_read_sectors += moved.dram_read_sectors;
+    }
+
+    /// Adds the traffic of a row of the base table, except for writes to DRAM.
+    pub(crate) fn add_row(&mut self, kind: AccessKind, moved: &RowTraffic) {
+        let operation = match kind {
+            AccessKind::Load | AccessKind::LoadReadOnly => L2Operation::Read,
+            AccessKind::Store => L2Operation::Write,
+            AccessKind::Atomic | AccessKind::Reduction => L2Operation::Update,
+        };
+        self.add(operation, moved);
     }
 }
 

@@ -472,18 +472,7 @@ impl Counter {
                 dram_read_sectors: sum(3),
             };
             memory.row(key).traffic = Some(traffic);
-            let (sectors, hit_sectors) = match counts.kind {
-                AccessKind::Load | AccessKind::LoadReadOnly => {
-                    (&mut l2.read_sectors, &mut l2.read_hit_sectors)
-                }
-                AccessKind::Store => (&mut l2.write_sectors, &mut l2.write_hit_sectors),
-                AccessKind::Atomic | AccessKind::Reduction => {
-                    (&mut l2.update_sectors, &mut l2.update_hit_sectors)
-                }
-            };
-            *sectors += traffic.l2_sectors;
-            *hit_sectors += traffic.l2_hit_sectors;
-            l2.dram_read_sectors += traffic.dram_read_sectors;
+            l2.add_row(counts.kind, &traffic);
             stored += if writes(counts.kind) { counts.sectors as f64 } else { 0.0 };
         }
         let ctas = (self.ctas_in_order() - ends.ctas) as f64 / middle.ctas.max(1) as f64;

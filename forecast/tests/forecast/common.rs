@@ -2,9 +2,13 @@
 
 use std::path::Path;
 
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
 use gpucast_forecast::run::execute::{self, Executed, Watch};
+use gpucast_forecast::run::machine::Machine;
 use gpucast_forecast::run::module;
-use gpucast_forecast::{Failure, Kernel, LaunchOptions, Supervisor};
+use gpucast_forecast::settings::{CacheChoice, RungChoice};
+use gpucast_forecast::{Alone, Failure, Kernel, LaunchOptions, Supervisor};
 use gpucast_interpreter::{DeviceMemory, Launch, NoObserver, Options, Program};
 
 /// Watches nothing.
@@ -39,6 +43,18 @@ pub(crate) fn execute(
     let mut memory = execute::memory(plan, &loaded)?;
     execute::execute(plan, &loaded, &mut memory, &Options::default(), supervisor, &mut Nothing)?;
     Ok(memory)
+}
+
+/// Counts each launch of a kernel as a GPU does, without machine instructions.
+pub(crate) fn counted(kernel: &Kernel, gpu: &str, caches: CacheChoice) -> Vec<Counted> {
+    let library = gpu_argument::library().unwrap();
+    let gpu = gpu_argument::find(&library, gpu).unwrap();
+    let device = gpu_argument::device_model(&gpu).unwrap();
+    let loaded = module::load(kernel.plan()).unwrap();
+    let (machine, extras) = (&Machine::none(), Extras::default());
+    let (rung, sample, supervisor) = (RungChoice::Auto, None, &Alone);
+    let counting = Counting { device, machine, extras, rung, sample, caches, supervisor };
+    counting::count(kernel.plan(), &loaded, &Options::default(), &counting).unwrap()
 }
 
 /// Opens a launch file of this text beside `kernel.ptx` with that text.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use gpucast_forecast::choice::gpu_argument;
-use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
+use gpucast_forecast::run::counting::{self, Counting, Extras};
 use gpucast_forecast::run::execute::Timing;
 use gpucast_forecast::run::kept::KeptCounts;
 use gpucast_forecast::run::machine::Machine;
@@ -18,6 +18,7 @@ use gpucast_forecast::{Alone, Kernel, LaunchOptions, Supervisor};
 use gpucast_interpreter::Options;
 use gpucast_model::{Gpu, Model, Needs};
 
+use crate::common::counted;
 use crate::coverage::asked_samples;
 
 /// Kernels over a grid of `CTAS` in x: a copy, a copy with a stride, a table that all CTAs read,
@@ -126,20 +127,6 @@ fn kernel(name: &str) -> (tempfile::TempDir, Kernel) {
     (folder, kernel)
 }
 
-fn counted(kernel: &Kernel, gpu: &str, caches: CacheChoice) -> Counted {
-    let library = gpu_argument::library().unwrap();
-    let gpu = gpu_argument::find(&library, gpu).unwrap();
-    let device = gpu_argument::device_model(&gpu).unwrap();
-    let loaded = module::load(kernel.plan()).unwrap();
-    let (machine, extras) = (&Machine::none(), Extras::default());
-    let rung = RungChoice::Auto;
-    let counting =
-        Counting { device, machine, extras, rung, sample: None, caches, supervisor: &Alone };
-    let options = Options::default();
-    let mut all = counting::count(kernel.plan(), &loaded, &options, &counting).unwrap();
-    all.remove(0)
-}
-
 /// Every metric that depends on caches lies in its interval, or misses it by a thousandth: edges
 /// of windows are those of waves, and CTAs of a window begin together.
 #[test]
@@ -156,8 +143,8 @@ fn intervals_of_windows_hold_what_all_requests_give() {
         let (_folder, kernel) = kernel(name);
         for &gpu in gpus {
             let (before, missed_before) = (metrics, missed.len());
-            let full = counted(&kernel, gpu, CacheChoice::Full).profile;
-            let windows = counted(&kernel, gpu, CacheChoice::Windows);
+            let full = counted(&kernel, gpu, CacheChoice::Full).remove(0).profile;
+            let windows = counted(&kernel, gpu, CacheChoice::Windows).remove(0);
             assert_eq!(windows.counted_by.rung, Rung::Classes, "{name}");
             let windows = windows.profile;
             assert!(windows.is_of_windows() && !windows.intervals.is_empty(), "{name} on {gpu}");
@@ -237,7 +224,7 @@ fn counts_of_windows_are_kept_with_their_intervals() {
     let gpu = gpu_argument::find(&gpu_argument::library().unwrap(), "gtx-480").unwrap();
     let device = gpu_argument::device_model(&gpu).unwrap();
     let loaded = module::load(kernel.plan()).unwrap();
-    let counted = || {
+    let kept = || {
         let counting = Counting {
             device,
             machine: &Machine::none(),
@@ -251,7 +238,7 @@ fn counts_of_windows_are_kept_with_their_intervals() {
         let mut all = counting::count(kernel.plan(), &loaded, &options, &counting).unwrap();
         all.remove(0)
     };
-    let (first, second) = (counted(), counted());
+    let (first, second) = (kept(), kept());
     let entries = std::fs::read_dir(folder.path().join("cache/counts")).unwrap().count();
     assert_eq!(entries, 1);
     // What is read has taken no time.
@@ -276,7 +263,7 @@ fn windows_of_the_largest_grid_count_its_traffic() {
         toml.replace(&format!("len = {}", u64::from(CTAS) * 640 + 70_000), "len = 4294967296");
     std::fs::write(&path, toml).unwrap();
     let kernel = Kernel::open(path.to_str().unwrap(), &LaunchOptions::default()).unwrap();
-    let windows = counted(&kernel, "gtx-1080", CacheChoice::Windows).profile;
+    let windows = counted(&kernel, "gtx-1080", CacheChoice::Windows).remove(0).profile;
     let count = |name: &str| windows.metrics[name].value.as_f64();
     let sectors = ctas as f64 * 16.0;
     assert_eq!(count("global_load_sectors"), sectors);

@@ -13,13 +13,10 @@
 use std::path::Path;
 
 use gpucast_counters::{Kind, LaunchProfile};
-use gpucast_forecast::choice::gpu_argument;
-use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
-use gpucast_forecast::run::machine::Machine;
-use gpucast_forecast::run::module;
-use gpucast_forecast::settings::{CacheChoice, RungChoice};
-use gpucast_forecast::{Alone, Kernel, LaunchOptions};
-use gpucast_interpreter::Options;
+use gpucast_forecast::settings::CacheChoice;
+use gpucast_forecast::{Kernel, LaunchOptions};
+
+use crate::common::counted;
 
 /// Fermi, Volta and Hopper.
 const GPUS: [&str; 3] = ["gtx-480", "titan-v", "h100-sxm"];
@@ -97,18 +94,6 @@ fn of_size((file, values): (&str, &[(&str, f64)])) -> Kernel {
     let param = values.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
     let options = LaunchOptions { param, ..LaunchOptions::default() };
     Kernel::open(path.to_str().unwrap(), &options).unwrap()
-}
-
-fn counted(kernel: &Kernel, gpu: &str, caches: CacheChoice) -> Vec<Counted> {
-    let library = gpu_argument::library().unwrap();
-    let gpu = gpu_argument::find(&library, gpu).unwrap();
-    let device = gpu_argument::device_model(&gpu).unwrap();
-    let loaded = module::load(kernel.plan()).unwrap();
-    let (machine, extras) = (&Machine::none(), Extras::default());
-    let rung = RungChoice::Auto;
-    let counting =
-        Counting { device, machine, extras, rung, sample: None, caches, supervisor: &Alone };
-    counting::count(kernel.plan(), &loaded, &Options::default(), &counting).unwrap()
 }
 
 /// Metrics that depend on caches, of some launches.

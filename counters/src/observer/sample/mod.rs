@@ -130,7 +130,6 @@ pub(super) struct Sample {
     /// In the order of execution.
     runs: Vec<Run>,
     dirty_at_start: u64,
-    dirty_before: u64,
     /// Dirty sectors after each run.
     left_dirty: Vec<u64>,
     is_filled: bool,
@@ -157,7 +156,6 @@ impl Sample {
             ends: Vec::new(),
             runs: Vec::new(),
             dirty_at_start: 0,
-            dirty_before: 0,
             left_dirty: Vec::new(),
             is_filled: true,
             at_end: None,
@@ -248,11 +246,11 @@ impl Sample {
         self.at += 1;
         match part.role {
             Role::Warm => {
-                let so_far = hierarchy.map(|hierarchy| {
+                if let Some(hierarchy) = hierarchy {
                     self.warm(part.ctas.start, hierarchy);
-                    hierarchy.take_so_far()
-                });
-                self.dirty_before = so_far.map_or(0, |traffic| traffic.dirty_sectors);
+                    // Nobody asks for it.
+                    hierarchy.take_so_far();
+                }
             }
             Role::Following => {
                 let later = hierarchy.map(|hierarchy| {
@@ -264,6 +262,8 @@ impl Sample {
                 let Some(mut counting) = self.counting.take() else { return };
                 if let (Some(moved), Some(later)) = (&mut counting.moved, later) {
                     moved.traffic.add_rows(&later);
+                    // Write-backs are those of all CTAs: as many were left to this run.
+                    moved.dirtied += later.dirtied.by_rows;
                 }
                 self.settle_part(&counting);
             }
@@ -288,14 +288,13 @@ impl Sample {
         let is_followed = next.is_some_and(|next| next.role == Role::Following);
         let moved = hierarchy.map(|hierarchy| {
             let traffic = if is_followed { hierarchy.take_so_far() } else { hierarchy.take_part() };
-            let dirty = traffic.dirty_sectors;
-            let dirtied = (dirty + traffic.l2.dram_write_sectors).saturating_sub(self.dirty_before);
+            let dirtied = traffic.dirtied.by_rows + traffic.dirtied.by_write_backs;
             if part.role == Role::Last {
                 self.is_filled = traffic.is_filled;
                 self.at_end = Some(Arc::new(hierarchy.clone()));
             }
             if let Role::Run(_) = part.role {
-                self.left_dirty.push(dirty);
+                self.left_dirty.push(traffic.dirty_sectors);
             }
             Moved { traffic, dirtied }
         });
@@ -405,7 +404,6 @@ impl Counter {
         sample.stage = Stage::Drawn;
         if let Some(hierarchy) = &mut self.hierarchy {
             sample.dirty_at_start = hierarchy.take_part().dirty_sectors;
-            sample.dirty_before = sample.dirty_at_start;
             let mut shared = std::mem::take(&mut sample.shared);
             shared.settle();
             let random = sample.random.clone();
