@@ -167,11 +167,42 @@ fn cut(ctas: u64, width: u64, resident: u64, sectors_per_cta: f64, l2_sectors: u
         // By another wave each, so that windows do not all meet the same place of a pattern that
         // repeats from wave to wave.
         let first = middle - (warming + counted) / 2;
-        let parts = warmed((first + window * resident).min(to - counted), None, Role::Middle);
+        let first = match width < (to - from) / MIDDLE_WINDOWS {
+            // Rows end in some waves and not in others. So windows begin evenly along a row.
+            true => {
+                let slack = ((to - from) / MIDDLE_WINDOWS).saturating_sub(warming + counted) / 2;
+                let place = width * (window + 1) / (MIDDLE_WINDOWS + 1);
+                begin_at(first - first % resident.max(1), warming, (place, width), resident, slack)
+            }
+            false => first + window * resident,
+        };
+        let parts = warmed(first.min(to - counted), None, Role::Middle);
         if window % 2 == 0 { &mut begin } else { &mut more }.extend(parts);
     }
     let last = warmed(ctas - counted - warming, Some(ctas), Role::Itself).into();
     Some(Cut { begin, coming: Coming { more, last } })
+}
+
+/// The first CTA near `first` from which a window counts, after the warming ones, nearest to the
+/// `place` in a row of some `width`. It lies whole waves and no more than `slack` away.
+fn begin_at(
+    first: u64,
+    warming: u64,
+    (place, width): (u64, u64),
+    resident: u64,
+    slack: u64,
+) -> u64 {
+    let (resident, width) = (resident.max(1), width.max(1));
+    let distance = |first: u64| {
+        let apart = ((first + warming) % width).abs_diff(place % width);
+        apart.min(width - apart)
+    };
+    // Places repeat after as many waves as a row has CTAs.
+    let waves = (slack / resident).min(width);
+    let places = (0..=waves).flat_map(|wave| {
+        [first.checked_sub(wave * resident), Some(first + wave * resident)].into_iter().flatten()
+    });
+    places.min_by_key(|&first| distance(first)).unwrap_or(first)
 }
 
 impl Windows for Counter {
@@ -532,5 +563,21 @@ mod tests {
             }
         }
         assert!(cut(1000, 1000, 90, 16.0, 24_576).is_none());
+    }
+
+    /// A wave of 90 CTAs begins anywhere in a row of 128, and comes to the end of it or not.
+    #[test]
+    fn windows_begin_evenly_along_rows() {
+        let Cut { begin, coming: Coming { more, .. } } =
+            cut(16_384, 128, 90, 8192.0, 24_576).unwrap();
+        let places = |parts: &[Part]| -> Vec<u64> {
+            let middle = parts.iter().filter(|part| part.role == Role::Middle);
+            middle.map(|part| part.ctas.start % 128).collect()
+        };
+        let near = |places: Vec<u64>, expected: &[u64]| {
+            places.iter().zip(expected).all(|(place, expected)| place.abs_diff(*expected) <= 8)
+        };
+        assert!(near(places(&begin), &[21, 64, 106]), "{:?}", places(&begin));
+        assert!(near(places(&more), &[42, 85]), "{:?}", places(&more));
     }
 }
