@@ -48,6 +48,12 @@ impl How {
     pub(crate) const COLD: Self = Self { pointers: None, is_cold: true };
 }
 
+/// A job, and the mean of its trials.
+struct Timed {
+    job: Job,
+    seconds: f64,
+}
+
 /// The measurement of a device.
 pub struct Bench<'a> {
     device: &'a mut dyn Device,
@@ -57,6 +63,8 @@ pub struct Bench<'a> {
     /// Every figure so far, by field. Some figures are made of others.
     figures: BTreeMap<&'static str, Result<f64, MeasureError>>,
     runs: Vec<Run>,
+    /// Kernels that were timed already, with the mean of their trials in seconds.
+    timed: Vec<Timed>,
     groups: Vec<Group>,
     /// The field that is being measured.
     field: &'static str,
@@ -68,8 +76,8 @@ impl<'a> Bench<'a> {
         let capability = Gpu::from_toml(&told::file("device", device.facts())).ok();
         let capability = capability.map(|gpu| gpu.completed());
         let figures = BTreeMap::new();
-        let (runs, groups) = (Vec::new(), Vec::new());
-        Self { device, trials, capability, figures, runs, groups, field: "" }
+        let (runs, timed, groups) = (Vec::new(), Vec::new(), Vec::new());
+        Self { device, trials, capability, figures, runs, timed, groups, field: "" }
     }
 
     /// What the driver tells of the device.
@@ -135,7 +143,8 @@ impl<'a> Bench<'a> {
         figure
     }
 
-    /// Seconds of a kernel's launches: the mean over trials. `work` is the kernel's size.
+    /// Seconds of a kernel's launches: the mean over trials. `work` is the kernel's size. A kernel
+    /// that was timed for another figure is not timed again.
     pub(crate) fn seconds(
         &mut self,
         kernel: Kernel,
@@ -151,6 +160,9 @@ impl<'a> Bench<'a> {
         let Kernel { ref name, grid, block, .. } = kernel;
         let (field, kernel_name) = (self.field, name.clone());
         let job = Job { kernel, pointers, is_cold, launches, warm_up, trials: timed };
+        if let Some(timed) = self.timed.iter().find(|timed| timed.job == job) {
+            return Ok(timed.seconds);
+        }
         let seconds = self.device.time(&job)?;
         let mean = trials::mean(&seconds).ok_or(MeasureError::NoTrial)?;
         self.runs.push(Run {
@@ -164,6 +176,7 @@ impl<'a> Bench<'a> {
             seconds,
             excluded: mean.excluded,
         });
+        self.timed.push(Timed { job, seconds: mean.value });
         Ok(mean.value)
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::code::{Action, Code, Instruction, Space, TensorMemoryAction};
+use crate::code::{Action, Code, Instruction, Space, TensorFormat, TensorMemoryAction};
 
 /// A launch, ready to be simulated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -153,5 +153,7 @@ pub enum Beside {
         rows: u16,
         /// Columns of tensor memory that hold the sums, in each CTA.
         columns: u16,
+        /// The format, where the descriptor in a register says more than the instruction.
+        format: Option<TensorFormat>,
     },
 }

@@ -3,7 +3,7 @@
 //! A product takes the tensor core of the SM as long as the columns of its sum need, or as long as
 //! shared memory needs to deliver the factors. The first factor is loaded before the first column.
 
-use crate::code::TensorProduct;
+use crate::code::{TensorFormat, TensorProduct};
 use crate::launch::{Beside, Request};
 use crate::parameters::Parameters;
 
@@ -26,11 +26,17 @@ impl Parameters {
     /// The clocks of a product whose sum is in tensor memory.
     #[must_use]
     pub fn product_clocks(&self, product: &TensorProduct, request: &Request) -> ProductClocks {
-        let (rows, columns) = match request.beside {
-            Beside::Product { rows, columns } => (f64::from(rows), f64::from(columns)),
-            Beside::Nothing | Beside::Phase(_) => (0.0, 0.0),
+        let (rows, columns, told) = match request.beside {
+            Beside::Product { rows, columns, format } => {
+                (f64::from(rows), f64::from(columns), format)
+            }
+            Beside::Nothing | Beside::Phase(_) => (0.0, 0.0, None),
         };
-        let rate = self.tensor.rates[product.format as usize];
+        let format = match product.format {
+            TensorFormat::ScaledFp4 => product.format,
+            of_instruction => told.unwrap_or(of_instruction),
+        };
+        let rate = self.tensor.rates[format as usize];
         let multiply_adds = LANES * columns * f64::from(product.depth);
         let computing = if rate > 0.0 { multiply_adds / rate } else { 0.0 };
         let sms = f64::from(product.sms.max(1));

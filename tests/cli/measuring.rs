@@ -70,6 +70,68 @@ fn latencies_of_an_l2_with_a_far_half_are_recovered() {
     assert_eq!(measured.len(), 5, "{}", ran.stdout);
 }
 
+/// Figures that no GPU of the library has, so that nothing but the kernels can tell them.
+#[test]
+fn rates_and_queues_are_recovered() {
+    is_recovered(
+        "titan-v",
+        &[
+            ("texture_interval", 9.0),
+            ("branch_interval", 3.0),
+            ("stored_sectors", 384.0),
+            ("l2_request_rate", 0.2),
+            ("read_queueing_linear", 0.5),
+            ("read_queueing_hyperbolic", 0.1),
+            ("half_written_queueing_linear", 0.8),
+            ("half_written_queueing_hyperbolic", 0.12),
+        ],
+        0.04,
+    );
+}
+
+/// The descriptor of a product in tensor memory tells formats that have rates of their own.
+#[test]
+fn tensor_memory_is_recovered() {
+    is_recovered(
+        "b200",
+        &[
+            ("tensor_rate", 3000.0),
+            ("tensor_half_rate", 3500.0),
+            ("tensor_fp8_rate", 6000.0),
+            ("tensor_fp4_rate", 7000.0),
+            ("tensor_scaled_fp4_rate", 12_000.0),
+            ("tensor_queue", 9.0),
+            ("tensor_memory_read_rate", 300.0),
+            ("tensor_memory_write_rate", 200.0),
+        ],
+        0.03,
+    );
+}
+
+/// A GPU with these figures in place of its base's is measured, and each comes out again.
+fn is_recovered(base: &str, given: &[(&str, f64)], tolerance: f64) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("other.toml");
+    let fields: Vec<String> =
+        given.iter().map(|(field, value)| format!("{field} = {value}\n")).collect();
+    let text = format!("name = \"other\"\nbase = \"{base}\"\n{}", fields.concat());
+    std::fs::write(&file, text).unwrap();
+    let file = file.display();
+    let names: Vec<&str> = given.iter().map(|(field, _)| *field).collect();
+    let ran = gpucast(&format!(
+        "exec --gpu {file} {OWN} bench --compare {file} --only {} --trials 1 --warm-up 1 --format csv",
+        names.join(",")
+    ));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let rows: Vec<&str> = ran.stdout.lines().skip(1).collect();
+    assert_eq!(rows.len(), given.len(), "{}", ran.stdout);
+    for (field, value) in given {
+        let row = rows.iter().find(|row| row.starts_with(&format!("{field},"))).unwrap();
+        let measured = figure(row);
+        assert!((measured / value - 1.0).abs() < tolerance, "{field}: {measured} for {value}");
+    }
+}
+
 /// Machine code carries its stall counts, which follow the compute capability.
 #[test]
 fn a_file_that_contradicts_machine_code_is_named() {

@@ -143,6 +143,7 @@ fn products_whose_extents_are_values_are_summed_by_format() {
             recorder.tensor(&TensorUse {
                 instruction: STORE,
                 ty,
+                sum: ScalarType::F32,
                 operations,
                 warp: 0,
                 rows: 1,

@@ -7,8 +7,8 @@ use gpucast_interpreter::{
     Access, AccessKind, CtaStart, MbarrierStep, MbarrierUse, TensorMemoryStep, TensorMemoryUse,
     TensorUse,
 };
-use gpucast_ptx_frontend::types::StateSpace;
-use gpucast_simulation::code::Space;
+use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
+use gpucast_simulation::code::{Space, TensorFormat};
 use gpucast_simulation::launch::{Beside, Request};
 
 use super::launch::TracePlan;
@@ -20,6 +20,17 @@ use crate::hierarchy::{CtaStream, RowTraffic};
 use crate::patterns::first_address;
 use crate::row_key::RowKey;
 use crate::units::SECTOR_BYTES;
+
+/// The format of a product where its descriptor says more than the instruction: `.kind::f16` has
+/// sums of both widths, and `.kind::f8f6f4` has factors of three.
+fn told_format(product: &TensorUse) -> Option<TensorFormat> {
+    use ScalarType as S;
+    match (product.ty, product.sum) {
+        (S::E2m1 | S::E2m3 | S::E3m2, _) => Some(TensorFormat::Fp6OrFp4),
+        (S::F16, S::F16) => Some(TensorFormat::HalfInHalf),
+        _ => None,
+    }
+}
 
 /// What an access took of the load-store path.
 #[derive(Clone, Copy, Debug)]
@@ -206,7 +217,8 @@ impl CtaSample {
         let Some(warp) = self.warps.get_mut(product.warp as usize) else { return };
         let extent = |extent: u32| u16::try_from(extent).unwrap_or(u16::MAX);
         let (rows, columns) = (extent(product.rows), extent(product.columns));
-        warp.add_beside(product.instruction, Beside::Product { rows, columns });
+        let format = told_format(product);
+        warp.add_beside(product.instruction, Beside::Product { rows, columns, format });
     }
 
     /// A warp uses tensor memory.

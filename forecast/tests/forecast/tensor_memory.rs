@@ -178,7 +178,7 @@ fn the_record_of_a_product_in_tensor_memory_says_what_its_waits_wait_for() {
                         Beside::Phase(phase) => {
                             phases.entry(phase).or_default().insert(instruction);
                         }
-                        Beside::Product { rows: m, columns: n } => {
+                        Beside::Product { rows: m, columns: n, format: _ } => {
                             assert_eq!((m, n), (rows, columns), "{}", case.file);
                             products += 1;
                         }

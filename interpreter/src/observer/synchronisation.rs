@@ -197,6 +197,8 @@ pub struct TensorUse {
     pub instruction: u32,
     /// The format of the elements of A.
     pub ty: ScalarType,
+    /// The format of the sums.
+    pub sum: ScalarType,
     /// Operations, a multiply-add being two; of a sparse A the elements that are stored count.
     pub operations: u64,
     /// The warp's index within its CTA.

@@ -80,6 +80,7 @@ fn tell_everything(recorder: &mut impl Recorder) {
     recorder.tensor(&TensorUse {
         instruction: 0,
         ty: ScalarType::F16,
+        sum: ScalarType::F32,
         operations: 2,
         warp: 0,
         rows: 1,

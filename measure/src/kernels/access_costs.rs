@@ -88,6 +88,13 @@ pub(crate) fn single_sectors(threads: u64, passes: u64, copies: u32) -> Kernel {
     kernel.launched([1, 1, 1], [threads, 1, 1])
 }
 
+/// Sectors that a warp loads at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sectors {
+    One,
+    Two,
+}
+
 /// Loads of one block in which a warp loads one word of a line of its own: `copies` of a thread in
 /// a pass.
 pub(crate) fn shared_sectors(threads: u64, passes: u64, copies: u32) -> Kernel {
@@ -95,6 +102,20 @@ pub(crate) fn shared_sectors(threads: u64, passes: u64, copies: u32) -> Kernel {
     let own = kernel.thread(0).masked(!(WARP - 1) & u64::from(u16::MAX));
     let begin = Expression::number(0, Type::S32);
     let places = Places { own, begin, step: threads, words: threads, window: None };
+    let body = Body { caching: Caching::SecondLevel, places, warps_apart: 1, passes, copies };
+    read(&mut kernel, threads, body);
+    kernel.launched([1, 1, 1], [threads, 1, 1])
+}
+
+/// The same, round and round in 256 KiB, which the L2 holds. Of each line a warp loads one sector or
+/// two.
+pub(crate) fn sectors_of_l2(sectors: Sectors, threads: u64, passes: u64, copies: u32) -> Kernel {
+    let mut kernel = Builder::new("l2_line_loads", "Loads of a line's sectors for each warp");
+    // The upper half of a warp may load the other half of the line.
+    let half = if sectors == Sectors::Two { WARP / 2 } else { 0 };
+    let own = kernel.thread(0).masked(!(WARP - 1) & u64::from(u16::MAX) | half);
+    let begin = Expression::number(0, Type::S32);
+    let places = Places { own, begin, step: threads, words: threads, window: Some(1 << 16) };
     let body = Body { caching: Caching::SecondLevel, places, warps_apart: 1, passes, copies };
     read(&mut kernel, threads, body);
     kernel.launched([1, 1, 1], [threads, 1, 1])

@@ -11,7 +11,11 @@ mod bursts;
 mod chases;
 mod cold_code;
 mod constants;
+mod jumps;
+mod tensor_memory;
+mod texels;
 mod vectors;
+mod waiting_reads;
 
 use gpucast_collection::language::{Array, Builder, Expression, Kernel, Type, Variable};
 use gpucast_collection::{MatchCondition, Request, Unfit};
@@ -19,21 +23,28 @@ use gpucast_collection::{MatchCondition, Request, Unfit};
 use crate::error::MeasureError;
 
 pub(crate) use access_costs::{
-    LOADS as WARP_LOADS, Loads, Spread, l1_loads, l2_loads, shared_sectors, single_sectors,
-    volatile_shared_loads,
+    LOADS as WARP_LOADS, Loads, Sectors, Spread, l1_loads, l2_loads, sectors_of_l2, shared_sectors,
+    single_sectors, volatile_shared_loads,
 };
 pub(crate) use arithmetic::{
     VARIABLES, chain, issue_mix, minima, paired_halves, repeated, wide_products,
 };
 pub(crate) use asynchronous::{Copies, Products, Waiter, asynchronous_products, awaited_copies};
 pub(crate) use atomics::{EXCHANGES, atomic_chain, global_reductions, shared_exchanges};
-pub(crate) use bursts::load_burst;
+pub(crate) use bursts::{STORED_SECTORS, Stores, load_burst, store_burst};
 pub(crate) use chases::{CHASES, chase, line_chase, shared_chase, shared_chase_with_sum};
 pub(crate) use cold_code::cold_code;
 pub(crate) use constants::constant_chase;
+pub(crate) use jumps::jumps;
+pub(crate) use tensor_memory::{
+    Format, ROW_BYTES, ROWS, TRANSFER_BYTES, TensorMemoryProducts, Transfer,
+    tensor_memory_products, transfers,
+};
+pub(crate) use texels::texels;
 pub(crate) use vectors::{
     LOADS, READERS, Reading, VECTOR_BYTES, copy_stream, shared_vectors, stores, stream, vectors,
 };
+pub(crate) use waiting_reads::{Mix, Waiting, waiting_reads};
 
 /// The first kernel that tags choose.
 pub(crate) fn of_tags(tags: &str) -> Result<Kernel, MeasureError> {

@@ -6,7 +6,7 @@ use super::{BLOCKS_OF_SM, CLOCKS, Parameter, RATE, SECTOR_BYTES, blocks, figure_
 use crate::bench::{Bench, How, Sizes};
 use crate::error::MeasureError;
 use crate::kernels::{
-    self, CHASES, LOADS, Loads, READERS, Reading, Spread, VECTOR_BYTES, WARP_LOADS,
+    self, CHASES, LOADS, Loads, READERS, Reading, Sectors, Spread, VECTOR_BYTES, WARP_LOADS,
 };
 
 pub(super) const ALL: &[Parameter] = &[
@@ -142,6 +142,12 @@ pub(super) const ALL: &[Parameter] = &[
         RATE,
         "vectors of 16 bytes from 256 KiB by one SM, ld.global.cg",
         l2_reply,
+    ),
+    Parameter::field(
+        "l2_request_rate",
+        RATE,
+        "loads of a line's sector for each warp of one SM from 256 KiB, ld.global.cg",
+        l2_requests,
     ),
     Parameter::field(
         "dram_efficiency",
@@ -338,6 +344,32 @@ fn l2_reply(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
     if waiting > CLOSE * most {
         return Err(MeasureError::unfit(format!(
             "{waiting:.0} of {most:.0} sectors wait for the L2, so their number limits the SM first"
+        )));
+    }
+    Ok(rate)
+}
+
+/// Requests that one SM sends to the L2, if their rate limits it before the number does that may
+/// wait, and before their bytes do: requests of two sectors then take as long.
+fn l2_requests(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
+    /// The rest of a limit from which on another one shows.
+    const CLOSE: f64 = 0.9;
+    let threads = MOST_THREADS;
+    let mut clocks = |sectors| {
+        bench.clocks_of_copy(pass_loads(threads), LOAD_PASSES, |copies, passes| {
+            Ok(kernels::sectors_of_l2(sectors, threads, passes, copies))
+        })
+    };
+    let (one, two) = (clocks(Sectors::One)?, clocks(Sectors::Two)?);
+    if CLOSE * two > one {
+        return Err(MeasureError::unfit("the bytes of the L2's replies limit the SM first"));
+    }
+    let rate = threads as f64 / WARP / one;
+    let waiting = rate * mean_l2_latency(bench)?;
+    let most = figure_of(bench, "pending_accesses")?;
+    if waiting > CLOSE * most {
+        return Err(MeasureError::unfit(format!(
+            "{waiting:.0} of {most:.0} requests wait for the L2, so their number limits the SM first"
         )));
     }
     Ok(rate)

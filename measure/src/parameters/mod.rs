@@ -10,6 +10,7 @@ mod constants;
 mod launch;
 mod memory;
 mod pending;
+mod queueing;
 mod rates;
 mod synchronisation;
 mod tensor;
@@ -53,13 +54,14 @@ pub struct Measured {
 
 /// All parameters, by the part of the GPU.
 pub fn all() -> impl Iterator<Item = &'static Parameter> {
-    const PARTS: [&[Parameter]; 11] = [
+    const PARTS: [&[Parameter]; 12] = [
         clock::ALL,
         launch::ALL,
         rates::ALL,
         tensor::ALL,
         memory::ALL,
         pending::ALL,
+        queueing::ALL,
         constants::ALL,
         atomics::ALL,
         synchronisation::ALL,

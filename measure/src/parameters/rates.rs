@@ -47,6 +47,12 @@ pub(super) const ALL: &[Parameter] = &[
         Ok(own_rate(bench, 2 * VARIABLES, kernels::issue_mix)? / WARP)
     }),
     Parameter::field(
+        "branch_interval",
+        CLOCKS,
+        "jumps of all warps over code that is never executed, of a sub-core",
+        branch_interval,
+    ),
+    Parameter::field(
         "arithmetic_latency",
         CLOCKS,
         "multiply-adds of one warp that wait for each other",
@@ -110,4 +116,26 @@ pub(super) fn latency(bench: &mut Bench<'_>, ptx: &str, ty: Type) -> Result<f64,
     bench.clocks_of_copy([64, 128], passes, |copies, passes| {
         Ok(kernels::chain(ptx, ty, copies, passes))
     })
+}
+
+/// Clocks of a sub-core for a jump.
+///
+/// A warp's own jumps are further apart, so many warps jump. Schedulers prefer some, and the last
+/// ones would be too few. So blocks follow each other, and the slope is that over rounds of blocks.
+fn branch_interval(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
+    const WARPS_OF_BLOCK: u64 = 4;
+    const PASSES: u64 = 96;
+    const COPIES: Sizes = Sizes { smaller: 16, larger: 48 };
+    let warps = bench.capability("max_warps_per_sm")?;
+    let of_round = bench.facts().sm_count * (warps as u64 / WARPS_OF_BLOCK);
+    let rounds = Sizes { smaller: 4, larger: 12 };
+    let mut clocks = |copies: u64| {
+        bench.clocks(rounds, How::default(), |rounds| {
+            let threads = WARPS_OF_BLOCK * WARP as u64;
+            Ok(kernels::jumps(of_round * rounds, threads, copies, PASSES))
+        })
+    };
+    let (few, many) = (clocks(COPIES.smaller)?, clocks(COPIES.larger)?);
+    let jumps = PASSES as f64 * warps / bench.capability("sub_partitions")?;
+    Ok(COPIES.slope(few, many)? / jumps)
 }

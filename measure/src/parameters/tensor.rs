@@ -3,25 +3,64 @@
 use super::{CLOCKS, Parameter, RATE, figure_of};
 use crate::bench::{Bench, How, Sizes};
 use crate::error::MeasureError;
-use crate::kernels::{self, Products};
+use crate::kernels::{self, Format, Products, TensorMemoryProducts, Transfer};
 
-/// A rate with its products, the widest first.
+/// A rate with its products, the widest first, and with that of tensor memory.
 macro_rules! rate {
-    ($field:literal, $kernel:literal, $products:expr) => {
-        Parameter::field($field, RATE, $kernel, |bench| rate(bench, &$products))
+    ($field:literal, $kernel:literal, $products:expr, $format:expr) => {
+        Parameter::field($field, RATE, $kernel, |bench| rate(bench, &$products, $format))
     };
 }
 
 pub(super) const ALL: &[Parameter] = &[
-    rate!("tensor_rate", "tensor_pattern of halves, summed in single precision", HALF_IN_SINGLE),
-    rate!("tensor_half_rate", "tensor_pattern of halves, summed in halves", HALF_IN_HALF),
-    rate!("tensor_tf32_rate", "tensor_pattern of tf32", [TF32]),
-    rate!("tensor_fp64_rate", "tensor_pattern of doubles", [FP64]),
-    rate!("tensor_fp8_rate", "tensor_pattern of e4m3", [FP8]),
-    rate!("tensor_fp4_rate", "tensor_pattern of e2m1", [FP4]),
-    rate!("tensor_int8_rate", "tensor_pattern of bytes", INT8),
-    rate!("tensor_int4_rate", "tensor_pattern of four-bit integers", INT4),
-    rate!("tensor_int1_rate", "tensor_pattern of bits", INT1),
+    rate!(
+        "tensor_rate",
+        "tensor_pattern of halves, summed in single precision (10.x: tcgen05.mma)",
+        HALF_IN_SINGLE,
+        Some(in_memory("f16", 16, SINGLE, 0))
+    ),
+    rate!(
+        "tensor_half_rate",
+        "tensor_pattern of halves, summed in halves (10.x: tcgen05.mma)",
+        HALF_IN_HALF,
+        Some(in_memory("f16", 16, HALF, 0))
+    ),
+    rate!(
+        "tensor_tf32_rate",
+        "tensor_pattern of tf32 (10.x: tcgen05.mma)",
+        [TF32],
+        Some(in_memory("tf32", 8, SINGLE, 2))
+    ),
+    rate!("tensor_fp64_rate", "tensor_pattern of doubles", [FP64], None),
+    rate!(
+        "tensor_fp8_rate",
+        "tensor_pattern of e4m3 (10.x: tcgen05.mma)",
+        [FP8],
+        Some(in_memory("f8f6f4", 32, SINGLE, 0))
+    ),
+    rate!(
+        "tensor_fp4_rate",
+        "tensor_pattern of e2m1 (10.x: tcgen05.mma)",
+        [FP4],
+        Some(in_memory("f8f6f4", 32, SINGLE, 5))
+    ),
+    rate!(
+        "tensor_scaled_fp4_rate",
+        "tcgen05.mma of e2m1 with scales of blocks",
+        [],
+        Some(Format {
+            is_scaled: true,
+            ..in_memory("mxf4.block_scale.scale_vec::2X", 64, SINGLE, 1)
+        })
+    ),
+    rate!(
+        "tensor_int8_rate",
+        "tensor_pattern of bytes (10.x: tcgen05.mma)",
+        INT8,
+        Some(in_memory("i8", 32, WHOLE, 1))
+    ),
+    rate!("tensor_int4_rate", "tensor_pattern of four-bit integers", INT4, None),
+    rate!("tensor_int1_rate", "tensor_pattern of bits", INT1, None),
     Parameter::field(
         "tensor_latency",
         CLOCKS,
@@ -31,10 +70,36 @@ pub(super) const ALL: &[Parameter] = &[
     Parameter::field(
         "tensor_queue",
         "entry",
-        "wgmma of one warpgroup before a chain of multiply-adds, by the number of products",
+        "wgmma (10.x: tcgen05.mma) before a chain of multiply-adds, by the number of products",
         queue,
     ),
+    Parameter::field(
+        "tensor_memory_latency",
+        CLOCKS,
+        "one tcgen05.mma that is awaited, less the clocks of its factor and of its sum",
+        memory_latency,
+    ),
+    Parameter::field("tensor_memory_read_rate", RATE, "tcgen05.ld by four warps", |bench| {
+        transfer_rate(bench, Transfer::Load)
+    }),
+    Parameter::field("tensor_memory_write_rate", RATE, "tcgen05.st by four warps", |bench| {
+        transfer_rate(bench, Transfer::Store)
+    }),
 ];
+
+/// Codes of sums in the descriptor of `tcgen05.mma` (PTX ISA, tables 42 and 43).
+const HALF: u64 = 0;
+const SINGLE: u64 = 1;
+const WHOLE: u64 = 2;
+
+const fn in_memory(kind: &'static str, depth: u64, sum: u64, factor: u64) -> Format {
+    Format { kind, depth, sum, factor, is_scaled: false }
+}
+
+/// True if the sums of the device's tensor cores are in tensor memory. Its `mma.sync` is slower.
+fn has_tensor_memory(bench: &Bench<'_>) -> bool {
+    bench.facts().major == 10
+}
 
 /// A product of the generator.
 #[derive(Clone, Copy)]
@@ -87,8 +152,15 @@ fn fitting(bench: &Bench<'_>, products: &[Product]) -> Result<Product, MeasureEr
     })
 }
 
-fn rate(bench: &mut Bench<'_>, products: &[Product]) -> Result<f64, MeasureError> {
+fn rate(
+    bench: &mut Bench<'_>,
+    products: &[Product],
+    in_memory: Option<Format>,
+) -> Result<f64, MeasureError> {
     const WARPS_OF_BLOCK: f64 = 8.0;
+    if let Some(format) = in_memory.filter(|_| has_tensor_memory(bench)) {
+        return Ok(format.multiply_adds() as f64 / clocks_in_memory(bench, format)?);
+    }
     let product = fitting(bench, products)?;
     let Product { word, multiply_adds, .. } = product;
     let blocks = super::blocks(bench);
@@ -114,6 +186,46 @@ fn latency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
     Ok(clocks - multiply_adds / rate)
 }
 
+/// Clocks of a product in tensor memory behind others.
+fn clocks_in_memory(bench: &mut Bench<'_>, format: Format) -> Result<f64, MeasureError> {
+    let passes = Sizes { smaller: 8, larger: 24 };
+    bench.clocks_of_copy([4, 12], passes, |number, passes| {
+        let products = TensorMemoryProducts { format, number, multiply_adds: 0, passes };
+        Ok(kernels::tensor_memory_products(products))
+    })
+}
+
+/// Halves, summed in single precision.
+const HALVES: Format = in_memory("f16", 16, SINGLE, 0);
+
+/// A product that is awaited, less its clocks behind others, less those that shared memory needs
+/// for the first factor, and less the mbarrier's latency. A commit without products tells the rest.
+fn memory_latency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
+    let passes = Sizes { smaller: 64, larger: 192 };
+    let mut clocks = |number| {
+        bench.clocks(passes, How::default(), |passes| {
+            let products =
+                TensorMemoryProducts { format: HALVES, number, multiply_adds: 0, passes };
+            Ok(kernels::tensor_memory_products(products))
+        })
+    };
+    let one = clocks(1)? - clocks(0)?;
+    let factor = (kernels::ROWS * kernels::ROW_BYTES) as f64;
+    let loading = factor / figure_of(bench, "shared_bytes_rate")?;
+    let awaiting = figure_of(bench, "mbarrier_latency")?;
+    Ok(one - clocks_in_memory(bench, HALVES)? - loading - awaiting)
+}
+
+/// Bytes of an SM in a clock between tensor memory and registers.
+fn transfer_rate(bench: &mut Bench<'_>, transfer: Transfer) -> Result<f64, MeasureError> {
+    const WARPS: f64 = 4.0;
+    let passes = Sizes { smaller: 64, larger: 192 };
+    let clocks = bench.clocks_of_copy([8, 24], passes, |number, passes| {
+        Ok(kernels::transfers(transfer, number, passes))
+    })?;
+    Ok(WARPS * kernels::TRANSFER_BYTES as f64 / clocks)
+}
+
 /// The products that a warpgroup begins without waiting for one of them.
 ///
 /// A chain behind the products takes longer than those in the queue. So a pass is the chain and the
@@ -123,6 +235,7 @@ fn queue(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
     const FEW: u32 = 8;
     const MANY: u32 = 24;
     const CHAIN: u64 = 512;
+    let is_in_memory = has_tensor_memory(bench);
     let mut clocks = |number: u32, multiply_adds| {
         // Longer than a launch takes.
         let smaller = match (number, multiply_adds) {
@@ -132,15 +245,29 @@ fn queue(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
         };
         let sizes = Sizes { smaller, larger: 3 * smaller };
         bench.clocks(sizes, How::default(), |passes| {
-            Ok(kernels::asynchronous_products(Products { number, multiply_adds, passes }))
+            Ok(match is_in_memory {
+                true => kernels::tensor_memory_products(TensorMemoryProducts {
+                    format: HALVES,
+                    number,
+                    multiply_adds,
+                    passes,
+                }),
+                false => kernels::asynchronous_products(Products { number, multiply_adds, passes }),
+            })
         })
     };
     let interval = (clocks(MANY, 0)? - clocks(FEW, 0)?) / f64::from(MANY - FEW);
     let latency = clocks(1, 0)? - clocks(0, 0)? - interval;
     let (one, many) = (clocks(1, CHAIN)?, clocks(MANY, CHAIN)?);
     let chain = 2.0 * (one - clocks(1, CHAIN / 2)?);
+    // A product in tensor memory leaves the queue when it begins, and one is under way then.
+    let left = if is_in_memory {
+        (many - one) / interval + 1.0
+    } else {
+        (many - one - latency) / interval
+    };
     // Entries are whole.
-    let queue = (f64::from(MANY) - (many - one - latency) / interval).round();
+    let queue = (f64::from(MANY) - left).round();
     if queue * interval > chain {
         return Err(MeasureError::unfit(format!(
             "products in the queue may take {:.0} clocks, and the chain takes {chain:.0}",

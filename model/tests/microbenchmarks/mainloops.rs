@@ -95,7 +95,7 @@ fn time(parameters: &Parameters, row: &Row) -> f64 {
         let product = TensorProduct { format: row.format, depth, reads_a: true, sms: 1, queue };
         let action = Action::TensorMemory(TensorMemoryAction::Multiply(product));
         writer.push("UTCHMMA", Class::Tensor, action, Control::after(4));
-        let beside = Beside::Product { rows: row.m as u16, columns: row.n as u16 };
+        let beside = Beside::Product { rows: row.m as u16, columns: row.n as u16, format: None };
         queues.push(repeated(Request::shared(((row.m + row.n) / 4) as u16).with(beside)));
     }
     let queue = writer.queue();

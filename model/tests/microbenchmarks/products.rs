@@ -37,7 +37,7 @@ fn rows() -> Vec<Row> {
         let columns = if sms == 2 && rows == 64 { n / 2 } else { n };
         // Both factors have rows of 32 bytes, four of which the banks deliver in a pass.
         let passes = (if reads_a { m } else { 0 } + n) / 4;
-        let beside = Beside::Product { rows: rows as u16, columns: columns as u16 };
+        let beside = Beside::Product { rows: rows as u16, columns: columns as u16, format: None };
         Row {
             name: line.to_owned(),
             product: TensorProduct { format, depth, reads_a, sms, queue: None },

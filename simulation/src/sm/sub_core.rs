@@ -132,24 +132,33 @@ impl SubCore {
         let next = self.next + u64::from(self.in_clock > 0);
         if best.clock > next.max(self.others_from) {
             let heads = self.heads.iter().enumerate();
-            (best, self.others_from) = match scheduler {
+            let choice = match scheduler {
                 Scheduler::GreedyThenOldest => first_of(heads, &self.gates, next, best),
                 Scheduler::GreedyThenYoungest => first_of(heads.rev(), &self.gates, next, best),
             };
+            best = choice.candidate;
+            self.others_from = choice.others_from;
         }
         self.candidate = best;
     }
 }
 
-/// The first warp of those that can issue earliest, if it can do so before the best one so far,
-/// and a clock before which none of the others can.
+/// A warp that a scheduler chose.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    candidate: Candidate,
+    /// A clock before which none of the others can issue.
+    others_from: u64,
+}
+
+/// The first warp of those that can issue earliest, if it can do so before the best one so far.
 #[inline]
 fn first_of<'a>(
     heads: impl Iterator<Item = (usize, &'a Head)>,
     gates: &Gates,
     next: u64,
     mut best: Candidate,
-) -> (Candidate, u64) {
+) -> Choice {
     let mut second = NEVER;
     for (at, head) in heads {
         if head.ready >= second {
@@ -160,13 +169,13 @@ fn first_of<'a>(
             second = best.clock;
             best = Candidate { at, clock };
             if clock == next {
-                return (best, next);
+                return Choice { candidate: best, others_from: next };
             }
         } else if clock < second && at != best.at {
             second = clock;
         }
     }
-    (best, second)
+    Choice { candidate: best, others_from: second }
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ fn product(writer: &mut Writer, sms: u32, reads_a: bool) {
 }
 
 fn issued(columns: u16, passes: u16) -> Request {
-    Request::shared(passes).with(Beside::Product { rows: 128, columns })
+    Request::shared(passes).with(Beside::Product { rows: 128, columns, format: None })
 }
 
 /// Tells the phase that its request names, and waits for it.

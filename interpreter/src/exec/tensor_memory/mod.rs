@@ -219,7 +219,7 @@ impl Warp {
                 TensorMemoryOp::Multiply(op) => {
                     let time = self.clock(context.program, split, op.instruction);
                     for lane in lanes {
-                        let done = multiply::multiply(context, frame, op, (self.index, lane));
+                        let done = multiply::multiply(context, frame, op, self.index, lane);
                         let done = done.map_err(|fault| fault.at(pc))?;
                         teller.tell(lane, TensorMemoryStep::Read, &done.cells_read);
                         teller.tell(lane, TensorMemoryStep::Write, &done.cells_written);

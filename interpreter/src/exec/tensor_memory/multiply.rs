@@ -77,7 +77,8 @@ pub(super) unsafe fn multiply(
     context: &Context<'_>,
     frame: &Frame,
     op: &TensorMultiply,
-    (warp, lane): (u32, u32),
+    warp: u32,
+    lane: u32,
 ) -> Result<Done, OperandFault> {
     let memories = Memories::new(context, op.ctas);
     // SAFETY: by the contract.
@@ -89,6 +90,7 @@ pub(super) unsafe fn multiply(
     let product = TensorUse {
         instruction: op.instruction,
         ty: scalar(descriptor.a),
+        sum: scalar_of_sum(descriptor.d),
         operations: 2 * m * n * *stored as u64,
         warp,
         rows: division.rows(),
@@ -585,6 +587,14 @@ fn scalar(element: Element) -> ScalarType {
         Element::E2m1 | Element::E2m1Dense => ScalarType::E2m1,
         Element::U8 => ScalarType::U8,
         Element::S8 => ScalarType::S8,
+    }
+}
+
+fn scalar_of_sum(sum: Accumulator) -> ScalarType {
+    match sum {
+        Accumulator::F16 => ScalarType::F16,
+        Accumulator::F32 => ScalarType::F32,
+        Accumulator::S32 => ScalarType::S32,
     }
 }
 

@@ -39,7 +39,7 @@ use std::collections::{BTreeMap, HashMap};
 use gpucast_counters::machine::architecture::Architecture;
 use gpucast_counters::trace::{ClassTrace, LaunchTrace};
 use gpucast_ptx_frontend::types::StateSpace;
-use gpucast_simulation::code::{Code, Instruction};
+use gpucast_simulation::code::{Class, Code, Instruction};
 use gpucast_simulation::launch::{CtaClass, Launch};
 
 use super::Compiled;
@@ -50,6 +50,7 @@ use control::{Ordered, controls};
 use depend::Places;
 use latency::Latencies;
 use layout::Layout;
+use node::Node;
 use walk::{Queue, Walker};
 
 /// The simulated launch of a program that the rules have translated; see [`Compiled::schedule`].
@@ -128,7 +129,7 @@ fn code(compiled: &Compiled<'_>, layout: &Layout, queues: &[Queue]) -> Code {
             let node = &block.body.nodes[index as usize];
             code.instructions.push(Instruction {
                 mnemonic: Cow::Borrowed(node.mnemonic),
-                class: node.class,
+                class: simulated_class(node),
                 action: node.action,
                 control,
                 ptx: Some(node.operation),
@@ -139,6 +140,15 @@ fn code(compiled: &Compiled<'_>, layout: &Layout, queues: &[Queue]) -> Code {
     }
     code.bytes = code_bytes(target, code.instructions.len());
     code
+}
+
+/// The class that tells the unit and the latency. Assemblers space reads of special registers as
+/// conversions, which a barrier announces, too. The unit of conversions does not execute them.
+fn simulated_class(node: &Node) -> Class {
+    match node.mnemonic {
+        "S2R" => Class::Other,
+        _ => node.class,
+    }
 }
 
 /// Bytes of some instructions: 16 each since Volta. Before, 8 each, and as much again for the
