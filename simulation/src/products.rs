@@ -28,7 +28,7 @@ impl Parameters {
     pub fn product_clocks(&self, product: &TensorProduct, request: &Request) -> ProductClocks {
         let (rows, columns) = match request.beside {
             Beside::Product { rows, columns } => (f64::from(rows), f64::from(columns)),
-            Beside::Nothing | Beside::Phase(_) => (0.0, 0.0),
+            Beside::Nothing | Beside::Phase(_) | Beside::Turns { .. } => (0.0, 0.0),
         };
         let rate = self.tensor.rates[product.format as usize];
         let multiply_adds = LANES * columns * f64::from(product.depth);

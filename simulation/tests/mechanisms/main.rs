@@ -1,5 +1,6 @@
 //! Mechanisms of the simulation, each on code written for it.
 
+mod contention;
 mod machine;
 mod tensor_memory;
 
