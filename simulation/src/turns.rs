@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use crate::launch::{CtaTrace, Launch, Request, Turn, turns_in};
 use crate::memory::Server;
-use crate::parameters::Memory;
+use crate::parameters::Parameters;
 
 /// A line.
 #[derive(Clone, Debug, Default)]
@@ -33,12 +33,21 @@ pub(crate) struct Turns<'a> {
     interval: f64,
     /// Clocks of work of all SMs that pass at once.
     burst: f64,
+    /// CTAs of the grid for each of this SM. It is less than the SMs where some have one fewer.
+    share: f64,
 }
 
 impl<'a> Turns<'a> {
-    pub(crate) fn new(table: &'a [Turn], memory: &Memory) -> Self {
-        let (interval, burst) = (memory.atomic_interval, memory.l2_latency);
-        Self { table, lines: Lines::new(), interval, burst }
+    pub(crate) fn new(launch: &'a Launch, parameters: &Parameters) -> Self {
+        let ctas = launch.ctas().max(1);
+        let own = ctas.div_ceil(parameters.sm_count.max(1).into());
+        Self {
+            table: &launch.turns,
+            lines: Lines::new(),
+            interval: parameters.memory.atomic_interval,
+            burst: parameters.memory.l2_latency,
+            share: ctas as f64 / own as f64,
+        }
     }
 
     /// The clocks that a request waits until its turn begins at the last of its lines. It is told at
@@ -58,7 +67,12 @@ impl<'a> Turns<'a> {
             let line = self.lines.entry((place, turn.line)).or_default();
             longest = longest.max(line.own.take(now, arrival, work, work));
             if turn.is_shared {
-                longest = longest.max(line.all.take(now, arrival, work * sms, self.burst));
+                longest = longest.max(line.all.take(
+                    now,
+                    arrival,
+                    work * sms.min(self.share),
+                    self.burst,
+                ));
             }
         }
         longest

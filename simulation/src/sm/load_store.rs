@@ -113,7 +113,7 @@ impl<'a> LoadStorePath<'a> {
             partitions: Partitions::default(),
             parameters: load_store,
             dram_writes_per_store: launch.dram_writes_per_store,
-            turns: Turns::new(&launch.turns, memory),
+            turns: Turns::new(launch, parameters),
             l2: (
                 memory.l2_latency,
                 memory.l2_far_latency,
@@ -320,7 +320,8 @@ impl<'a> LoadStorePath<'a> {
                 let serial = f64::from(request.serial.max(1));
                 let mut waits =
                     self.memory.update(time_of(now), begun, sectors, serial, active_sms);
-                waits.l2 += self.turns.wait(time_of(now), begun, cta, request, active_sms);
+                let at_l2 = begun + waits.by_rate;
+                waits.l2 += self.turns.wait(time_of(now), at_l2, cta, request, active_sms);
                 let span = l2_latency + atomic_latency + far + own + waits.l2;
                 let way = self.way(now, span, [own, waits.l2, 0.0], State::L2Latency);
                 self.last_store = self.last_store.max(way.result.done);
