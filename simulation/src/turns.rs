@@ -50,8 +50,8 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// The clocks that a request waits until its turn begins at the last of its lines. It is told at
-    /// `now` and arrives at `arrival`; `cta` is the place of its CTA on the SM.
+    /// The clocks that a request waits until its turn begins at the last of its lines. It is told
+    /// at `now` and arrives at `arrival`; `cta` is the place of its CTA on the SM.
     pub(crate) fn wait(
         &mut self,
         now: f64,
