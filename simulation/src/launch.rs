@@ -18,9 +18,19 @@ pub struct Launch {
     pub dram_writes_per_store: f64,
     /// Columns of tensor memory that a CTA allocates.
     pub tensor_columns: u32,
+    /// The turns that requests of atomics take at lines of the L2, as lists one after the other;
+    /// see [`Beside::Turns`].
+    #[serde(default)]
+    pub turns: Vec<Turn>,
 }
 
 impl Launch {
+    /// The turns that a request takes at lines of the L2.
+    #[must_use]
+    pub fn turns_of(&self, request: &Request) -> &[Turn] {
+        turns_in(&self.turns, request)
+    }
+
     /// CTAs of the grid.
     #[must_use]
     pub fn ctas(&self) -> u64 {
@@ -66,6 +76,13 @@ fn pair_queue(instruction: &Instruction) -> Option<usize> {
         }
         _ => None,
     }
+}
+
+/// The list of a request in a table of turns; none if it has none.
+pub(crate) fn turns_in<'a>(turns: &'a [Turn], request: &Request) -> &'a [Turn] {
+    let Beside::Turns { first, lines } = request.beside else { return &[] };
+    let first = first as usize;
+    turns.get(first..first.saturating_add(lines.into())).unwrap_or(&[])
 }
 
 /// Consecutive CTAs of one class.
@@ -156,4 +173,23 @@ pub enum Beside {
         /// The format, where the descriptor in a register says more than the instruction.
         format: Option<TensorFormat>,
     },
+    /// An atomic or a reduction in global memory takes turns with others at lines of the L2.
+    Turns {
+        /// The place in [`Launch::turns`] of the first one.
+        first: u32,
+        /// Lines, a turn for each.
+        lines: u8,
+    },
+}
+
+/// The turn of one request at one line of the L2, whose slice changes a sector in a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Turn {
+    /// The number of the line.
+    pub line: u32,
+    /// Steps: in each sector of the line the most lanes at one address, added up.
+    pub steps: u8,
+    /// True if CTAs share the line, so that those of all SMs take turns there. Else each CTA has a
+    /// line of its own.
+    pub is_shared: bool,
 }

@@ -14,6 +14,8 @@
 //! | `sm` | the loop from issue to issue, a file for each part of the SM |
 //! | `products` | clocks of products and copies that work on tensor memory |
 //! | `memory` | the L2 and DRAM behind it |
+//! | `turns` | lines of the L2 at which atomics follow each other |
+//! | `combine` | atomics whose values a warp adds up first |
 //! | `constants` | the constants that an SM has fetched |
 //! | `run` | CTAs of the launch on the SM, extrapolated |
 //! | `distributor` | when the GPU starts a CTA on the SM |
@@ -29,6 +31,7 @@
 mod balance;
 mod clock;
 pub mod code;
+mod combine;
 pub mod constants;
 mod distributor;
 pub mod launch;
@@ -38,9 +41,12 @@ pub mod products;
 mod run;
 mod sm;
 pub mod states;
+mod turns;
 pub mod walk;
 mod work;
 pub mod writer;
 
+pub use combine::Combiner;
 pub use memory::Served;
 pub use run::{Limits, Outcome, resident_ctas, simulate, simulate_clocks};
+pub use turns::busiest_line;

@@ -10,7 +10,7 @@ use crate::states::State;
 
 /// A server of sectors.
 #[derive(Clone, Debug, Default)]
-struct Server {
+pub(crate) struct Server {
     /// The clock at which everything taken so far would be served at the share's rate.
     backlog: f64,
     /// Work taken, faded over `AVERAGED_LATENCIES`.
@@ -39,7 +39,7 @@ impl Server {
     /// Takes `work` clocks of service that arrives at `arrival`, told at `now`. Returns the wait
     /// for the rate beyond a burst. Accesses are told in order, but some arrive late; the server
     /// does not idle until they do.
-    fn take(&mut self, now: f64, arrival: f64, work: f64, burst: f64) -> f64 {
+    pub(crate) fn take(&mut self, now: f64, arrival: f64, work: f64, burst: f64) -> f64 {
         self.total += work;
         self.backlog = self.backlog.max(now) + work;
         (self.backlog - arrival - burst).max(0.0)
@@ -81,6 +81,8 @@ pub(crate) struct Waits {
 pub struct Served {
     /// Those of the L2.
     pub l2: f64,
+    /// Those of the line of the L2 where atomics of all SMs take most turns.
+    pub atomics: f64,
     /// Those of DRAM.
     pub dram: f64,
 }
@@ -89,13 +91,15 @@ impl Served {
     /// The server that works longest: its clocks, and the state of what waits for it.
     #[must_use]
     pub fn busiest(self) -> (f64, State) {
-        if self.dram >= self.l2 { (self.dram, State::DramQueue) } else { (self.l2, State::L2Queue) }
+        let l2 = self.l2.max(self.atomics);
+        if self.dram >= l2 { (self.dram, State::DramQueue) } else { (l2, State::L2Queue) }
     }
 
     /// The same over `divisor`.
     #[must_use]
     pub fn over(self, divisor: f64) -> Self {
-        Self { l2: self.l2 / divisor, dram: self.dram / divisor }
+        let Self { l2, atomics, dram } = self;
+        Self { l2: l2 / divisor, atomics: atomics / divisor, dram: dram / divisor }
     }
 }
 
@@ -135,7 +139,7 @@ impl<'a> MemorySystem<'a> {
 
     /// Clocks that the L2 and DRAM need for all that they have taken.
     pub(crate) fn served(&self) -> Served {
-        Served { l2: self.l2.total, dram: self.dram.total }
+        Served { l2: self.l2.total, dram: self.dram.total, ..Served::default() }
     }
 
     /// Clocks in which a bandwidth shared by `sms` serves one sector of one of them.

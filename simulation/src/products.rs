@@ -30,7 +30,7 @@ impl Parameters {
             Beside::Product { rows, columns, format } => {
                 (f64::from(rows), f64::from(columns), format)
             }
-            Beside::Nothing | Beside::Phase(_) => (0.0, 0.0, None),
+            Beside::Nothing | Beside::Phase(_) | Beside::Turns { .. } => (0.0, 0.0, None),
         };
         let format = match product.format {
             TensorFormat::ScaledFp4 => product.format,

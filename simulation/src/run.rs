@@ -14,6 +14,7 @@ use crate::memory::Served;
 use crate::parameters::Parameters;
 use crate::sm::{Ended, Prepared, Sm};
 use crate::states::{Clocks, State};
+use crate::turns::busiest_line;
 use crate::work::Work;
 
 /// How far a simulation goes.
@@ -275,7 +276,8 @@ impl Run<'_> {
         } else {
             simulated.max(1) as f64 / own as f64
         };
-        let served = sm.served().over(part.max(f64::MIN_POSITIVE));
+        let atomics = busiest_line(launch) * parameters.memory.atomic_interval;
+        let served = Served { atomics, ..sm.served().over(part.max(f64::MIN_POSITIVE)) };
         let (floor, awaited) = served.busiest();
         let short = (start + floor - clocks).max(0.0);
         clocks += short;

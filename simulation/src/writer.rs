@@ -162,6 +162,6 @@ impl Launch {
     pub fn of_equal_ctas(code: Code, warps: Vec<WarpTrace>, ctas: u64) -> Self {
         let class = CtaClass { samples: vec![CtaTrace { warps }], scale: 1.0 };
         let order = vec![CtaRun { class: 0, ctas }];
-        Self { code, classes: vec![class], order, dram_writes_per_store: 1.0, tensor_columns: 0 }
+        Self { code, classes: vec![class], order, dram_writes_per_store: 1.0, ..Self::default() }
     }
 }

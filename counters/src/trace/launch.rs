@@ -12,7 +12,7 @@ use super::classes::{Class, ClassKey, Classes};
 use super::levels::LaunchLevels;
 use super::recorder::{CtaTracer, mixed};
 use super::sample::CtaSample;
-use super::{ClassTrace, LaunchTrace, TraceLimits, runs, windows};
+use super::{ClassTrace, LaunchTrace, TraceLimits, runs, turns, windows};
 use crate::hierarchy::{FIRST_SINGLE_ROW, L2Traffic, NOBODY, PartTraffic, RowTraffic, Singles};
 use crate::sparse::SparseRows;
 use crate::table::BaseTable;
@@ -262,11 +262,13 @@ impl LaunchTracer {
         let mut is_saturated = false;
         let mut reuse = BTreeMap::new();
         let mut tensor_columns = 0;
+        let mut updates = BTreeMap::new();
         for (class, sample) in samples {
             sample.add_reuse(&mut reuse);
             tensor_columns = tensor_columns.max(sample.tensor_columns());
             let finished = sample.finish(|key, sectors| levels.draw(key, sectors));
             is_saturated |= finished.is_saturated;
+            updates.insert(finished.record.cta, finished.updates);
             let group = grouped.group_of[class as usize];
             traces[group as usize].samples.push(finished.record);
         }
@@ -285,6 +287,7 @@ impl LaunchTracer {
                  than those of all blocks on average. They were moved to the average."
             ));
         }
+        let turns = turns::settle(&mut traces, &updates);
         if is_saturated {
             notes.push(format!(
                 "A recorded request has more than {} sectors, lines or passes; this number stands \
@@ -297,6 +300,7 @@ impl LaunchTracer {
             order: grouped.order,
             dram_writes_per_store: dram_writes_per_store(table, l2),
             tensor_columns,
+            turns,
             reuse,
             notes,
         }

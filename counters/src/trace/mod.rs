@@ -26,11 +26,12 @@ mod runs;
 mod sample;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod windows;
 
 use std::collections::BTreeMap;
 
-use gpucast_simulation::launch::{CtaRun, Request};
+use gpucast_simulation::launch::{CtaRun, Request, Turn};
 
 pub use launch::TracePlan;
 pub(crate) use launch::{LaunchTracer, PlannedLaunch};
@@ -73,6 +74,10 @@ pub struct LaunchTrace {
     pub dram_writes_per_store: f64,
     /// Columns of tensor memory that a CTA allocates.
     pub tensor_columns: u32,
+    /// The turns that requests of atomics take at lines of the L2; see [`Launch::turns`].
+    ///
+    /// [`Launch::turns`]: gpucast_simulation::launch::Launch::turns
+    pub turns: Vec<Turn>,
     /// The loads of global memory by instruction of the program, as far as the recorded CTAs tell.
     pub reuse: BTreeMap<u32, SectorReuse>,
     /// What is approximate about it, in sentences.

@@ -15,6 +15,7 @@ use super::launch::TracePlan;
 use super::levels::LevelKey;
 use super::phases::PhaseLog;
 use super::reuse::{CtaReuse, SectorReuse};
+use super::turns::CtaUpdates;
 use super::{BlockVisit, CtaRecord, WarpRecord};
 use crate::hierarchy::{CtaStream, RowTraffic};
 use crate::patterns::first_address;
@@ -63,6 +64,8 @@ pub(crate) struct CtaSample {
     /// Those whose levels are not told.
     others: Vec<Part>,
     reuse: CtaReuse,
+    /// The lines that its atomics change.
+    updates: CtaUpdates,
     phases: PhaseLog,
     /// Columns of tensor memory that it has allocated.
     tensor_columns: u32,
@@ -123,6 +126,7 @@ impl CtaSample {
             parts: Vec::new(),
             others: Vec::new(),
             reuse: CtaReuse::default(),
+            updates: CtaUpdates::default(),
             phases: PhaseLog::new(start),
             tensor_columns: 0,
             lines: 0,
@@ -169,6 +173,9 @@ impl CtaSample {
         // Copies tell of bytes before their last access.
         if let Some((_, beside)) = warp.told.take_if(|told| told.0 == access.instruction) {
             last.request.beside = beside;
+        }
+        if last.request.beside == Beside::Nothing {
+            last.request.beside = self.updates.note(access, self.plan.lines_per_cta());
         }
         self.is_saturated |= last.add(access, kind, served);
         if served.sectors == 0 {
@@ -274,13 +281,16 @@ impl CtaSample {
         }
         let plan = &self.plan;
         let warps = self.warps.into_iter().map(|warp| warp.finish(plan)).collect();
-        Finished { record: CtaRecord { cta: self.cta, warps }, is_saturated }
+        let record = CtaRecord { cta: self.cta, warps };
+        Finished { record, updates: self.updates, is_saturated }
     }
 }
 
 /// A record that is complete.
 pub(super) struct Finished {
     pub(super) record: CtaRecord,
+    /// The lines that its atomics change; the requests say which.
+    pub(super) updates: CtaUpdates,
     /// True if a figure of a request exceeds what it can hold, so that the greatest one stands for
     /// it.
     pub(super) is_saturated: bool,
@@ -441,7 +451,9 @@ impl WarpSample {
         self.requests.sort_by_key(|one| one.instruction);
         let same = |one: &Recorded, other: &Recorded| one.instruction == other.instruction;
         let of_instruction = |all: &[Recorded]| {
-            let is_plain = all.iter().all(|one| one.request.beside == Beside::Nothing);
+            let is_plain = all
+                .iter()
+                .all(|one| matches!(one.request.beside, Beside::Nothing | Beside::Turns { .. }));
             let requests = if is_plain {
                 all.iter().map(|one| one.request).collect()
             } else {

@@ -4,6 +4,7 @@ use gpucast_interpreter::{
     Argument, DeviceMemory, Launch, Options, Program, Schedule, Silent, run,
 };
 use gpucast_simulation::code::Space;
+use gpucast_simulation::launch::Beside;
 
 use super::*;
 use crate::device::Capability;
@@ -479,4 +480,76 @@ fn stages_are_counted_beside_a_trace() {
     let (traced, table, stages) = counted(true);
     assert!(traced);
     assert_eq!(counted(false), (false, table, stages));
+}
+
+/// Steps at lines of the L2 by the definition: in each sector the most lanes at one address.
+fn steps(addresses: &[u64]) -> BTreeMap<u64, u64> {
+    let mut lanes: BTreeMap<(u64, u64), BTreeMap<u64, u64>> = BTreeMap::new();
+    for &address in addresses {
+        let sector = lanes.entry((address / 128, address / 32)).or_default();
+        *sector.entry(address).or_insert(0) += 1;
+    }
+    let mut steps = BTreeMap::new();
+    for ((line, _), at) in lanes {
+        *steps.entry(line).or_insert(0) += at.values().max().unwrap();
+    }
+    steps
+}
+
+#[test]
+fn atomics_take_turns_at_the_lines_that_ctas_share() {
+    // Thread t of CTA x adds at word (5 t + 3 x) mod n. Then every warp adds to a line of its CTA,
+    // and to one of its own.
+    for words in [1_u64, 6, 40, 300] {
+        let case = Case::new(&format!(
+            "mul.lo.u32 %r0, %tid, 5; mad.lo.u32 %r0, %x, 3, %r0; rem.u32 %r0, %r0, {words};\n\
+             mad.wide.u32 %d0, %r0, 4, %in; red.global.add.u32 [%d0], 1;\n\
+             mad.wide.u32 %d1, %x, 128, %in; red.global.add.u32 [%d1+4096], 1;\n\
+             mad.lo.u32 %r1, %x, 3, %warp; mad.wide.u32 %d2, %r1, 128, %in;\n\
+             red.global.add.u32 [%d2+8192], 1; ret;"
+        ));
+        let (trace, _) = case.grid(5, 1).block(96).ampere().trace();
+        // Lines that several CTAs meet at, by all of their requests.
+        let addresses = |x: u64, warp: u64| -> Vec<u64> {
+            (0..32).map(|lane| (5 * (32 * warp + lane) + 3 * x) % words * 4).collect()
+        };
+        let mut ctas: BTreeMap<u64, std::collections::BTreeSet<u64>> = BTreeMap::new();
+        for (x, warp) in (0..5).flat_map(|x| (0..3).map(move |warp| (x, warp))) {
+            for line in steps(&addresses(x, warp)).into_keys() {
+                ctas.entry(line).or_default().insert(x);
+            }
+        }
+        let is_met = |line: &u64| ctas[line].len() > 1;
+        let mut met = BTreeMap::new();
+        for sample in trace.classes.iter().flat_map(|class| &class.samples) {
+            for (at, warp) in sample.warps.iter().enumerate() {
+                let turns: Vec<&[Turn]> =
+                    requests(warp).concat().iter().map(|one| turns_of(&trace, one)).collect();
+                let [common, own, alone] = turns[..] else { panic!("{turns:?}") };
+                let expected = steps(&addresses(sample.cta, at as u64));
+                let shared: Vec<_> = expected.iter().filter(|(line, _)| is_met(line)).collect();
+                let found: Vec<_> = common.iter().filter(|turn| turn.is_shared).collect();
+                assert_eq!(shared.len(), found.len(), "{words} words");
+                for ((line, steps), turn) in shared.iter().zip(found) {
+                    assert_eq!(**steps, u64::from(turn.steps));
+                    // A line has one number.
+                    assert_eq!(*met.entry(**line).or_insert(turn.line), turn.line);
+                }
+                assert_eq!(
+                    own.iter().map(|one| (one.steps, one.is_shared)).collect::<Vec<_>>(),
+                    [(32, false)]
+                );
+                assert!(alone.is_empty());
+            }
+        }
+        let numbers: std::collections::BTreeSet<u32> = met.values().copied().collect();
+        assert_eq!(numbers.len(), met.len());
+    }
+}
+
+fn turns_of<'a>(trace: &'a LaunchTrace, request: &Request) -> &'a [Turn] {
+    match request.beside {
+        Beside::Turns { first, lines } => &trace.turns[first as usize..][..lines.into()],
+        _ => &[],
+    }
 }

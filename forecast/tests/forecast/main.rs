@@ -8,6 +8,7 @@
 )]
 
 mod common;
+mod contention;
 mod counting_version;
 mod coverage;
 mod formulas;

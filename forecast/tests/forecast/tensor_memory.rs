@@ -174,7 +174,7 @@ fn the_record_of_a_product_in_tensor_memory_says_what_its_waits_wait_for() {
             for (&instruction, requests) in cta.warps.iter().flat_map(|warp| &warp.requests) {
                 for request in requests {
                     match request.beside {
-                        Beside::Nothing => {}
+                        Beside::Nothing | Beside::Turns { .. } => {}
                         Beside::Phase(phase) => {
                             phases.entry(phase).or_default().insert(instruction);
                         }

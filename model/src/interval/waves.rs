@@ -1,5 +1,6 @@
 //! CTAs of a launch one after the other: start, waves, tail (GCoM, section 4.5; AMALI, section 5).
 
+use gpucast_simulation::busiest_line;
 use gpucast_simulation::launch::{CtaClass, Launch};
 use gpucast_simulation::parameters::Parameters;
 use gpucast_simulation::states::{Clocks, State};
@@ -66,6 +67,9 @@ pub(super) fn predict(launch: &Launch, resident: u32, parameters: &Parameters) -
             predicted.warps = warps;
         }
     }
+    // The slice of the line that most atomics change makes one step after the other.
+    let turns = busiest_line(launch) * parameters.memory.atomic_interval;
+    predicted.stack.0[State::L2Queue as usize] += (turns - predicted.stack.total()).max(0.0);
     // However short the mean is, the longest CTA must end.
     let tail = longest - predicted.stack.total();
     predicted.stack.0[State::Tail as usize] += tail.max(0.0);

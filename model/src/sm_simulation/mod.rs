@@ -64,7 +64,7 @@ pub struct Analysis {
     pub ctas: (u64, u64),
     /// The difference between the halves that an extrapolation rests on.
     pub drift: f64,
-    /// Clocks that the L2 and DRAM work.
+    /// Clocks that the L2, its busiest line and DRAM work.
     pub served: Served,
     /// Clocks that the data paths of all SMs together work for shared memory, of all invocations.
     pub shared_clocks: f64,
@@ -203,6 +203,7 @@ impl Analysis {
         self.ctas = one.ctas;
         self.drift = self.drift.max(one.drift);
         self.served.l2 += one.served.l2 * times;
+        self.served.atomics += one.served.atomics * times;
         self.served.dram += one.served.dram * times;
         self.abandoned_barriers += one.abandoned_barriers;
         for (instruction, clocks) in launch.code.instructions.iter().zip(&one.by_instruction) {

@@ -17,10 +17,11 @@ use super::scoreboard::Event;
 use super::under_way::UnderWay;
 use crate::clock::{clock_at, time_of};
 use crate::code::{AccessKind, MemoryAccess, Space};
-use crate::launch::{Beside, Request};
+use crate::launch::{Beside, Launch, Request};
 use crate::memory::{MemorySystem, Served};
 use crate::parameters::Parameters;
 use crate::states::State;
+use crate::turns::Turns;
 
 /// The part of the path that a sub-core has for itself.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +72,8 @@ pub(super) struct LoadStorePath<'a> {
     partitions: Partitions,
     parameters: &'a crate::parameters::LoadStore,
     dram_writes_per_store: f64,
+    /// Lines of the L2 at which atomics follow each other.
+    turns: Turns<'a>,
     l2: (f64, f64, f64, f64),
 }
 
@@ -94,11 +97,7 @@ const BUFFERED_CLOCKS: f64 = 8.0;
 const HIDDEN_CLOCKS: f64 = 2.0;
 
 impl<'a> LoadStorePath<'a> {
-    pub(super) fn new(
-        parameters: &'a Parameters,
-        dram_writes_per_store: f64,
-        accounts: bool,
-    ) -> Self {
+    pub(super) fn new(launch: &'a Launch, parameters: &'a Parameters, accounts: bool) -> Self {
         let (memory, load_store) = (&parameters.memory, &parameters.load_store);
         Self {
             entries: vec![Entry::default(); parameters.issue.sub_cores.max(1) as usize],
@@ -113,7 +112,8 @@ impl<'a> LoadStorePath<'a> {
             memory: MemorySystem::new(parameters),
             partitions: Partitions::default(),
             parameters: load_store,
-            dram_writes_per_store,
+            dram_writes_per_store: launch.dram_writes_per_store,
+            turns: Turns::new(launch, parameters),
             l2: (
                 memory.l2_latency,
                 memory.l2_far_latency,
@@ -318,7 +318,10 @@ impl<'a> LoadStorePath<'a> {
             }
             AccessKind::Atomic | AccessKind::Reduction => {
                 let serial = f64::from(request.serial.max(1));
-                let waits = self.memory.update(time_of(now), begun, sectors, serial, active_sms);
+                let mut waits =
+                    self.memory.update(time_of(now), begun, sectors, serial, active_sms);
+                let at_l2 = begun + waits.by_rate;
+                waits.l2 += self.turns.wait(time_of(now), at_l2, cta, request, active_sms);
                 let span = l2_latency + atomic_latency + far + own + waits.l2;
                 let way = self.way(now, span, [own, waits.l2, 0.0], State::L2Latency);
                 self.last_store = self.last_store.max(way.result.done);

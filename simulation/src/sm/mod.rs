@@ -125,7 +125,7 @@ impl<'a> Sm<'a> {
             vacant_warps: BinaryHeap::new(),
             ctas: Vec::new(),
             vacant: Vec::new(),
-            load_store: LoadStorePath::new(parameters, launch.dram_writes_per_store, accounts),
+            load_store: LoadStorePath::new(launch, parameters, accounts),
             shared_units: Units::new(),
             tensor_core: TensorCore::default(),
             lines: vec![NEVER; code.lines],

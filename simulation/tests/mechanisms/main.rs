@@ -1,5 +1,6 @@
 //! Mechanisms of the simulation, each on code written for it.
 
+mod contention;
 mod machine;
 mod tensor_memory;
 
@@ -407,6 +408,7 @@ fn the_longest_ctas_decide_where_they_come_last() {
         classes: vec![class(100), class(2000)],
         order,
         dram_writes_per_store: 0.0,
+        turns: Vec::new(),
         tensor_columns: 0,
     };
     let late = run(&machine, &launch(order(0, 1)), 1).clocks;

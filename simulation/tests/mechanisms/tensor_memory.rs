@@ -128,6 +128,7 @@ fn the_cta_of_a_pair_that_issues_nothing_takes_as_long_as_the_other() {
         classes: vec![class(warp(100, 1, issued(64, 48))), class(idle)],
         order: (0..2 * machine.sm_count).map(|at| CtaRun { class: at % 2, ctas: 1 }).collect(),
         dram_writes_per_store: 0.0,
+        turns: Vec::new(),
         tensor_columns: 0,
     };
     let leaders = Launch { order: vec![CtaRun { class: 0, ctas: 160 }], ..launch.clone() };

@@ -88,8 +88,9 @@ pub fn schedule(
         order: trace.order.clone(),
         dram_writes_per_store: trace.dram_writes_per_store,
         tensor_columns: trace.tensor_columns,
+        turns: trace.turns.clone(),
     };
-    Ok(launch.with_equal_pairs())
+    Ok(launch.with_equal_pairs().with_combined_atomics())
 }
 
 /// The classes with a sample each; `None` if there are no samples.

@@ -68,8 +68,10 @@ pub(super) fn schedule(compiled: &Compiled<'_>, trace: &LaunchTrace) -> Launch {
         order,
         dram_writes_per_store: trace.dram_writes_per_store,
         tensor_columns: trace.tensor_columns,
+        turns: trace.turns.clone(),
     }
     .with_equal_pairs()
+    .with_combined_atomics()
 }
 
 /// The operations whose requests machine instructions take, in order.

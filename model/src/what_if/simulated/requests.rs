@@ -1,5 +1,6 @@
 //! Recorded requests as they would be.
 
+use gpucast_simulation::Combiner;
 use gpucast_simulation::code::{AccessKind, Action, Code, Space};
 use gpucast_simulation::launch::{Launch, Request};
 
@@ -183,14 +184,17 @@ pub(in super::super) fn perfect_coalescing(counts: &mut Editor) {
 pub(in super::super) fn no_contention(counts: &mut Editor) {
     counts.launches("recorded atomics without contention", "request", |launch, _| {
         let queues = queues(&launch.code);
+        let mut turns = std::mem::take(&mut launch.turns);
+        let mut combiner = Combiner::default();
         let mut touched = 0;
         for (queue, request) in requests(launch, &queues) {
             let updates = matches!(queue.kind, AccessKind::Atomic | AccessKind::Reduction);
             if updates && request.serial > 1 {
-                request.serial = 1;
+                *request = combiner.combined(request, &mut turns);
                 touched += 1;
             }
         }
+        launch.turns = turns;
         touched
     });
 }
