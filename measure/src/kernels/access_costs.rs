@@ -107,8 +107,8 @@ pub(crate) fn shared_sectors(threads: u64, passes: u64, copies: u32) -> Kernel {
     kernel.launched([1, 1, 1], [threads, 1, 1])
 }
 
-/// The same, round and round in 256 KiB, which the L2 holds. Of each line a warp loads one sector or
-/// two.
+/// The same, round and round in 256 KiB, which the L2 holds. A warp loads one sector of each line,
+/// or two.
 pub(crate) fn sectors_of_l2(sectors: Sectors, threads: u64, passes: u64, copies: u32) -> Kernel {
     let mut kernel = Builder::new("l2_line_loads", "Loads of a line's sectors for each warp");
     // The upper half of a warp may load the other half of the line.

@@ -354,6 +354,8 @@ fn l2_reply(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
 fn l2_requests(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
     /// The rest of a limit from which on another one shows.
     const CLOSE: f64 = 0.9;
+    /// Bytes that the lanes of a request return to registers.
+    const RETURNED: f64 = WARP * 4.0;
     let threads = MOST_THREADS;
     let mut clocks = |sectors| {
         bench.clocks_of_copy(pass_loads(threads), LOAD_PASSES, |copies, passes| {
@@ -365,6 +367,9 @@ fn l2_requests(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
         return Err(MeasureError::unfit("the bytes of the L2's replies limit the SM first"));
     }
     let rate = threads as f64 / WARP / one;
+    if rate * RETURNED > CLOSE * figure_of(bench, "l1_bytes_rate")? {
+        return Err(MeasureError::unfit("the way to registers limits the SM first"));
+    }
     let waiting = rate * mean_l2_latency(bench)?;
     let most = figure_of(bench, "pending_accesses")?;
     if waiting > CLOSE * most {

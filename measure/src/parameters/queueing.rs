@@ -68,8 +68,8 @@ const WARP: u64 = 32;
 /// Warps of the largest block.
 const MOST_WARPS: u64 = 32;
 
-/// With fewer warps, the use of the memory would go up and down with their accesses.
-const LEAST_WARPS: u64 = 4;
+/// So many times these bytes use the memory fully while accesses queue.
+const FULL: f64 = 2.5;
 
 /// A memory that is used fully moves no more than so many times the bytes by an eighth more warps.
 const STILL_MORE: f64 = 1.05;
@@ -90,11 +90,11 @@ fn queueing(bench: &mut Bench<'_>, mix: Mix) -> Result<Queueing, MeasureError> {
     let warps = |bytes: u64, share: f64| {
         (share * of_reads * kept_busy / (WARP * bytes) as f64).round() as u64
     };
-    let [narrowest, .., widest] = ACCESS_BYTES;
-    let has_several_warps = |&bytes: &u64| warps(bytes, SHARES[0]) >= LEAST_WARPS;
-    let bytes = ACCESS_BYTES.into_iter().rev().find(has_several_warps).unwrap_or(narrowest);
-    let peak = reached(bench, mix, widest, MOST_WARPS)?.bytes_in_clock;
-    let fewer = reached(bench, mix, widest, MOST_WARPS - LEAST_WARPS)?.bytes_in_clock;
+    let [.., widest] = ACCESS_BYTES;
+    let fills = |&bytes: &u64| warps(bytes, FULL) <= MOST_WARPS;
+    let bytes = ACCESS_BYTES.into_iter().find(fills).unwrap_or(widest);
+    let peak = reached(bench, mix, bytes, MOST_WARPS)?.bytes_in_clock;
+    let fewer = reached(bench, mix, bytes, MOST_WARPS * 7 / 8)?.bytes_in_clock;
     if peak > STILL_MORE * fewer {
         let reason = "more warps move more bytes, so the memory is not what limits them";
         return Err(MeasureError::unfit(reason));
