@@ -132,6 +132,8 @@ pub(crate) struct L1 {
     known: Option<KnownPlaces>,
     /// The last line that was loaded, with sectors that are there, if nothing was stored since.
     last: (u64, u8),
+    /// True until it takes in a line: stores and atomics need not look for theirs.
+    is_empty: bool,
 }
 
 /// Ways of a set that are looked through fast.
@@ -156,6 +158,7 @@ impl L1 {
             cache: Lines::new(sets, ways, geometry.replacement),
             known: (!is_large || ways > FEW_WAYS).then(|| KnownPlaces::new(sets * ways)),
             last: NO_LINE,
+            is_empty: true,
         }
     }
 
@@ -172,10 +175,12 @@ impl L1 {
         self.geometry.local_stores
     }
 
-    /// Reads the data that a load will need. Returns a part of it.
+    /// Asks for the data that a load will need.
     #[inline]
-    pub(crate) fn peek(&self, line: u64) -> u64 {
-        if self.shape.is_of_requests() { self.cache.peek(self.placement.set(line)) } else { 0 }
+    pub(crate) fn prefetch(&self, line: u64) {
+        if self.shape.is_of_requests() {
+            self.cache.prefetch(self.placement.set(line));
+        }
     }
 
     /// A load; `ask` gets lines and sectors that the L2 must serve. Returns the sectors that were
@@ -212,7 +217,8 @@ impl L1 {
     /// A load of sectors of a line of this cache.
     #[inline]
     fn load_line(&mut self, tag: u64, sectors: u16, mut ask: impl FnMut(L1Miss, u64, u8)) -> u64 {
-        let Self { shape, placement, cache, known, .. } = self;
+        let Self { shape, placement, cache, known, is_empty, .. } = self;
+        *is_empty = false;
         let (place, evicted) = cache.find_or_admit(placement.set(tag), tag, sectors);
         if let Some(known) = known {
             known.set(tag, place);
@@ -232,6 +238,7 @@ impl L1 {
     }
 
     /// A store that goes on to the L2. Returns the sectors that were there.
+    #[inline]
     pub(crate) fn store(
         &mut self,
         line: u64,
@@ -239,7 +246,11 @@ impl L1 {
         full: u8,
         mut write_back: impl FnMut(u64, u8),
     ) -> u64 {
+        if self.is_empty && self.geometry.stores != L1Stores::Allocate {
+            return 0;
+        }
         self.last = NO_LINE;
+        self.is_empty = false;
         let Self { geometry, shape, placement, cache, .. } = self;
         let shape = *shape;
         let mut hit_sectors = 0;
@@ -276,6 +287,7 @@ impl L1 {
         mut write_back: impl FnMut(u64, u8),
     ) {
         self.last = NO_LINE;
+        self.is_empty = false;
         let Self { shape, placement, cache, .. } = self;
         let shape = *shape;
         shape.cut(line, sectors, full, |tag, sectors, full| {
@@ -290,6 +302,9 @@ impl L1 {
 
     /// An atomic or a reduction, which is done at the L2: the line is dropped.
     pub(crate) fn update(&mut self, line: u64, sectors: u8) {
+        if self.is_empty {
+            return;
+        }
         self.last = NO_LINE;
         let Self { shape, placement, cache, .. } = self;
         shape.cut(line, sectors, 0, |tag, _, _| {

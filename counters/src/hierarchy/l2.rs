@@ -427,8 +427,9 @@ impl Router {
     }
 }
 
-/// Requests that a slice of a large cache looks at together before it serves them.
-const LOOK_AHEAD: usize = 16;
+/// Requests between the one that a slice of a large cache serves and the one whose line it asks
+/// the CPU for. As many further on it asks for the set, which says where the line is.
+const LOOK_AHEAD: usize = 12;
 
 /// A cache is large if the CPU has to fetch its tags from memory that all cores share.
 const LARGE_LINES: usize = 1 << 15;
@@ -445,7 +446,7 @@ struct Slice {
     first_local_tag: u64,
     /// True if the GPU has an L2; otherwise requests go on to DRAM.
     is_there: bool,
-    /// True if the cache is so large that its tags are read for several requests at once.
+    /// True if the cache is so large that the CPU is asked for its data in advance.
     looks_ahead: bool,
     partial_writes: PartialWrites,
     traffic: L2Traffic,
@@ -523,17 +524,26 @@ impl Slice {
     }
 
     /// Serves the requests of all SMs, in the order of turns, then of SMs.
-    fn replay<'a>(&mut self, parts: impl Iterator<Item = &'a [SliceRequest]>) {
+    fn replay<'a>(&mut self, parts: impl Iterator<Item = &'a [SliceRequest]> + Clone) {
         let mut turns = std::mem::take(&mut self.turns);
         let queue = turns.sort(parts);
         if let Some(first) = queue.first() {
             self.changes();
+            if self.looks_ahead {
+                for one in queue.iter().take(2 * LOOK_AHEAD) {
+                    self.cache.prefetch(one.set as usize);
+                }
+            }
             let mut source = first.source;
             let mut moved = RowTraffic::default();
             for (index, request) in queue.iter().enumerate() {
-                if self.looks_ahead && index % LOOK_AHEAD == 0 {
-                    let coming = &queue[index..queue.len().min(index + LOOK_AHEAD)];
-                    self.cache.look_ahead(coming.iter().map(|one| (one.set as usize, one.tag)));
+                if self.looks_ahead {
+                    if let Some(one) = queue.get(index + 2 * LOOK_AHEAD) {
+                        self.cache.prefetch(one.set as usize);
+                    }
+                    if let Some(one) = queue.get(index + LOOK_AHEAD) {
+                        self.cache.prefetch_line(one.set as usize, one.tag);
+                    }
                 }
                 // Warps reach an instruction together, so that its requests come in runs.
                 if request.source != source {

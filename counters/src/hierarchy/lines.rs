@@ -32,12 +32,12 @@ impl Lines {
         }
     }
 
-    /// Part of the data of a set.
+    /// Asks for the data of a set.
     #[inline]
-    pub(crate) fn peek(&self, set: usize) -> u64 {
+    pub(crate) fn prefetch(&self, set: usize) {
         match self {
-            Self::Recent(cache) => cache.peek(set),
-            Self::Other(cache) => cache.peek(set),
+            Self::Recent(cache) => cache.prefetch(set),
+            Self::Other(cache) => cache.prefetch(set),
         }
     }
 

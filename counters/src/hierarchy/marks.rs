@@ -4,6 +4,8 @@
 //! CPU. So each line has a *mark*, one byte hashed from its tag; eight of them stand in a word and
 //! are compared together. Only lines whose mark agrees are looked at.
 
+use super::prefetch::prefetch;
+
 /// Marks of a word.
 const MARKS_PER_WORD: usize = 8;
 
@@ -50,10 +52,10 @@ impl Marks {
         first_with(self.of_set(set), mark(tag), holds)
     }
 
-    /// Part of the data that [`Marks::find`] will look at.
+    /// Asks for the data that [`Marks::find`] will look at.
     #[inline]
-    pub(crate) fn peek(&self, set: usize) -> u64 {
-        u64::from_le_bytes(self.words[set * self.words_per_set])
+    pub(crate) fn prefetch(&self, set: usize) {
+        prefetch(&self.words, set * self.words_per_set);
     }
 
     /// The first way of `set` that holds nothing.

@@ -24,7 +24,7 @@ const LARGE_LINES: u64 = 1 << 15;
 
 /// Requests that are sent ahead of the L2, about: enough to keep the slices busy, few enough to
 /// stay in the CPU's caches.
-const REQUESTS_AHEAD: usize = 1 << 14;
+const REQUESTS_AHEAD: usize = 1 << 15;
 
 /// Requests of a stretch of time, at most: a warp has one at a time, as a rule.
 const MOST_REQUESTS: u64 = 1 << 18;

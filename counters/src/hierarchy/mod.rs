@@ -27,6 +27,7 @@ mod merge;
 mod moved;
 mod outbox;
 mod placement;
+mod prefetch;
 mod ranks;
 mod recent;
 mod replacement;

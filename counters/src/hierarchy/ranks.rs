@@ -2,6 +2,7 @@
 
 use std::hash::{Hash as _, Hasher};
 
+use super::prefetch::prefetch;
 use super::replacement::{DuelsFor, Insertion, Newcomer, Rank, Replacement};
 
 /// Sets between two that are set aside for the same policy of a duel (Qureshi et al. 2007 take
@@ -94,15 +95,11 @@ impl Ranks {
         }
     }
 
-    /// Part of the data that [`Ranks::admit`] will look at.
+    /// Asks for the data that [`Ranks::admit`] will look at.
     #[inline]
-    pub(crate) fn peek(&self, set: usize) -> u64 {
-        match &self.memory {
-            Memory::Prediction(predictions) => predictions.first_word(set).low,
-            Memory::LastUse(_)
-            | Memory::AnyButLast(_)
-            | Memory::Referenced(_)
-            | Memory::Nothing => 0,
+    pub(crate) fn prefetch(&self, set: usize) {
+        if let Memory::Prediction(Predictions { words, words_per_set, .. }) = &self.memory {
+            prefetch(words, set * words_per_set);
         }
     }
 

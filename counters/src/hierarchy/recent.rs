@@ -5,6 +5,7 @@
 //! at another one with each request. So a line, its sectors and its last use stand together in 16
 //! bytes, and a set of four ways is one line of the CPU's cache.
 
+use super::prefetch::prefetch;
 use super::sectored::{Evicted, Sectors};
 
 /// A line and its last use.
@@ -78,10 +79,10 @@ impl RecentCache {
         (first + victim, Evicted { tag: before.tag, dirty: before.sectors.dirty() })
     }
 
-    /// Part of the data of a set.
+    /// Asks for the data of a set.
     #[inline]
-    pub(crate) fn peek(&self, set: usize) -> u64 {
-        self.lines[set * self.ways].tag
+    pub(crate) fn prefetch(&self, set: usize) {
+        prefetch(&self.lines, set * self.ways);
     }
 
     /// The sectors of the line at a place.

@@ -3,6 +3,7 @@
 use std::hash::{Hash as _, Hasher};
 
 use super::marks::Marks;
+use super::prefetch::prefetch;
 use super::ranks::Ranks;
 use super::replacement::{Newcomer, Replacement};
 use crate::units::LINE_BYTES;
@@ -167,10 +168,20 @@ impl SectoredCache {
         (first + way, evicted)
     }
 
-    /// Part of the data of a set.
+    /// Asks for the data of a set that a request reads first.
     #[inline]
-    pub(crate) fn peek(&self, set: usize) -> u64 {
-        self.marks.peek(set)
+    pub(crate) fn prefetch(&self, set: usize) {
+        self.marks.prefetch(set);
+        self.ranks.prefetch(set);
+    }
+
+    /// Asks for the line that a request of a set and a tag will change, as far as this can be told
+    /// now. It reads what [`SectoredCache::prefetch`] asks for.
+    #[inline]
+    pub(crate) fn prefetch_line(&self, set: usize, tag: u64) {
+        let way = self.marks.find(set, tag, |_| true);
+        let way = way.unwrap_or_else(|| self.ranks.likely_victim(set));
+        prefetch(&self.lines, set * self.ways + way);
     }
 
     /// The sectors of the line at a place.
@@ -193,22 +204,6 @@ impl SectoredCache {
             self.ranks.reuse_at(place);
         }
         is_hit
-    }
-
-    /// Reads the data that requests for these sets and tags will need, so that the CPU waits for
-    /// all of it at once.
-    #[inline]
-    pub(crate) fn look_ahead(&self, requests: impl Iterator<Item = (usize, u64)> + Clone) {
-        let mut seen = 0;
-        for (set, _) in requests.clone() {
-            seen ^= self.marks.peek(set) ^ self.ranks.peek(set);
-        }
-        for (set, tag) in requests {
-            let way = self.marks.find(set, tag, |_| true);
-            let way = way.unwrap_or_else(|| self.ranks.likely_victim(set));
-            seen ^= self.lines.get(set * self.ways + way).map_or(0, |line| line.tag);
-        }
-        std::hint::black_box(seen);
     }
 
     /// As [`SectoredCache::touch`], but a missing line stays away.

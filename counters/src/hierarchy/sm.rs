@@ -8,11 +8,13 @@ use std::ops::Range;
 
 use super::l1::{L1, L1Miss, LocalStores};
 use super::l2::L2Operation;
+use super::moved::Distance;
 use super::outbox::Outbox;
 use super::stream::{Asked, CtaStream, Demand, PackedTouch, Request, first_local_line};
 
-/// Requests whose first-level caches are looked at together before they are served.
-const LOOK_AHEAD: usize = 16;
+/// Requests between the one that is served and the one whose set of a large first-level cache the
+/// CPU is asked for.
+const LOOK_AHEAD: usize = 12;
 
 /// What all SMs have in common.
 #[derive(Clone, Debug)]
@@ -22,7 +24,7 @@ pub(crate) struct SmRules {
     pub(crate) warps_per_cta: u32,
     /// Warps that an SM holds.
     pub(crate) warps_per_sm: u32,
-    /// True if the first-level caches are so large that several requests read them together.
+    /// True if the first-level caches are so large that the CPU is asked for sets in advance.
     pub(crate) looks_ahead: bool,
 }
 
@@ -123,6 +125,13 @@ impl Sm {
         }
         let Self { caches, slots, next_times, first_time, residents, spare } = self;
         let caches = caches.get_or_insert_with(|| rules.empty.clone());
+        if rules.looks_ahead {
+            for (resident, time) in slots.iter().zip(&*next_times) {
+                if let Some(resident) = resident.front().filter(|_| *time < times.end) {
+                    caches.look_ahead_from(resident);
+                }
+            }
+        }
         let mut served = 0;
         while now < times.end {
             let first_turn = now.saturating_sub(times.start) as u32 * rules.warps_per_sm;
@@ -189,39 +198,46 @@ impl SmCaches {
         let Some(now) = coming.first().map(Request::time) else { return 0 };
         let count = coming.iter().take_while(|request| request.time() == now).count();
         let mut distance = asked.distance(*next);
-        for first in (*next..*next + count).step_by(LOOK_AHEAD) {
-            let some = first..(*next + count).min(first + LOOK_AHEAD);
+        for index in *next..*next + count {
+            let request = &asked.requests[index];
+            if index >= distance.until {
+                distance = asked.distance(index);
+            }
             if place.looks_ahead {
-                self.look_ahead(&asked, some.clone());
+                self.look_ahead(&asked, index + LOOK_AHEAD, distance);
             }
-            for index in some {
-                let request = &asked.requests[index];
-                if index >= distance.until {
-                    distance = asked.distance(index);
-                }
-                outbox.turn = place.turn + request.warp();
-                let region = place.region + u64::from(request.warp());
-                let lines = (asked.lines_of(request), distance.lines);
-                self.serve(request, lines, region, outbox);
-            }
+            outbox.turn = place.turn + request.warp();
+            let region = place.region + u64::from(request.warp());
+            let lines = (asked.lines_of(request), distance.lines);
+            self.serve(request, lines, region, outbox);
         }
         *next += count;
         count
     }
 
-    /// Reads the data that loads of single lines will need from the first-level cache, so that the
-    /// CPU waits for all of it at once.
-    fn look_ahead(&self, asked: &Asked<'_>, some: Range<usize>) {
-        let Some(l1) = &self.l1 else { return };
-        let mut seen = 0;
-        for index in some {
-            let request = &asked.requests[index];
-            let is_kept = matches!(request.demand(), Demand::Load | Demand::LoadReadOnly);
-            if let ([line], true) = (asked.lines_of(request), is_kept) {
-                seen ^= l1.peek(line.moved(asked.distance(index).lines).line());
+    /// Asks for the data that a load of a single line will need from the first-level cache.
+    /// `distance` may be that of the request.
+    #[inline]
+    fn look_ahead(&self, asked: &Asked<'_>, index: usize, mut distance: Distance) {
+        let (Some(l1), Some(request)) = (&self.l1, asked.requests.get(index)) else { return };
+        let is_kept = matches!(request.demand(), Demand::Load | Demand::LoadReadOnly);
+        if let ([line], true) = (asked.lines_of(request), is_kept) {
+            if index >= distance.until {
+                distance = asked.distance(index);
             }
+            l1.prefetch(line.moved(distance.lines).line());
         }
-        std::hint::black_box(seen);
+    }
+
+    /// The same for the first requests of a CTA in a stretch of time.
+    fn look_ahead_from(&self, resident: &Resident) {
+        let asked = resident.stream.asked();
+        for index in resident.next..resident.next + LOOK_AHEAD {
+            if index >= asked.requests.len() {
+                break;
+            }
+            self.look_ahead(&asked, index, asked.distance(index));
+        }
     }
 
     /// Serves one request of the warp whose local memory is the `region`-th; its lines lie as many

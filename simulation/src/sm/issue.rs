@@ -192,7 +192,7 @@ impl Sm<'_> {
     fn access(&mut self, sub_core: usize, place: u32, access: &MemoryAccess, clock: u64) -> Way {
         let warp = &mut self.warps[place as usize];
         let (cta, pc) = (warp.cta, warp.pc);
-        let request = warp.next_request(access.queue);
+        let request = warp.next_request(access.queue, self.queues.shared());
         let beside = request.map(|one| one.beside).unwrap_or_default();
         let mut way =
             self.load_store.access((sub_core, cta), clock, access, request, self.active_sms);
@@ -231,7 +231,8 @@ impl Sm<'_> {
 
     /// What the next execution of an instruction brings about besides.
     fn beside(&mut self, place: u32, queue: Option<u32>) -> Beside {
-        let request = self.warps[place as usize].next_request(queue);
+        let warp = &mut self.warps[place as usize];
+        let request = warp.next_request(queue, self.queues.shared());
         request.map(|request| request.beside).unwrap_or_default()
     }
 }

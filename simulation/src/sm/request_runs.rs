@@ -2,6 +2,8 @@
 //!
 //! A loop over a tile of shared memory asks the same thousands of times. The warps of an SM read
 //! hundreds of such queues side by side, so that each would come from far in the host's memory.
+//! Where every execution of an instruction asks the same, all warps share one copy of the request,
+//! and none has a place in its queue.
 
 use std::rc::Rc;
 
@@ -26,8 +28,55 @@ pub(super) struct QueueRuns {
     executions: u64,
 }
 
+/// Where the requests of a queue are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Each execution has the same request: its number among those that warps share.
+    Shared(u32),
+    /// Executions differ: its number among such queues of the warp.
+    OfWarp(u32),
+}
+
+/// The queues of a warp.
+#[derive(Clone, Debug)]
+pub(super) struct WarpQueues {
+    /// By queue. Warps with equal places share them.
+    places: Rc<[Place]>,
+    /// Queues whose executions differ.
+    runs: Rc<[QueueRuns]>,
+}
+
+impl WarpQueues {
+    /// A warp's places in its queues, before the first execution.
+    pub(super) fn readers(&self) -> impl Iterator<Item = Reader> {
+        self.runs.iter().map(Reader::new)
+    }
+
+    /// The request of the next execution of an instruction of `queue`. `shared` are the requests
+    /// that warps share ([`Queues::shared`]).
+    #[inline]
+    pub(super) fn next<'q>(
+        &'q self,
+        queue: usize,
+        readers: &mut [Reader],
+        shared: &'q [Request],
+    ) -> Option<&'q Request> {
+        match *self.places.get(queue)? {
+            Place::Shared(number) => shared.get(number as usize),
+            Place::OfWarp(number) => {
+                let number = number as usize;
+                readers.get_mut(number)?.next(self.runs.get(number)?)
+            }
+        }
+    }
+}
+
 /// The queues of each warp of a recorded CTA.
-pub(super) type CtaQueues = Vec<Rc<[QueueRuns]>>;
+pub(super) type CtaQueues = Vec<WarpQueues>;
+
+/// Requests that warps share, at most: each is looked for among them. Those of shared memory differ
+/// in lanes and passes, which take few values.
+const MOST_SHARED: usize = 256;
 
 /// What the requests of some code are read for.
 #[derive(Clone, Debug)]
@@ -36,6 +85,7 @@ pub(super) struct Queues {
     /// True for queues of accesses to shared memory alone, if a request says so: nobody asks which
     /// sectors it begins with.
     is_shared: Vec<bool>,
+    shared: Vec<Request>,
 }
 
 impl Queues {
@@ -50,20 +100,55 @@ impl Queues {
                 *is_shared = false;
             }
         }
-        Self { uses: QueueUses::of(code), is_shared }
+        Self { uses: QueueUses::of(code), is_shared, shared: Vec::new() }
+    }
+
+    /// The requests that warps share.
+    #[inline]
+    pub(super) fn shared(&self) -> &[Request] {
+        &self.shared
     }
 
     /// The requests of a recorded CTA.
-    pub(super) fn of_cta(&self, trace: &CtaTrace) -> CtaQueues {
-        trace
-            .warps
-            .iter()
-            .map(|warp| {
-                let executions = self.uses.executions(warp);
-                let queues = warp.requests.iter().zip(executions).enumerate();
-                queues.map(|(at, (all, executions))| self.of_queue(at, all, executions)).collect()
+    pub(super) fn of_cta(&mut self, trace: &CtaTrace) -> CtaQueues {
+        let mut of_warps = CtaQueues::with_capacity(trace.warps.len());
+        for warp in &trace.warps {
+            let executions = self.uses.executions(warp);
+            let (mut places, mut runs) = (Vec::new(), Vec::new());
+            for (at, (all, executions)) in warp.requests.iter().zip(executions).enumerate() {
+                let queue = self.of_queue(at, all, executions);
+                places.push(match self.share(&queue) {
+                    Some(number) => Place::Shared(number),
+                    None => {
+                        runs.push(queue);
+                        Place::OfWarp(runs.len() as u32 - 1)
+                    }
+                });
+            }
+            let places = match of_warps.last() {
+                Some(WarpQueues { places: last, .. }) if **last == *places => Rc::clone(last),
+                _ => places.into(),
+            };
+            of_warps.push(WarpQueues { places, runs: runs.into() });
+        }
+        of_warps
+    }
+
+    /// The number of the request that all executions of a queue have, if it is worth sharing.
+    fn share(&mut self, queue: &QueueRuns) -> Option<u32> {
+        let QueueRuns { runs, requests, executions } = queue;
+        let [Run { request, .. }] = runs[..] else { return None };
+        if requests != executions || request.first_sector.is_some() {
+            return None;
+        }
+        let number = self.shared.iter().position(|one| *one == request);
+        let number = number.or_else(|| {
+            (self.shared.len() < MOST_SHARED).then(|| {
+                self.shared.push(request);
+                self.shared.len() - 1
             })
-            .collect()
+        })?;
+        Some(number as u32)
     }
 
     fn of_queue(&self, at: usize, all: &[Request], executions: u64) -> QueueRuns {
@@ -128,10 +213,11 @@ mod tests {
         let accesses = walk.filter(|step| matches!(step.instruction.action, Action::Access(_)));
         let walked = accesses.map(|step| step.request).collect();
         let cta = CtaTrace { warps: vec![trace] };
-        let queues = Queues::of(&code).of_cta(&cta);
-        let queue = &queues[0][0];
-        let mut reader = Reader::new(queue);
-        let read = (0..rounds).map(|_| reader.next(queue).copied()).collect();
+        let mut queues = Queues::of(&code);
+        let of_warp = &queues.of_cta(&cta)[0];
+        let mut readers: Vec<Reader> = of_warp.readers().collect();
+        let mut next = || of_warp.next(0, &mut readers, queues.shared()).copied();
+        let read = (0..rounds).map(|_| next()).collect();
         [walked, read]
     }
 
@@ -146,6 +232,32 @@ mod tests {
                 assert_eq!(walked, read, "{count} requests of {rounds} rounds");
             }
         }
+    }
+
+    #[test]
+    fn warps_whose_executions_ask_the_same_share_the_request() {
+        let mut writer = Writer::default();
+        writer.end_block().access(Space::Shared, AccessKind::Load, 4, Control::NEXT);
+        writer.end_block().exit();
+        let code = writer.finish();
+        let trace = |requests: Vec<Request>| {
+            let mut trace = WarpTrace::of_loop(6, &[]);
+            trace.requests = vec![requests];
+            trace
+        };
+        let equal = |passes| vec![Request::shared(passes); 6];
+        let warps = vec![trace(equal(2)), trace(equal(2)), trace(equal(1)), trace(vec![])];
+        let differing = trace([equal(2)[..3].to_vec(), equal(1)[..3].to_vec()].concat());
+        let fewer = trace(equal(2)[..5].to_vec());
+        let cta = CtaTrace { warps: [warps, vec![differing, fewer]].concat() };
+        let mut queues = Queues::of(&code);
+        let of_cta = queues.of_cta(&cta);
+        let shared: Vec<_> = of_cta.iter().map(|warp| warp.places[0]).collect();
+        let of_warp = Place::OfWarp(0);
+        let expected = [0, 0, 1].map(Place::Shared).into_iter().chain([of_warp; 3]);
+        assert!(shared.iter().copied().eq(expected), "{shared:?}");
+        assert_eq!(queues.shared().len(), 2);
+        assert!(Rc::ptr_eq(&of_cta[0].places, &of_cta[1].places));
     }
 
     #[test]

@@ -70,7 +70,8 @@ impl Sm<'_> {
     }
 
     fn next_request(&mut self, place: u32, queue: Option<u32>) -> Option<Request> {
-        let request = *self.warps[place as usize].next_request(queue)?;
+        let warp = &mut self.warps[place as usize];
+        let request = *warp.next_request(queue, self.queues.shared())?;
         (request.lanes > 0).then_some(request)
     }
 

@@ -1,10 +1,9 @@
 //! A warp on its way through the code.
 
 use std::collections::VecDeque;
-use std::rc::Rc;
 
 use super::prepared::Prepared;
-use super::request_runs::{QueueRuns, Reader};
+use super::request_runs::{Reader, WarpQueues};
 use super::scoreboard::{Event, Scoreboard};
 use crate::launch::{Request, WarpTrace};
 
@@ -26,8 +25,8 @@ pub(super) struct Warp<'a> {
     pub(super) pc: u32,
     end: u32,
     /// Requests of each queue.
-    queues: Option<Rc<[QueueRuns]>>,
-    /// Its place in each queue.
+    queues: Option<WarpQueues>,
+    /// Its place in each queue whose executions differ.
     readers: Vec<Reader>,
     pub(super) scoreboard: Scoreboard,
     pub(super) cta: u32,
@@ -61,7 +60,7 @@ impl<'a> Warp<'a> {
         &mut self,
         code: &Prepared,
         trace: &'a WarpTrace,
-        queues: &Rc<[QueueRuns]>,
+        queues: &WarpQueues,
         cta: u32,
         clock: u64,
     ) -> bool {
@@ -69,8 +68,8 @@ impl<'a> Warp<'a> {
         self.cta = cta;
         self.scoreboard.reset(code.barriers);
         self.readers.clear();
-        self.readers.extend(queues.iter().map(Reader::new));
-        self.queues = Some(Rc::clone(queues));
+        self.readers.extend(queues.readers());
+        self.queues = Some(queues.clone());
         self.products.clear();
         self.copied = Event::default();
         self.transferred = Event::default();
@@ -117,11 +116,14 @@ impl<'a> Warp<'a> {
         self.blocked.map(|_| self.arrived)
     }
 
-    /// The request of the next execution of an instruction with this queue.
+    /// The request of the next execution of an instruction with this queue, of its own or of those
+    /// that warps share.
     #[inline]
-    pub(super) fn next_request(&mut self, queue: Option<u32>) -> Option<&Request> {
-        let queue = queue? as usize;
-        let queues = self.queues.as_ref()?;
-        self.readers.get_mut(queue)?.next(queues.get(queue)?)
+    pub(super) fn next_request<'q>(
+        &'q mut self,
+        queue: Option<u32>,
+        shared: &'q [Request],
+    ) -> Option<&'q Request> {
+        self.queues.as_ref()?.next(queue? as usize, &mut self.readers, shared)
     }
 }
