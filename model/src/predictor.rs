@@ -19,7 +19,7 @@ use crate::needs::Needs;
 use crate::offload::{CalibratedOffload, OffloadModel, Transfers};
 use crate::prediction::{Outcome, Prediction};
 use crate::quantitative_roofline::QuantitativeRoofline;
-use crate::sm_simulation::{Invocations, SmSimulation};
+use crate::sm_simulation::{Anew, Invocations, Simulator, SmSimulation};
 use crate::timing::Timing;
 
 /// The facts known of a launch beyond its metrics. Counts that were measured come without any of
@@ -35,6 +35,8 @@ pub struct Conditions {
     pub features: Option<Arc<Vec<(Features, u64)>>>,
     /// Recorded CTAs and their machine code, by kinds of invocation.
     pub simulation: Option<Arc<Vec<Invocations>>>,
+    /// Who simulates them, if somebody knows results from before.
+    pub simulator: Option<Arc<dyn Simulator>>,
     /// Facts of the PTX instructions that [`crate::what_if`] needs beside the recorded launch.
     pub instructions: Option<Arc<InstructionFacts>>,
     /// The calibrated models of the cost model.
@@ -119,6 +121,11 @@ pub struct LaunchShape {
 }
 
 impl Conditions {
+    /// Who simulates the recorded CTAs.
+    pub(crate) fn simulator(&self) -> &dyn Simulator {
+        self.simulator.as_deref().unwrap_or(&Anew)
+    }
+
     /// The share of their time that a number of SMs compute, where the SM with most blocks decides.
     ///
     /// With fewer blocks than SMs it is the share of SMs that have one. With more it is 1, as

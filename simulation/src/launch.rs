@@ -120,7 +120,7 @@ pub struct WarpTrace {
     /// instruction of a queue takes the k-th request where there are as many. Where there are fewer
     /// requests, executions spread evenly over the path have none; where there are more, some are
     /// passed by.
-    #[serde(with = "crate::kept_requests")]
+    #[serde(with = "crate::equal_runs")]
     pub requests: Vec<Vec<Request>>,
     /// Executions of blocks that the recording left out behind the end of the path, times the
     /// instructions in them. Zero unless the path was cut.

@@ -21,7 +21,7 @@
 //! | `distributor` | when the GPU starts a CTA on the SM |
 //! | `balance` | CTAs of different lengths on all SMs |
 //! | `states` | what clocks are spent on |
-//! | `kept_requests` | requests of a warp as a file has them |
+//! | `equal_runs` | queues in a file, as runs of equal items |
 //! | `walk` | a warp's instructions with their requests, without a clock |
 //! | `work` | the warp instructions of a launch |
 //! | `writer` | code and launches written by hand |
@@ -35,7 +35,7 @@ pub mod code;
 mod combine;
 pub mod constants;
 mod distributor;
-mod kept_requests;
+mod equal_runs;
 pub mod launch;
 mod memory;
 pub mod parameters;

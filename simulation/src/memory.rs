@@ -5,6 +5,8 @@
 //! long-run rate at the share. In front of DRAM an access also waits for a multiple of
 //! `a · u + b · u/(1 − u)` latencies at a utilisation `u`.
 
+use serde::{Deserialize, Serialize};
+
 use crate::parameters::Parameters;
 use crate::states::State;
 
@@ -77,7 +79,7 @@ pub(crate) struct Waits {
 }
 
 /// Clocks that each server behind an SM works.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Served {
     /// Those of the L2.
     pub l2: f64,

@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::balance::imbalance;
 use crate::clock::clock_at;
 use crate::distributor::Distributor;
@@ -36,7 +38,7 @@ impl Default for Limits {
 }
 
 /// The result of a simulation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Clocks of the SM from the start of the launch to its end.
     pub clocks: f64,

@@ -1,5 +1,7 @@
 //! What warps and issue slots spend their clocks on.
 
+use serde::{Deserialize, Serialize};
+
 /// The state of a warp in a clock, under the names of Nsight Compute where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -135,7 +137,7 @@ impl State {
 }
 
 /// Clocks by state.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clocks(pub [f64; State::COUNT]);
 
 impl Clocks {

@@ -1,4 +1,4 @@
-//! Counts that are kept from run to run.
+//! Counts that are kept from run to run; `kept_simulations` keeps what models make of them.
 //!
 //! The name of an entry is a hash of everything that decides the counts: the packed plan, the
 //! modelled GPU, the machine code, the extras, limits, and the build of the program. So an entry
@@ -16,7 +16,7 @@ use gpucast_counters::stages::Stages;
 use gpucast_counters::stored::{StoredNumber, StoredProfile};
 use gpucast_interpreter::{Options, Program};
 use gpucast_model::InstructionFacts;
-use gpucast_model::sm_simulation::Invocations;
+use gpucast_model::sm_simulation::{Invocations, Simulator};
 use gpucast_simulation::launch::Launch as SimulatedLaunch;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,7 @@ use crate::inspection::MachineFacts;
 use crate::run::assembler::Toolchain;
 use crate::run::counting::{Counted, Counting, Extras, count_anew};
 use crate::run::execute::{self, Loaded, Timing};
+use crate::run::kept_simulations::KeptSimulations;
 use crate::run::rung::CountedBy;
 use crate::run::supervisor::Supervisor;
 use crate::store::{Folder, Store as _, sealed};
@@ -50,7 +51,7 @@ pub const USUAL_BYTES: u64 = 512 << 20;
 /// Counts in a folder.
 #[derive(Debug)]
 pub struct KeptCounts {
-    folder: Folder,
+    folder: Arc<Folder>,
     /// Changes whenever the program does: another build may count otherwise.
     build: String,
     most_bytes: u64,
@@ -61,7 +62,7 @@ impl KeptCounts {
     /// The counts in a folder, which is made with the first of them. `build` names the program as
     /// it was built.
     pub fn new(folder: impl Into<PathBuf>, build: String) -> Self {
-        let folder = Folder::new(folder);
+        let folder = Arc::new(Folder::new(folder));
         Self { folder, build, most_bytes: USUAL_BYTES, worth: WORTH_KEEPING }
     }
 
@@ -92,11 +93,12 @@ impl KeptCounts {
         let hearing = Hearing { other: counting.supervisor, heard: AtomicBool::new(false) };
         let started = Instant::now();
         let counting = Counting { supervisor: &hearing, ..*counting };
-        let counted = count_anew(plan, loaded, options, &counting)?;
+        let mut counted = count_anew(plan, loaded, options, &counting)?;
         // What was said while it was counted would have to be said again.
         if started.elapsed() >= self.worth && !hearing.heard.into_inner() {
             self.keep(&name, &counted);
         }
+        self.remember_simulations(&name, &mut counted);
         Ok(counted)
     }
 
@@ -124,10 +126,21 @@ impl KeptCounts {
         plan: &Plan,
         options: &Options,
         counting: &Counting<'_>,
-        counted: &[Counted],
+        counted: &mut [Counted],
     ) {
         if let Some(name) = self.name(plan, options, counting) {
             self.keep(&name, counted);
+            self.remember_simulations(&name, counted);
+        }
+    }
+
+    /// Lets simulations of what was counted be kept, too.
+    fn remember_simulations(&self, name: &str, counted: &mut [Counted]) {
+        let folder = Arc::clone(&self.folder);
+        let kept = KeptSimulations::new(folder, name, self.most_bytes, self.worth);
+        let simulator: Arc<dyn Simulator> = Arc::new(kept);
+        for one in counted.iter_mut().filter(|one| one.simulation.is_some()) {
+            one.simulator = Some(Arc::clone(&simulator));
         }
     }
 
@@ -200,7 +213,11 @@ impl KeptCounts {
         }
         self.folder.touch(name);
         let counted = |(kept, program): (Kept, &Program)| kept.into_counted(plan, program, extras);
-        Ok(kept.into_iter().zip(&programs).map(counted).collect())
+        let counted: Option<Vec<Counted>> = kept.into_iter().zip(&programs).map(counted).collect();
+        Ok(counted.map(|mut counted| {
+            self.remember_simulations(name, &mut counted);
+            counted
+        }))
     }
 
     fn keep(&self, name: &str, counted: &[Counted]) {
@@ -263,6 +280,7 @@ impl Kept {
             ranges: self.ranges.into_iter().map(range).collect(),
             stages: self.stages,
             simulation: self.simulation.map(|all| all.into_iter().map(invocations).collect()),
+            simulator: None,
             instructions: self.instructions.map(Arc::new),
             features: None,
             timing: Timing::default(),

@@ -14,6 +14,7 @@ pub mod execute;
 pub mod expected;
 mod instruction_facts;
 pub mod kept;
+mod kept_simulations;
 pub mod kernel;
 pub mod machine;
 pub mod module;

@@ -287,6 +287,7 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
             stages: counted.stages.clone().map(Arc::new),
             features: counted.features.clone().map(Arc::new),
             simulation: counted.simulation.clone().map(Arc::new),
+            simulator: counted.simulator.clone(),
             instructions: counted.instructions.clone(),
             cost_models: None,
             counted_on: gpu_argument::device_model(counting_gpu)

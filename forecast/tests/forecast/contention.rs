@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use gpucast_forecast::run::sources::Source;
 use gpucast_forecast::{Kernel, LaunchOptions};
+use gpucast_model::what_if::apply;
 use gpucast_model::{Gpu, GpuLibrary, Interval, Model, SmSimulation};
 
 use crate::common::launch_file;
@@ -91,6 +92,25 @@ fn warps_add_integers_up_before_they_take_a_turn() {
     let warps = f64::from(CTAS * THREADS / 32);
     assert!(floats > 32.0 * warps, "{floats}");
     assert!((warps..warps + 6000.0).contains(&integers), "{integers} of {warps}");
+}
+
+#[test]
+fn without_contention_a_warp_takes_one_turn() {
+    let what_if = ["no-contention".parse().unwrap()];
+    for gpu in ["titan-v", "h100-sxm"].map(gpu) {
+        let interval = gpu.sm_parameters().unwrap().memory.atomic_interval;
+        let kernel = kernel("red.global.add.f32 [%d0], %f0;", 1, 4);
+        let mut source = kernel.count(&gpu).unwrap().remove(0);
+        let before = clocks(&SmSimulation, &source, &gpu);
+        let changed = apply(&what_if, &source.profile, &source.conditions);
+        (source.profile, source.conditions) = (changed.profile, changed.conditions);
+        let after = clocks(&SmSimulation, &source, &gpu);
+        let warps = f64::from(CTAS * THREADS / 32);
+        for (turns, clocks) in [(32.0 * warps, before), (warps, after)] {
+            let found = clocks / interval;
+            assert!((turns..1.03 * turns + 6000.0).contains(&found), "{found} of {turns} turns");
+        }
+    }
 }
 
 /// A dot product whose lanes each add their part to one word.

@@ -1,7 +1,7 @@
-//! Counts that are kept from run to run are those of a new execution.
+//! Counts and simulations that are kept from run to run are those of a new execution.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -10,10 +10,13 @@ use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
 use gpucast_forecast::run::kept::{KeptCounts, USUAL_BYTES};
 use gpucast_forecast::run::machine::Machine;
-use gpucast_forecast::run::module;
+use gpucast_forecast::run::{module, sources};
 use gpucast_forecast::settings::{CacheChoice, MachineChoice, MachineSettings, RungChoice, Size};
 use gpucast_forecast::{Kernel, LaunchOptions, Supervisor};
 use gpucast_interpreter::Options;
+use gpucast_model::sm_simulation::Analysis;
+use gpucast_model::what_if::apply;
+use gpucast_model::{Model as _, SmSimulation, WhatIf};
 
 /// Keeps counts, and knows how often something was executed or printed.
 struct Keeper {
@@ -219,4 +222,74 @@ fn entries_that_killed_processes_left_unfinished_go_after_an_hour() {
     counted(&small("sgemm"), "gtx-660", &Keeper::in_folder(folder.path()));
     let left = fs::read_dir(&unfinished).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(left.collect::<Vec<_>>(), ["of-a-process-that-writes"]);
+}
+
+/// What `sm-simulation` says of a kernel's launches on a GPU.
+fn simulated(kernel: &Kernel, gpu: &str, keeper: &Keeper) -> Vec<Analysis> {
+    let gpu = gpu_argument::find(&gpu_argument::library().unwrap(), gpu).unwrap();
+    let analysis = |counted: &Counted| {
+        let source = sources::of_launch(counted, &gpu);
+        Analysis::of(&source.profile, &gpu, &source.conditions).unwrap()
+    };
+    counted(kernel, &gpu.name, keeper).iter().map(analysis).collect()
+}
+
+/// The only entry of a folder of simulations.
+fn entry(folder: &Path) -> PathBuf {
+    let entries: Vec<_> = fs::read_dir(folder.join("simulations")).unwrap().collect();
+    assert_eq!(entries.len(), 1);
+    entries[0].as_ref().unwrap().path()
+}
+
+#[test]
+fn kept_simulations_are_those_of_a_new_simulation() {
+    for name in ["sgemm", "histogram", "reduction-f32", "stencil-7pt"] {
+        let folder = tempfile::tempdir().unwrap();
+        let kernel = small(name);
+        for gpu in ["titan-v", "h100-sxm"] {
+            let new = simulated(&kernel, gpu, &Keeper::anew());
+            for time in 0..3 {
+                let keeper = Keeper::in_folder(folder.path());
+                assert!(simulated(&kernel, gpu, &keeper) == new, "{name} on {gpu}, {time}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_damaged_entry_of_simulations_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = small("sgemm");
+    let first = simulated(&kernel, "titan-v", &Keeper::in_folder(folder.path()));
+    let path = entry(folder.path());
+    let whole = fs::read(&path).unwrap();
+    for damaged in [&whole[..whole.len() / 2], &[], &[0; 100]] {
+        fs::write(&path, damaged).unwrap();
+        assert!(simulated(&kernel, "titan-v", &Keeper::in_folder(folder.path())) == first);
+        assert_eq!(fs::read(&path).unwrap(), whole, "it is written anew");
+    }
+}
+
+/// Results under a what-if are kept beside those without, and are others.
+#[test]
+fn what_ifs_are_simulated_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = small("sgemm");
+    let gpu = gpu_argument::find(&gpu_argument::library().unwrap(), "h100-sxm").unwrap();
+    let times = |keeper: &Keeper| {
+        let counted = counted(&kernel, "h100-sxm", keeper);
+        let source = sources::of_launch(&counted[0], &gpu);
+        let of = |what_if: &str| {
+            let what_ifs: Vec<WhatIf> =
+                what_if.split_terminator(',').map(|one| one.parse().unwrap()).collect();
+            let changed = apply(&what_ifs, &source.profile, &source.conditions);
+            SmSimulation.time_ms(&changed.profile, &gpu, &changed.conditions).unwrap()
+        };
+        ["", "no-barriers", "no-bank-conflicts", "no-barriers,no-bank-conflicts"].map(of)
+    };
+    let new = times(&Keeper::anew());
+    assert!(new[1] < new[0], "{new:?}");
+    for _ in 0..2 {
+        assert_eq!(times(&Keeper::in_folder(folder.path())), new);
+    }
 }

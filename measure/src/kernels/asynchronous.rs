@@ -84,9 +84,6 @@ pub(crate) struct Products {
     pub(crate) passes: u64,
 }
 
-/// Copies of the chain's link in its loop.
-const LINKS: u32 = 64;
-
 /// Columns of such a product.
 const COLUMNS: u64 = 64;
 
@@ -129,12 +126,7 @@ pub(crate) fn asynchronous_products(products: Products) -> Kernel {
             kernel.assembly(&product, &sums, &[descriptor.into()]);
         }
         kernel.assembly("wgmma.commit_group.sync.aligned", &[], &[]);
-        if multiply_adds > 0 {
-            // A loop of its own: no compiler issues a part of the chain among the products.
-            kernel.repeat("link", multiply_adds, Unroll::By(LINKS), |kernel| {
-                kernel.assembly("fma.rn.f32 $0, $0, $0, $0", &[value], &[]);
-            });
-        }
+        super::chain_behind(kernel, value, multiply_adds);
         kernel.assembly("wgmma.wait_group.sync.aligned 0", &[], &[]);
     });
     let total = sums.iter().fold(value.into(), |sum: Expression, &one| sum + Expression::from(one));

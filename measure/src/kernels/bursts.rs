@@ -1,5 +1,5 @@
-//! Instructions of one warp behind each other, and a chain that waits for none of them: what their
-//! queue takes costs nothing beyond the issue.
+//! Accesses behind each other, and a chain that waits for none of them. What their queue takes
+//! costs nothing beyond the issue.
 
 use gpucast_collection::language::{Builder, Expression, Kernel, Type, Unroll, Variable};
 
@@ -11,9 +11,6 @@ const WARP: u64 = 32;
 
 /// Words between the lanes of a load, which so share a bank.
 const STRIDE: u64 = 32;
-
-/// Copies of the chain's link in its loop.
-const LINKS: u32 = 64;
 
 /// Loads of shared memory by one warp, all lanes in one bank, and a chain of `multiply_adds`.
 pub(crate) fn load_burst(loads: u32, multiply_adds: u64, passes: u64) -> Kernel {
@@ -34,10 +31,7 @@ pub(crate) fn load_burst(loads: u32, multiply_adds: u64, passes: u64) -> Kernel 
             let text = format!("ld.volatile.shared.u32 $0, [$1+{}]", 4 * load);
             kernel.assembly(&text, &[value], std::slice::from_ref(&place));
         }
-        // A loop of its own: no compiler issues a part of the chain among the loads.
-        kernel.repeat("link", multiply_adds, Unroll::By(LINKS), |kernel| {
-            kernel.assembly("fma.rn.f32 $0, $0, $0, $0", &[sum], &[]);
-        });
+        super::chain_behind(kernel, sum, multiply_adds);
     });
     let loaded = values.iter().fold(zero, |sum, &one| sum + Expression::from(one));
     let at = kernel.thread(0);
@@ -78,10 +72,7 @@ pub(crate) fn store_burst(stores: Stores) -> Kernel {
             let values = vec![sum.into(); width as usize];
             kernel.store_vector(&result, place.clone() + store * words, values);
         }
-        // A loop of its own: no compiler issues a part of the chain among the stores.
-        kernel.repeat("link", multiply_adds, Unroll::By(LINKS), |kernel| {
-            kernel.assembly("fma.rn.f32 $0, $0, $0, $0", &[sum], &[]);
-        });
+        super::chain_behind(kernel, sum, multiply_adds);
     });
     kernel.launched([blocks, 1, 1], [threads, 1, 1])
 }

@@ -1,12 +1,30 @@
-//! Jumps that all lanes take together: the rate of the branch unit.
+//! Jumps over code that is never executed: the branch unit, and lines of code that no cache holds.
 
-use gpucast_collection::language::{Builder, Expression, Kernel, Type, Unroll};
+use gpucast_collection::language::{Builder, Contents, Expression, Kernel, Type, Unroll, Variable};
 
-/// Multiply-adds that a jump skips: more than compilers execute under a guard.
+/// Multiply-adds that a jump skips: several lines of machine code, and more than compilers execute
+/// under a guard.
 const SKIPPED: usize = 40;
 
-/// Jumps of each warp over code that is never executed: `copies` in the loop. Every thread of a
-/// block decides alike, so that no lanes have to be brought together behind the code.
+/// Jumps of one warp over as many segments of code, in a loop of `passes`.
+pub(crate) fn cold_code(segments: u64, passes: u64) -> Kernel {
+    const WARP: u64 = 32;
+    let mut kernel = Builder::new("cold_code", "Jumps over code that is never executed");
+    let source = kernel.input("in", Type::F32, 1, Contents::Zero);
+    let result = kernel.output("result", Type::F32, WARP);
+    let zero = kernel.load("zero", &source, Expression::number(0, Type::S32));
+    // Memory is filled with zeros or ones.
+    let two = Expression::number(2, Type::F32);
+    let never = kernel.name("never", zero.clone().equals(two));
+    let segments = Segments { number: segments, never, passes };
+    let total = skipped(&mut kernel, segments, zero);
+    let place = kernel.thread(0);
+    kernel.store(&result, place, total);
+    kernel.launched([1, 1, 1], [WARP, 1, 1])
+}
+
+/// Jumps of all warps: `copies` in the loop. Every thread of a block decides alike, so that no
+/// lanes have to be brought together behind the code.
 pub(crate) fn jumps(blocks: u64, threads: u64, copies: u64, passes: u64) -> Kernel {
     let mut kernel = Builder::new("jumps", "Jumps over code that is never executed");
     let result = kernel.output("result", Type::F32, blocks * threads);
@@ -14,10 +32,26 @@ pub(crate) fn jumps(blocks: u64, threads: u64, copies: u64, passes: u64) -> Kern
     let never = kernel.block(0).equals(Expression::number(blocks, Type::S32));
     let never = kernel.name("never", never);
     let first = kernel.thread(0).to(Type::F32);
-    let values: Vec<_> =
+    let total = skipped(&mut kernel, Segments { number: copies, never, passes }, first);
+    let place = kernel.thread_of_grid();
+    kernel.store(&result, place, total);
+    kernel.launched([blocks, 1, 1], [threads, 1, 1])
+}
+
+/// Segments of code in a loop, each under a condition that never holds.
+struct Segments {
+    number: u64,
+    never: Expression,
+    passes: u64,
+}
+
+/// Writes the segments. Returns a sum that they would change; `first` is where it begins.
+fn skipped(kernel: &mut Builder, segments: Segments, first: Expression) -> Expression {
+    let Segments { number, never, passes } = segments;
+    let values: Vec<Variable> =
         (0..4).map(|one| kernel.variable(&format!("v{one}"), first.clone() + one)).collect();
     kernel.repeat("pass", passes, Unroll::No, |kernel| {
-        for _ in 0..copies {
+        for _ in 0..number {
             kernel.when(never.clone(), |kernel| {
                 for one in 0..SKIPPED {
                     let value = values[one % values.len()];
@@ -28,9 +62,5 @@ pub(crate) fn jumps(blocks: u64, threads: u64, copies: u64, passes: u64) -> Kern
             });
         }
     });
-    let zero = Expression::number(0, Type::F32);
-    let total = values.iter().fold(zero, |sum, &one| sum + Expression::from(one));
-    let place = kernel.thread_of_grid();
-    kernel.store(&result, place, total);
-    kernel.launched([blocks, 1, 1], [threads, 1, 1])
+    values.iter().fold(first, |sum, &one| sum + Expression::from(one))
 }

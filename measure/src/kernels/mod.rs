@@ -9,7 +9,6 @@ mod asynchronous;
 mod atomics;
 mod bursts;
 mod chases;
-mod cold_code;
 mod constants;
 mod jumps;
 mod tensor_memory;
@@ -17,7 +16,7 @@ mod texels;
 mod vectors;
 mod waiting_reads;
 
-use gpucast_collection::language::{Array, Builder, Expression, Kernel, Type, Variable};
+use gpucast_collection::language::{Array, Builder, Expression, Kernel, Type, Unroll, Variable};
 use gpucast_collection::{MatchCondition, Request, Unfit};
 
 use crate::error::MeasureError;
@@ -33,9 +32,8 @@ pub(crate) use asynchronous::{Copies, Products, Waiter, asynchronous_products, a
 pub(crate) use atomics::{EXCHANGES, atomic_chain, global_reductions, shared_exchanges};
 pub(crate) use bursts::{STORED_SECTORS, Stores, load_burst, store_burst};
 pub(crate) use chases::{CHASES, chase, line_chase, shared_chase, shared_chase_with_sum};
-pub(crate) use cold_code::cold_code;
 pub(crate) use constants::constant_chase;
-pub(crate) use jumps::jumps;
+pub(crate) use jumps::{cold_code, jumps};
 pub(crate) use tensor_memory::{
     Format, ROW_BYTES, ROWS, TRANSFER_BYTES, TensorMemoryProducts, Transfer,
     tensor_memory_products, transfers,
@@ -52,6 +50,18 @@ pub(crate) fn of_tags(tags: &str) -> Result<Kernel, MeasureError> {
     let choices = Request::parse(&words, MatchCondition::Superset)?.choices()?;
     let first = choices.first().ok_or_else(|| Unfit::new(format!("{tags} choose no kernel")))?;
     Ok((first.generator.make)(&first.variant)?)
+}
+
+/// A chain of multiply-adds on `value`. It has a loop of its own, so that no compiler issues a part
+/// of it among what stands before.
+fn chain_behind(kernel: &mut Builder, value: Variable, multiply_adds: u64) {
+    /// Copies of the chain's link in its loop.
+    const LINKS: u32 = 64;
+    if multiply_adds > 0 {
+        kernel.repeat("link", multiply_adds, Unroll::By(LINKS), |kernel| {
+            kernel.assembly("fma.rn.f32 $0, $0, $0, $0", &[value], &[]);
+        });
+    }
 }
 
 /// Stores a sum of sums of positive numbers where the first one is -1, which never happens. No

@@ -23,9 +23,6 @@ const CORE: u64 = 128;
 /// Bytes of the two core matrices of eight rows.
 const PAIR: u64 = 2 * CORE;
 
-/// Copies of the chain's link in its loop.
-const LINKS: u32 = 64;
-
 /// A format of the factors and of the sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Format {
@@ -114,12 +111,7 @@ pub(crate) fn tensor_memory_products(products: TensorMemoryProducts) -> Kernel {
                 let operands = [memory.into(), rows.into(), columns.into()];
                 kernel.assembly(&product, &[], &operands);
             }
-            if multiply_adds > 0 {
-                // A loop of its own: no compiler issues a part of the chain among the products.
-                kernel.repeat("link", multiply_adds, Unroll::By(LINKS), |kernel| {
-                    kernel.assembly("fma.rn.f32 $0, $0, $0, $0", &[value], &[]);
-                });
-            }
+            super::chain_behind(kernel, value, multiply_adds);
             kernel.assembly(wait, &[parity], &[barrier.into()]);
         });
     });
@@ -186,7 +178,7 @@ pub(crate) fn transfers(transfer: Transfer, number: u32, passes: u64) -> Kernel 
 /// The first warp allocates tensor memory. Returns its address.
 fn allocate(kernel: &mut Builder) -> Variable {
     kernel.needs_target(100);
-    kernel.uses_features_until(103);
+    kernel.uses_features_until(110);
     kernel.needs_isa([8, 8]);
     kernel.shared("where", Type::U32, 1);
     let memory = kernel.variable("memory", Expression::number(0, Type::U32));

@@ -30,8 +30,8 @@ impl Waiting {
     }
 }
 
-/// Reads of a warp that each wait for the last one. What a pass has read decides where the next
-/// read is, and is written as often as the mix says. Each byte is accessed once.
+/// Reads of a warp that each wait for the last one: what was read decides where the next read is.
+/// Behind the reads of a pass stand its writes. Each byte is accessed once.
 pub(crate) fn waiting_reads(waiting: Waiting, passes: u64) -> Kernel {
     let Waiting { mix: Mix { reads, writes }, blocks, threads, bytes } = waiting;
     let width = bytes / WORD_BYTES;

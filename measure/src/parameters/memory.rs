@@ -329,10 +329,11 @@ fn tags(bench: &mut Bench<'_>) -> Result<Tags, MeasureError> {
     Ok(Tags { rate, spread: (few - FEW / rate) / FEW.sqrt() })
 }
 
+/// The share of a limit up to which another one may show.
+const CLOSE: f64 = 0.9;
+
 /// The port of one SM to the L2, if it limits the SM before the sectors do that it may wait for.
 fn l2_reply(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
-    /// The rest of a limit from which on another one shows.
-    const CLOSE: f64 = 0.9;
     let threads = MOST_THREADS;
     let clocks = bench.clocks(L2_VECTORS, How::default(), |passes| {
         let (caching, bytes) = (Caching::SecondLevel, 256 << 10);
@@ -352,8 +353,6 @@ fn l2_reply(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
 /// Requests that one SM sends to the L2, if their rate limits it before the number does that may
 /// wait, and before their bytes do: requests of two sectors then take as long.
 fn l2_requests(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
-    /// The rest of a limit from which on another one shows.
-    const CLOSE: f64 = 0.9;
     /// Bytes that the lanes of a request return to registers.
     const RETURNED: f64 = WARP * 4.0;
     let threads = MOST_THREADS;

@@ -1,8 +1,8 @@
 //! Queues in front of device memory, by the share of the bytes that are written.
 //!
-//! At a use *u* of the memory an access waits for *L* · (*a* · *u* + *b* · *u* / (1 − *u*)), where
-//! *L* is the latency of an idle memory. Three numbers of warps give three uses, and these give
-//! *a*, *b* and the time of a pass without queues.
+//! An access waits for *L* · (*a* · *u* + *b* · *u* / (1 − *u*)). Here *L* is the latency of an
+//! idle memory, and *u* is how far the memory is used. Three numbers of warps give three uses.
+//! These give *a*, *b* and the time of a pass without queues.
 
 use super::{Parameter, figure_of};
 use crate::bench::{Bench, How, Sizes};
@@ -125,8 +125,8 @@ struct Reached {
     pass: f64,
 }
 
-/// Runs one block on each SM. What is written replaces what the launch before wrote and the L2
-/// still holds, so that the memory takes as many bytes as the SMs store.
+/// Runs one block on each SM. The L2 still holds what the launch before wrote. Each store evicts
+/// some of it, so that the memory takes as many bytes as the SMs store.
 fn reached(
     bench: &mut Bench<'_>,
     mix: Mix,

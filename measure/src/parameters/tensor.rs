@@ -15,32 +15,32 @@ macro_rules! rate {
 pub(super) const ALL: &[Parameter] = &[
     rate!(
         "tensor_rate",
-        "tensor_pattern of halves, summed in single precision (10.x: tcgen05.mma)",
+        "tensor_pattern of halves, summed in single precision (10.x, 11.0: tcgen05.mma)",
         HALF_IN_SINGLE,
         Some(in_memory("f16", 16, SINGLE, 0))
     ),
     rate!(
         "tensor_half_rate",
-        "tensor_pattern of halves, summed in halves (10.x: tcgen05.mma)",
+        "tensor_pattern of halves, summed in halves (10.x, 11.0: tcgen05.mma)",
         HALF_IN_HALF,
         Some(in_memory("f16", 16, HALF, 0))
     ),
     rate!(
         "tensor_tf32_rate",
-        "tensor_pattern of tf32 (10.x: tcgen05.mma)",
+        "tensor_pattern of tf32 (10.x, 11.0: tcgen05.mma)",
         [TF32],
         Some(in_memory("tf32", 8, SINGLE, 2))
     ),
     rate!("tensor_fp64_rate", "tensor_pattern of doubles", [FP64], None),
     rate!(
         "tensor_fp8_rate",
-        "tensor_pattern of e4m3 (10.x: tcgen05.mma)",
+        "tensor_pattern of e4m3 (10.x, 11.0: tcgen05.mma)",
         [FP8],
         Some(in_memory("f8f6f4", 32, SINGLE, 0))
     ),
     rate!(
         "tensor_fp4_rate",
-        "tensor_pattern of e2m1 (10.x: tcgen05.mma)",
+        "tensor_pattern of e2m1 (10.x, 11.0: tcgen05.mma)",
         [FP4],
         Some(in_memory("f8f6f4", 32, SINGLE, 5))
     ),
@@ -55,7 +55,7 @@ pub(super) const ALL: &[Parameter] = &[
     ),
     rate!(
         "tensor_int8_rate",
-        "tensor_pattern of bytes (10.x: tcgen05.mma)",
+        "tensor_pattern of bytes (10.x, 11.0: tcgen05.mma)",
         INT8,
         Some(in_memory("i8", 32, WHOLE, 1))
     ),
@@ -70,7 +70,7 @@ pub(super) const ALL: &[Parameter] = &[
     Parameter::field(
         "tensor_queue",
         "entry",
-        "wgmma (10.x: tcgen05.mma) before a chain of multiply-adds, by the number of products",
+        "wgmma (10.x, 11.0: tcgen05.mma) before a chain of multiply-adds, by the number of products",
         queue,
     ),
     Parameter::field(
@@ -96,9 +96,10 @@ const fn in_memory(kind: &'static str, depth: u64, sum: u64, factor: u64) -> For
     Format { kind, depth, sum, factor, is_scaled: false }
 }
 
-/// True if the sums of the device's tensor cores are in tensor memory. Its `mma.sync` is slower.
+/// True if the device has tensor memory. Its tensor cores reach their rates with sums there, and
+/// not by `mma.sync`.
 fn has_tensor_memory(bench: &Bench<'_>) -> bool {
-    bench.facts().major == 10
+    bench.capability("tensor_memory_columns").is_ok()
 }
 
 /// A product of the generator.

@@ -4,6 +4,7 @@
 //! invocations of a launch, and says what its clocks were spent on.
 
 mod shared_path;
+mod simulator;
 
 use std::sync::Arc;
 
@@ -12,9 +13,8 @@ use gpucast_counters::occupancy::CtaShape;
 use gpucast_simulation::launch::Launch;
 use gpucast_simulation::parameters::Parameters;
 pub use gpucast_simulation::states::{Clocks, State};
-use gpucast_simulation::{
-    Limits, Outcome as Simulated, Served, resident_ctas, simulate, simulate_clocks,
-};
+use gpucast_simulation::{Outcome as Simulated, Served, resident_ctas};
+pub use simulator::{Anew, Simulator};
 
 use crate::assumptions;
 use crate::gpu::Gpu;
@@ -159,6 +159,7 @@ impl Analysis {
         let Inputs { invocations, parameters, resident_ctas } =
             Inputs::of(profile, gpu, conditions)?;
         let (fast, slow) = (spread(&parameters, -1.0), spread(&parameters, 1.0));
+        let simulator = conditions.simulator();
         let mut analysis = Self {
             resident_ctas,
             slots: Clocks::default(),
@@ -175,15 +176,13 @@ impl Analysis {
         };
         for Invocations { launch, count } in invocations {
             let times = *count as f64;
-            let middle = || simulate(launch, resident_ctas, &parameters, Limits::default());
+            let middle = || simulator.outcome(launch, resident_ctas, &parameters);
             if conditions.extent != Extent::Whole {
                 analysis.add(launch, &middle(), times);
                 analysis.interval = (analysis.clocks, analysis.clocks);
                 continue;
             }
-            let end = |parameters| {
-                move || simulate_clocks(launch, resident_ctas, parameters, Limits::default())
-            };
+            let end = |parameters| move || simulator.clocks(launch, resident_ctas, parameters);
             let (one, (best, worst)) = rayon::join(middle, || rayon::join(end(&fast), end(&slow)));
             analysis.add(launch, &one, times);
             analysis.shared_clocks +=
@@ -366,7 +365,7 @@ impl Model for SmSimulation {
         let Inputs { invocations, parameters, resident_ctas } =
             Inputs::of(profile, gpu, conditions)?;
         let of_kind = |Invocations { launch, count }: &Invocations| {
-            let clocks = simulate_clocks(launch, resident_ctas, &parameters, Limits::default());
+            let clocks = conditions.simulator().clocks(launch, resident_ctas, &parameters);
             clocks * *count as f64
         };
         let clocks = invocations.iter().map(of_kind).sum();
@@ -469,7 +468,13 @@ fn explain(kernel: &str, gpu: &str, analysis: &Analysis) -> String {
         .collect();
     let ms = |clocks: f64| crate::text::duration(clocks / (analysis.clock_mhz * 1e3));
     let busy = analysis.busy_server().map_or(String::new(), |(server, share)| {
-        let server = if server == Bound::L2 { "The L2" } else { "Device memory" };
+        let server = match server {
+            Bound::L2 if analysis.served.atomics > analysis.served.l2 => {
+                "The line of the L2 where most atomics meet"
+            }
+            Bound::L2 => "The L2",
+            _ => "Device memory",
+        };
         format!(" {server} works {:.0} % of the time, whatever warps wait for.", 100.0 * share)
     });
     format!(

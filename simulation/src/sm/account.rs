@@ -87,14 +87,18 @@ impl Sm<'_> {
         charge(warp.issued_at + 1, Some(State::Wait), None);
     }
 
-    /// Clocks of each sub-core by state, averaged, up to the clock `end`.
+    /// Clocks of each sub-core by state, averaged, up to the clock `end`. Behind the last warp,
+    /// atomics that nobody waits for may still queue.
     pub(crate) fn slots(&self, end: f64) -> Clocks {
         let mut all = Clocks::default();
+        let queued = self.load_store.queued_at_end();
         for core in &self.sub_cores {
             for (sum, clocks) in all.0.iter_mut().zip(core.slots.0) {
                 *sum += clocks;
             }
-            all.add(State::Tail, (end - core.slots.total()).max(0.0));
+            let idle = (end - core.slots.total()).max(0.0);
+            all.add(State::L2Queue, idle.min(queued));
+            all.add(State::Tail, idle - idle.min(queued));
         }
         all.scaled(1.0 / self.sub_cores.len() as f64)
     }

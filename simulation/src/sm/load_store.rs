@@ -64,6 +64,8 @@ pub(super) struct LoadStorePath<'a> {
     under_way: UnderWay,
     /// The clock at which the L2 has taken all stores so far.
     last_store: u64,
+    /// The atomic that ends last.
+    last_update: Event,
     /// What kept the path of late.
     held: Held,
     /// True if somebody asks for what kept the path.
@@ -107,6 +109,7 @@ impl<'a> LoadStorePath<'a> {
             stored: Outgoing::new(u32::MAX, load_store.stored_sectors),
             under_way: UnderWay::new(),
             last_store: 0,
+            last_update: Event::default(),
             held: Held::default(),
             accounts,
             memory: MemorySystem::new(parameters),
@@ -126,6 +129,12 @@ impl<'a> LoadStorePath<'a> {
     /// The clock at which the L2 has taken all stores so far.
     pub(super) fn last_store(&self) -> u64 {
         self.last_store
+    }
+
+    /// Clocks that the atomic which ends last waits for the L2, if nothing else ends later.
+    pub(super) fn queued_at_end(&self) -> f64 {
+        let [_, l2, _] = self.last_update.waits;
+        if self.last_update.done == self.last_store { l2 } else { 0.0 }
     }
 
     /// Clocks that the servers behind the SM need for all that they have taken.
@@ -324,6 +333,9 @@ impl<'a> LoadStorePath<'a> {
                 waits.l2 += self.turns.wait(time_of(now), at_l2, cta, request, active_sms);
                 let span = l2_latency + atomic_latency + far + own + waits.l2;
                 let way = self.way(now, span, [own, waits.l2, 0.0], State::L2Latency);
+                if way.result.done > self.last_update.done {
+                    self.last_update = way.result;
+                }
                 self.last_store = self.last_store.max(way.result.done);
                 way
             }

@@ -4,6 +4,7 @@ use gpucast_simulation::busiest_line;
 use gpucast_simulation::code::{AccessKind, Class, Code, Control, Space};
 use gpucast_simulation::launch::{Beside, Launch, Request, Turn, WarpTrace};
 use gpucast_simulation::parameters::Parameters;
+use gpucast_simulation::states::State;
 use gpucast_simulation::writer::Writer;
 
 use crate::machine::machine;
@@ -81,6 +82,21 @@ fn atomics_of_all_warps_and_sms_follow_each_other_at_a_line() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn clocks_behind_the_last_warp_wait_for_the_line() {
+    // No warp waits for a reduction. The warps end early, and the line works on for them.
+    let machine = unlimited(1.0);
+    for ctas in [80, 4000] {
+        let launch = launch(AccessKind::Reduction, SHARED, 1, 4, 20, ctas);
+        let outcome = run(&machine, &launch, 8);
+        let work = (ctas * 4 * 20 * 8) as f64;
+        let queued = outcome.slots.of(State::L2Queue);
+        assert!((0.8 * work..=work).contains(&queued), "{ctas} CTAs: {queued} of {work}");
+        assert!(outcome.slots.of(State::Tail) < 2000.0, "{ctas} CTAs: {:?}", outcome.slots);
+        assert!((outcome.slots.total() / outcome.clocks - 1.0).abs() < 1e-6);
     }
 }
 

@@ -107,6 +107,7 @@ impl HostLaunch<'_> {
             ranges: Ranges::default(),
             stages: counts.stages,
             simulation,
+            simulator: None,
             instructions: counts.instructions,
             features: counts.features.map(|features| vec![(features, count)]),
             timing: Timing::since(started, summary.issued_lanes),

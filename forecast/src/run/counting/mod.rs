@@ -29,7 +29,7 @@ use gpucast_interpreter::{
     RunError, StopReason, Summary,
 };
 use gpucast_model::offload::Transfers;
-use gpucast_model::sm_simulation::Invocations;
+use gpucast_model::sm_simulation::{Invocations, Simulator};
 use gpucast_model::{InstructionFacts, Needs};
 use sha2::{Digest as _, Sha256};
 
@@ -61,6 +61,8 @@ pub struct Counted {
     /// Recorded CTAs of the first invocation, ready to be simulated, with the number of invocations
     /// that they stand for; if they were asked for and there is machine code.
     pub simulation: Option<Vec<Invocations>>,
+    /// Who simulates them, if results of earlier runs may be known.
+    pub simulator: Option<Arc<dyn Simulator>>,
     /// Facts of the PTX instructions that changes of that record need, where there is one.
     pub instructions: Option<Arc<InstructionFacts>>,
     /// The features of each invocation, with the number of consecutive invocations that have them,
@@ -484,6 +486,7 @@ impl<C: Counts> Watch for Count<'_, C> {
             stages,
             features,
             simulation,
+            simulator: None,
             instructions,
             timing: executed.timing,
             ordered_because: executed.ordered_because,

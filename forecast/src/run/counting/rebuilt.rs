@@ -92,6 +92,7 @@ pub(crate) fn rebuilt(
             ranges,
             stages: None,
             simulation: None,
+            simulator: None,
             instructions: None,
             features: None,
             timing: Timing::default(),

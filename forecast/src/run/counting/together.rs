@@ -110,8 +110,8 @@ fn in_one_execution(
         (false, true) => together::<(Counter, FeatureCounter)>,
         (true, true) => together::<(StageCounter, FeatureCounter)>,
     };
-    let counted = together(plan, loaded, options, countings)?;
-    for (counting, counted) in countings.iter().zip(&counted) {
+    let mut counted = together(plan, loaded, options, countings)?;
+    for (counting, counted) in countings.iter().zip(&mut counted) {
         if let Some(kept) = counting.supervisor.kept_counts() {
             kept.keep_counts(plan, options, counting, counted);
         }

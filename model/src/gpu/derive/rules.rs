@@ -322,7 +322,7 @@ pub const RULES: &[Rule] = &[
     tabulated("l2_request_rate"),
     Rule::new("dram_efficiency", "dram-efficiency", Method::Efficiency { mixed: false }),
     Rule::new("dram_mixed_efficiency", "dram-efficiency", Method::Efficiency { mixed: true })
-        .spread(0.80, 0.81, 1),
+        .spread(0.80, 1.08, 2),
     tabulated("read_queueing_linear"),
     tabulated("read_queueing_hyperbolic"),
     tabulated("quarter_written_queueing_linear"),
