@@ -128,7 +128,7 @@ pub struct WarpTrace {
 }
 
 /// One request of a warp to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Request {
     /// The space that its addresses are in.
     pub space: Space,
@@ -157,7 +157,7 @@ pub struct Request {
 }
 
 /// What an execution of an instruction brings about beside the load-store path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Beside {
     /// Nothing.
     #[default]
