@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 /// The machine code of a kernel, as basic blocks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Code {
     /// All instructions, block by block.
     pub instructions: Vec<Instruction>,
@@ -30,7 +30,7 @@ impl Code {
 }
 
 /// A machine instruction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Instruction {
     /// Its name without modifiers, such as `FFMA`.
     pub mnemonic: Cow<'static, str>,
@@ -47,7 +47,7 @@ pub struct Instruction {
 }
 
 /// The place of a constant: launch parameters, launch dimensions, constant memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Constant {
     /// The bank of constants, or any number that tells one area from the others.
     pub bank: u32,
@@ -150,7 +150,7 @@ impl Action {
 }
 
 /// What an instruction does besides occupying a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Action {
     /// Computes.
     Compute,
@@ -209,7 +209,7 @@ pub enum Action {
 ///
 /// Products and copies from shared memory queue for the tensor core of the SM and run beside the
 /// warp. An execution without a request has no lane that issues one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TensorMemoryAction {
     /// Multiplies matrices (`UTCHMMA` and its like). Requests are the reads of shared memory.
     Multiply(TensorProduct),
@@ -235,7 +235,7 @@ pub enum TensorMemoryAction {
 }
 
 /// A product whose sum is in tensor memory, as far as the instruction says.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TensorProduct {
     /// The format of the factors.
     pub format: TensorFormat,
@@ -250,7 +250,7 @@ pub struct TensorProduct {
 }
 
 /// The threads that a fence orders memory for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FenceScope {
     /// Those of the CTA.
     Cta,
@@ -302,7 +302,7 @@ impl TensorFormat {
 }
 
 /// The access of a machine instruction to memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MemoryAccess {
     /// Its space; a generic access takes the space of each of its requests.
     pub space: Space,
@@ -354,7 +354,7 @@ pub enum AccessKind {
 /// Since Maxwell machine code carries them. For other code an emulated assembler writes them. A
 /// *barrier* is a counter of the warp: an instruction that signals one raises it when it issues and
 /// lowers it later. NVIDIA's have six; emulated code may use up to 64.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Control {
     /// Clocks until the warp may issue its next instruction. Zero pairs both in one clock, on
     /// machines with dual issue.

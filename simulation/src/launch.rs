@@ -86,7 +86,7 @@ pub(crate) fn turns_in<'a>(turns: &'a [Turn], request: &Request) -> &'a [Turn] {
 }
 
 /// Consecutive CTAs of one class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CtaRun {
     /// Index into [`Launch::classes`].
     pub class: u32,

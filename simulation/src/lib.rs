@@ -22,6 +22,7 @@
 //! | `balance` | CTAs of different lengths on all SMs |
 //! | `states` | what clocks are spent on |
 //! | `equal_runs` | queues in a file, as runs of equal items |
+//! | `packed` | a launch as bytes, for a file and for a hash |
 //! | `walk` | a warp's instructions with their requests, without a clock |
 //! | `work` | the warp instructions of a launch |
 //! | `writer` | code and launches written by hand |
@@ -38,6 +39,7 @@ mod distributor;
 mod equal_runs;
 pub mod launch;
 mod memory;
+mod packed;
 pub mod parameters;
 pub mod products;
 mod run;
@@ -50,5 +52,6 @@ pub mod writer;
 
 pub use combine::Combiner;
 pub use memory::Served;
+pub use packed::Packed;
 pub use run::{Limits, Outcome, resident_ctas, simulate, simulate_clocks};
 pub use turns::busiest_line;

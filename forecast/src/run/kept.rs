@@ -17,7 +17,7 @@ use gpucast_counters::stored::{StoredNumber, StoredProfile};
 use gpucast_interpreter::{Options, Program};
 use gpucast_model::InstructionFacts;
 use gpucast_model::sm_simulation::{Invocations, Simulator};
-use gpucast_simulation::launch::Launch as SimulatedLaunch;
+use gpucast_simulation::Packed;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Report};
@@ -238,7 +238,7 @@ struct Kept {
     profile: StoredProfile,
     ranges: Vec<(String, StoredNumber, StoredNumber)>,
     stages: Option<Stages>,
-    simulation: Option<Vec<(SimulatedLaunch, u64)>>,
+    simulation: Option<Vec<(Packed, u64)>>,
     instructions: Option<InstructionFacts>,
     ordered_because: Option<String>,
     watched: bool,
@@ -248,7 +248,7 @@ struct Kept {
 
 impl Kept {
     fn of(counted: &Counted) -> Self {
-        let invocations = |one: &Invocations| (one.launch.as_ref().clone(), one.count);
+        let invocations = |one: &Invocations| (Packed(one.launch.as_ref().clone()), one.count);
         let simulation = counted.simulation.as_ref();
         let ranges = counted.ranges.iter();
         let hashes = counted.buffers_sha256.iter();
@@ -270,7 +270,7 @@ impl Kept {
     fn into_counted(self, plan: &Plan, program: &Program, extras: Extras) -> Option<Counted> {
         debug_assert!(!extras.transfers && !extras.features, "they are not kept");
         let profile = LaunchProfile::from_stored(self.profile, program)?;
-        let invocations = |(launch, count)| Invocations { launch: Arc::new(launch), count };
+        let invocations = |(Packed(launch), count)| Invocations { launch: Arc::new(launch), count };
         let range = |(name, least, most): (String, StoredNumber, StoredNumber)| {
             (name, (least.into(), most.into()))
         };

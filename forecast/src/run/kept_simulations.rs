@@ -5,13 +5,12 @@
 //! any more.
 
 use std::collections::BTreeMap;
-use std::hash::{Hash as _, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use gpucast_model::sm_simulation::{Anew, Simulator};
 use gpucast_simulation::Outcome;
-use gpucast_simulation::launch::{CtaClass, CtaTrace, Launch, WarpTrace};
+use gpucast_simulation::launch::Launch;
 use gpucast_simulation::parameters::Parameters;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -118,105 +117,46 @@ impl KeptSimulations {
         add(known.results.get_or_insert_default());
     }
 
-    fn key(&self, launch: &Arc<Launch>, resident: u32, parameters: &Parameters) -> Option<Key> {
-        let mut hash = Sha256::new_with_prefix(self.hash_of(launch)?);
+    fn key(&self, launch: &Arc<Launch>, resident: u32, parameters: &Parameters) -> Key {
+        let mut hash = Sha256::new_with_prefix(self.hash_of(launch));
         hash.update(format!("{resident} {parameters:?}"));
-        Some(hash.finalize().into())
+        hash.finalize().into()
     }
 
     /// The hash of a launch. Each of a prediction is simulated three times and more.
-    fn hash_of(&self, launch: &Arc<Launch>) -> Option<Key> {
+    fn hash_of(&self, launch: &Arc<Launch>) -> Key {
         let is_it = |(known, _): &&(Weak<Launch>, Key)| known.as_ptr() == Arc::as_ptr(launch);
         // A weak pointer keeps the address from being given to another launch.
         if let Some((_, hash)) = self.known().launches.iter().find(is_it) {
-            return Some(*hash);
+            return *hash;
         }
-        let hash = hash_of_launch(launch)?;
+        let mut hash = Sha256::new();
+        launch.tell(&mut |bytes| hash.update(bytes));
+        let hash: Key = hash.finalize().into();
         self.known().launches.push((Arc::downgrade(launch), hash));
-        Some(hash)
-    }
-}
-
-/// The hash of all that a simulation reads of a launch. Serialising its requests would take as long
-/// as some simulations.
-fn hash_of_launch(launch: &Launch) -> Option<Key> {
-    let Launch { code, classes, order, dram_writes_per_store, tensor_columns, turns } = launch;
-    let small = (code, order, dram_writes_per_store, tensor_columns, turns);
-    let mut told = Told::default();
-    told.write(&postcard::to_stdvec(&small).ok()?);
-    told.write_usize(classes.len());
-    for CtaClass { samples, scale } in classes {
-        told.write_u64(scale.to_bits());
-        told.write_usize(samples.len());
-        for CtaTrace { warps } in samples {
-            told.write_usize(warps.len());
-            for WarpTrace { path, requests, left_out_instructions } in warps {
-                path.hash(&mut told);
-                left_out_instructions.hash(&mut told);
-                told.write_usize(requests.len());
-                for queue in requests {
-                    told.write_usize(queue.len());
-                    for run in queue.chunk_by(|one, next| one == next) {
-                        (run.len(), run.first()).hash(&mut told);
-                    }
-                }
-                told.take_whole_blocks();
-            }
-        }
-    }
-    Some(told.hash.chain_update(told.bytes).finalize().into())
-}
-
-/// Takes what a value tells a hasher, and hashes it in large blocks.
-#[derive(Default)]
-struct Told {
-    hash: Sha256,
-    bytes: Vec<u8>,
-}
-
-impl Told {
-    /// Hashes what has come, if it is much.
-    fn take_whole_blocks(&mut self) {
-        const BLOCK: usize = 1 << 16;
-        if self.bytes.len() >= BLOCK {
-            self.hash.update(&self.bytes);
-            self.bytes.clear();
-        }
-    }
-}
-
-impl Hasher for Told {
-    fn write(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-    }
-
-    /// Nobody asks: the hash is longer than this.
-    fn finish(&self) -> u64 {
-        0
+        hash
     }
 }
 
 impl Simulator for KeptSimulations {
     fn outcome(&self, launch: &Arc<Launch>, resident: u32, parameters: &Parameters) -> Outcome {
-        let anew = || Anew.outcome(launch, resident, parameters);
-        let Some(key) = self.key(launch, resident, parameters) else { return anew() };
+        let key = self.key(launch, resident, parameters);
         if let Some(outcome) = self.find(|results| results.outcomes.get(&key).cloned()) {
             return outcome;
         }
         let started = Instant::now();
-        let outcome = anew();
+        let outcome = Anew.outcome(launch, resident, parameters);
         self.add(started.elapsed(), |known| insert(&mut known.outcomes, key, outcome.clone()));
         outcome
     }
 
     fn clocks(&self, launch: &Arc<Launch>, resident: u32, parameters: &Parameters) -> f64 {
-        let anew = || Anew.clocks(launch, resident, parameters);
-        let Some(key) = self.key(launch, resident, parameters) else { return anew() };
+        let key = self.key(launch, resident, parameters);
         if let Some(clocks) = self.find(|results| results.clocks(&key)) {
             return clocks;
         }
         let started = Instant::now();
-        let clocks = anew();
+        let clocks = Anew.clocks(launch, resident, parameters);
         self.add(started.elapsed(), |known| insert(&mut known.clocks, key, clocks));
         clocks
     }
@@ -242,7 +182,7 @@ mod tests {
 
     use gpucast_model::GpuLibrary;
     use gpucast_simulation::code::{Class, Control};
-    use gpucast_simulation::launch::{Request, WarpTrace};
+    use gpucast_simulation::launch::WarpTrace;
     use gpucast_simulation::writer::Writer;
 
     use super::*;
@@ -272,7 +212,7 @@ mod tests {
         let (launch_of_one, launch_of_two) = (launch(1), launch(2));
         let titan = parameters("titan-v");
         let earlier = kept(folder.path(), Duration::ZERO);
-        let key = earlier.key(&launch_of_one, 2, &titan).unwrap();
+        let key = earlier.key(&launch_of_one, 2, &titan);
         let marked = Outcome { clocks: -1.0, ..Anew.outcome(&launch_of_one, 2, &titan) };
         earlier.add(Duration::ZERO, |results| insert(&mut results.outcomes, key, marked.clone()));
         drop(earlier);
@@ -287,51 +227,6 @@ mod tests {
         ] {
             assert!(later.clocks(launch, resident, &parameters(gpu)) > 0.0);
             assert!(later.outcome(launch, resident, &parameters(gpu)).clocks > 0.0);
-        }
-    }
-
-    /// Every part of a launch that may differ changes its hash.
-    #[test]
-    fn launches_that_differ_have_other_hashes() {
-        let base = launch(3).as_ref().clone();
-        let warp = |launch: &mut Launch, change: &dyn Fn(&mut WarpTrace)| {
-            change(&mut launch.classes[0].samples[0].warps[0]);
-        };
-        let request = Request::global(0, 4, 0);
-        let queues = |of: Vec<Vec<Request>>| {
-            let mut changed = base.clone();
-            warp(&mut changed, &|warp| warp.requests.clone_from(&of));
-            changed
-        };
-        let other = Request { l2_sectors: 3, ..request };
-        let mut all = vec![
-            base.clone(),
-            Launch { tensor_columns: 1, ..base.clone() },
-            Launch { dram_writes_per_store: 0.5, ..base.clone() },
-            Launch { order: Vec::new(), ..base.clone() },
-            Launch { classes: Vec::new(), ..base.clone() },
-            queues(vec![vec![]]),
-            queues(vec![vec![request]]),
-            queues(vec![vec![request; 2]]),
-            queues(vec![vec![request], vec![request]]),
-            queues(vec![vec![request, other, other]]),
-            queues(vec![vec![request, request, other]]),
-            queues(vec![vec![request], vec![other, other]]),
-        ];
-        let mut changed = |change: &dyn Fn(&mut Launch)| {
-            let mut launch = base.clone();
-            change(&mut launch);
-            all.push(launch);
-        };
-        changed(&|launch| launch.classes[0].scale = 1.5);
-        changed(&|launch| launch.classes.push(launch.classes[0].clone()));
-        changed(&|launch| launch.code.instructions[0].mnemonic = "FMUL".into());
-        changed(&|launch| warp(launch, &|warp| warp.path[0] = 1));
-        changed(&|launch| warp(launch, &|warp| warp.left_out_instructions = 1));
-        let hashes: Vec<Key> = all.iter().map(|launch| hash_of_launch(launch).unwrap()).collect();
-        for (at, hash) in hashes.iter().enumerate() {
-            assert!(!hashes[..at].contains(hash), "launch {at}");
-            assert_eq!(hash_of_launch(&all[at].clone()), Some(*hash));
         }
     }
 

@@ -8,7 +8,7 @@ use gpucast_counters::metric::{Kind, MetricValue, Metrics, Number};
 use gpucast_counters::stages::Stages;
 use gpucast_model::sm_simulation::Invocations;
 use gpucast_model::{Conditions, CountedOn, LaunchShape, Needs, Timing};
-use gpucast_simulation::launch::Launch as SimulatedLaunch;
+use gpucast_simulation::Packed;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Report;
@@ -26,7 +26,7 @@ pub(super) struct Counts {
     metrics: Vec<(String, Figure, Kind)>,
     launch: Option<LaunchShape>,
     stages: Option<Stages>,
-    simulation: Option<Vec<(SimulatedLaunch, u64)>>,
+    simulation: Option<Vec<(Packed, u64)>>,
 }
 
 /// As [`Number`], with a tag in every format.
@@ -47,7 +47,7 @@ impl Counts {
         let metric =
             |(name, value): (&String, &MetricValue)| (name.clone(), figure(value), value.kind);
         let invocations = |all: &Arc<Vec<Invocations>>| {
-            all.iter().map(|one| (one.launch.as_ref().clone(), one.count)).collect()
+            all.iter().map(|one| (Packed(one.launch.as_ref().clone()), one.count)).collect()
         };
         Self {
             kernel: profile.kernel.clone(),
@@ -77,7 +77,8 @@ impl Counts {
         };
         let metrics: Option<Metrics> = self.metrics.into_iter().map(metric).collect();
         let simulation = self.simulation.filter(|_| needs.order).map(|launches| {
-            let invocations = |(launch, count)| Invocations { launch: Arc::new(launch), count };
+            let invocations =
+                |(Packed(launch), count)| Invocations { launch: Arc::new(launch), count };
             Arc::new(launches.into_iter().map(invocations).collect())
         });
         let conditions = Conditions {
