@@ -251,7 +251,7 @@ pub(crate) struct ExecutionOptions {
     #[arg(long)]
     pub(crate) execution_time: bool,
 
-    /// Count anew, and keep no counts for later runs
+    /// Count and simulate anew, and keep nothing for later runs
     #[arg(long)]
     pub(crate) no_cache: bool,
 

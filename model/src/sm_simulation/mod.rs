@@ -79,8 +79,8 @@ const LEAST_GENERATION: u32 = 3;
 /// measurements of the same GPU.
 const LATENCY_SPREAD: f64 = 0.1;
 
-/// Bandwidths of DRAM and L2 may be this much better or worse: the spread between GPUs of one
-/// memory.
+/// Bandwidths of DRAM and L2, and the L2's rates of atomics, may be this much better or worse: the
+/// spread between GPUs of one memory.
 const EFFICIENCY_SPREAD: f64 = 0.03;
 
 /// What is simulated: recorded CTAs, and the SM that runs them.
@@ -311,6 +311,8 @@ fn spread(parameters: &Parameters, direction: f64) -> Parameters {
     spread.memory.dram_bandwidth *= efficiency;
     spread.memory.l2_read_bandwidth *= efficiency;
     spread.memory.l2_write_bandwidth *= efficiency;
+    spread.memory.atomic_rate *= efficiency;
+    spread.memory.atomic_interval /= efficiency;
     spread
 }
 
