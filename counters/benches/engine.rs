@@ -72,19 +72,21 @@ impl Kernel {
         let kernel =
             |grid, block, buffers, scalars| Self { text, name, grid, block, buffers, scalars };
         match name {
-            "k" => kernel([16, 1, 1], [256, 1, 1], &[], &[]),
+            "k" => kernel([128, 1, 1], [256, 1, 1], &[], &[]),
             "sgemm_16" => {
                 const BYTES: u64 = 4 * 256 * 256;
-                kernel([4, 4, 1], [16, 16, 1], &[(0, BYTES), (1, BYTES), (2, BYTES)], &[(3, 256)])
+                kernel([16, 16, 1], [16, 16, 1], &[(0, BYTES), (1, BYTES), (2, BYTES)], &[(3, 256)])
             }
             "stencil_7pt" => {
                 const BYTES: u64 = 8 * 68 * 66 * 66;
                 kernel([2, 16, 1], [32, 4, 1], &[(0, BYTES), (1, BYTES)], &[(2, 64)])
             }
-            "sum_sequential" => kernel([256, 1, 1], [256, 1, 1], &[(0, 4 << 16), (1, 4 << 8)], &[]),
+            "sum_sequential" => {
+                kernel([1024, 1, 1], [256, 1, 1], &[(0, 4 << 18), (1, 4 << 10)], &[])
+            }
             _ => {
-                let buffers = &[(2, 4 << 17), (3, 4 << 17)];
-                kernel([512, 1, 1], [256, 1, 1], buffers, &[(0, 1 << 17), (1, 0x4000_0000)])
+                let buffers = &[(2, 4 << 19), (3, 4 << 19)];
+                kernel([2048, 1, 1], [256, 1, 1], buffers, &[(0, 1 << 19), (1, 0x4000_0000)])
             }
         }
     }

@@ -415,7 +415,7 @@ impl Recorder for CtaRecorder {
         let (key, added) = self.count(access);
         let needs = self.needs_of_alike(access);
         if needs != Further::Each {
-            let mut alike = Alike { key, added, ..Alike::default() };
+            let mut alike = Alike { key, added, demand: Demand::Load, lines: SmallVec::new() };
             if needs == Further::Address {
                 let line = access.addresses[0] / LINE_BYTES;
                 let past_l1 = self.routes[access.instruction as usize].past_l1;
@@ -426,8 +426,14 @@ impl Recorder for CtaRecorder {
                 });
             }
             // Slots come in order, and those of accesses that are told one by one stay empty.
-            self.alike.resize(self.alike.len().max(slot as usize + 1), Alike::default());
-            self.alike[slot as usize] = alike;
+            let slot = slot as usize;
+            match self.alike.get_mut(slot) {
+                Some(place) => *place = alike,
+                None => {
+                    self.alike.resize_with(slot, Alike::default);
+                    self.alike.push(alike);
+                }
+            }
         }
         needs
     }
