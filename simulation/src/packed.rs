@@ -50,7 +50,8 @@ impl Visitor<'_> for Bytes {
 }
 
 impl Launch {
-    /// Tells `hash` all that a simulation reads of the launch. Launches that differ tell other bytes.
+    /// Tells `hash` all that a simulation reads of the launch. Launches that differ tell other
+    /// bytes.
     pub fn tell(&self, hash: &mut dyn FnMut(&[u8])) {
         let Self { code, classes, order, dram_writes_per_store, tensor_columns, turns } = self;
         let mut told = Told { bytes: Vec::new(), hash };
