@@ -339,6 +339,13 @@ struct Engine<'a> {
 /// Clusters begun on a thread after which it asks whether the run is to stop.
 const CLUSTERS_BETWEEN_POLLS: usize = 8;
 
+/// Clusters that a thread runs one after the other. It takes registers and memories once for all
+/// of them: where CTAs are short, threads would else wait for each other there.
+const CLUSTERS_OF_TASK: usize = 4;
+
+/// Warp-instructions after which the host is told of clusters that have ended.
+const TOLD_AFTER: u64 = 1 << 16;
+
 /// A batch that came to a fault.
 struct Failed {
     error: RunError,
@@ -356,7 +363,15 @@ struct OrderedTurn {
 }
 
 type Issued = (u64, u64);
-type CtaOutcome = Result<Issued, RunError>;
+
+/// What clusters that one thread ran one after the other have led to.
+#[derive(Default)]
+struct TaskOutcome {
+    printed: Vec<u8>,
+    issued: Issued,
+    /// The cluster that failed, and why.
+    error: Option<(usize, RunError)>,
+}
 
 impl Engine<'_> {
     /// A cluster's registers and memories: used ones if there are any.
@@ -391,13 +406,17 @@ impl Engine<'_> {
         Some(RunError::Stopped { reason, done: done.into(), ctas: self.ctas.into() })
     }
 
+    /// Tells the host that so many more clusters are done.
+    fn have_ended(&self, clusters: usize) {
+        let ctas = (clusters * self.cluster) as u64;
+        let done = self.done.fetch_add(ctas, Ordering::Relaxed) + ctas;
+        self.host.progress(done.into(), self.ctas.into());
+    }
+
     fn give_back(&self, cluster: Cluster) {
         if let Ok(mut pool) = self.pool.lock() {
             pool.push(cluster);
         }
-        let ctas = self.cluster as u64;
-        let done = self.done.fetch_add(ctas, Ordering::Relaxed) + ctas;
-        self.host.progress(done.into(), self.ctas.into());
     }
 
     fn print(&self, text: &[u8]) {
@@ -417,49 +436,80 @@ impl Engine<'_> {
         // The first cluster that failed; later ones do not matter any more.
         let failed = AtomicUsize::new(usize::MAX);
         let clusters = recorders.len().div_ceil(self.cluster);
-        // One task runs its clusters one after the other, so tasks are as many as may be under way.
-        let least = clusters.div_ceil(self.under_way);
-        let outcomes: Vec<(Vec<u8>, CtaOutcome)> = recorders
-            .par_chunks_mut(self.cluster)
+        // A task runs its clusters one after the other, so tasks are as many as may be under way.
+        let of_task = clusters.div_ceil(self.under_way).max(CLUSTERS_OF_TASK);
+        let tasks: Vec<TaskOutcome> = recorders
+            .par_chunks_mut(of_task * self.cluster)
             .enumerate()
-            .with_min_len(least)
-            .with_max_len(least.max(4))
-            .map(|(index, recorders)| {
-                let given_up = self.stops(index) || self.context.is_given_up();
-                if given_up || index > failed.load(Ordering::Relaxed) {
-                    return (Vec::new(), Ok((0, 0)));
-                }
-                let mut cluster = match self.take() {
-                    Ok(cluster) => cluster,
-                    Err(error) => {
-                        failed.fetch_min(index, Ordering::Relaxed);
-                        return (Vec::new(), Err(error));
-                    }
-                };
-                cluster.start(self.context, recorders, first_of(index));
-                let fault = match cluster.run(self.context, recorders, limit, false) {
-                    Ok(ClusterTurn::Done) => None,
-                    Ok(ClusterTurn::Expired) => Some(cluster.budget_fault(self.context)),
-                    Err(fault) => Some(fault),
-                };
-                let printed = cluster.take_printed();
-                if let Some(fault) = fault {
-                    failed.fetch_min(index, Ordering::Relaxed);
-                    return (printed, Err(RunError::Fault(fault)));
-                }
-                let issued = cluster.issued();
-                self.give_back(cluster);
-                (printed, Ok(issued))
+            .map(|(task, recorders)| {
+                self.run_task(task * of_task, &first_of, recorders, limit, &failed)
             })
             .collect();
         let mut total = (0, 0);
-        for (index, (printed, outcome)) in outcomes.into_iter().enumerate() {
+        for TaskOutcome { printed, issued, error } in tasks {
             self.print(&printed);
-            let (issued, lanes) =
-                outcome.map_err(|error| Failed { error, reached: (index + 1) * self.cluster })?;
-            total = (total.0 + issued, total.1 + lanes);
+            if let Some((index, error)) = error {
+                return Err(Failed { error, reached: (index + 1) * self.cluster });
+            }
+            total = (total.0 + issued.0, total.1 + issued.1);
         }
         Ok(total)
+    }
+
+    /// Runs clusters from the one at `first` on, until one fails here or one before has `failed`.
+    fn run_task(
+        &self,
+        first: usize,
+        first_of: &impl Fn(usize) -> u64,
+        recorders: &mut [&mut dyn Recorder],
+        limit: u64,
+        failed: &AtomicUsize,
+    ) -> TaskOutcome {
+        let mut outcome = TaskOutcome::default();
+        let mut used: Option<Cluster> = None;
+        // Clusters that the host has not been told of, and their instructions.
+        let mut untold = (0, 0);
+        for (index, recorders) in (first..).zip(recorders.chunks_mut(self.cluster)) {
+            let given_up = self.stops(index) || self.context.is_given_up();
+            if given_up || index > failed.load(Ordering::Relaxed) {
+                break;
+            }
+            let mut cluster = match used.take().map_or_else(|| self.take(), Ok) {
+                Ok(cluster) => cluster,
+                Err(error) => {
+                    failed.fetch_min(index, Ordering::Relaxed);
+                    outcome.error = Some((index, error));
+                    break;
+                }
+            };
+            cluster.start(self.context, recorders, first_of(index));
+            let fault = match cluster.run(self.context, recorders, limit, false) {
+                Ok(ClusterTurn::Done) => None,
+                Ok(ClusterTurn::Expired) => Some(cluster.budget_fault(self.context)),
+                Err(fault) => Some(fault),
+            };
+            outcome.printed.append(&mut cluster.take_printed());
+            if let Some(fault) = fault {
+                failed.fetch_min(index, Ordering::Relaxed);
+                outcome.error = Some((index, RunError::Fault(fault)));
+                break;
+            }
+            let (issued, lanes) = cluster.issued();
+            outcome.issued = (outcome.issued.0 + issued, outcome.issued.1 + lanes);
+            used = Some(cluster);
+            untold = (untold.0 + 1, untold.1 + issued);
+            if untold.1 >= TOLD_AFTER {
+                self.have_ended(untold.0);
+                untold = (0, 0);
+            }
+        }
+        if let Some(cluster) = used {
+            self.give_back(cluster);
+        }
+        if untold.0 > 0 {
+            self.have_ended(untold.0);
+        }
+        outcome
     }
 
     /// Runs the CTAs from `first` on, one cluster after the other; one that does not end in its
@@ -559,6 +609,7 @@ impl Engine<'_> {
                 let (issued, lanes) = cluster.issued();
                 *total = (total.0 + issued, total.1 + lanes);
                 self.give_back(cluster);
+                self.have_ended(1);
             } else {
                 left.push((index, cluster));
             }
