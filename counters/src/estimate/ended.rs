@@ -62,8 +62,9 @@ impl Ended {
         } else {
             likely + (fewest - likely) * (2.0 * least - 1.0)
         };
+        // One of both is rounded, so that none of the sectors is written and left.
         l2.dirty_sectors = left.round() as u64;
-        l2.dram_write_sectors = (all - left).round() as u64;
+        l2.dram_write_sectors = (all.round() as u64).saturating_sub(l2.dirty_sectors);
         if self.is_first {
             l2.dram_write_sectors += l2.dirty_sectors;
         }
@@ -99,7 +100,11 @@ mod tests {
         };
         let all = [0.0, 0.25, 0.5, 1.0].map(|least| balance(&ended, least));
         assert_eq!(all, [[500, 500], [300, 700], [100, 900], [40, 960]]);
-        let unfilled = Ended { is_filled: false, ..ended };
+        let unfilled = Ended { is_filled: false, ..ended.clone() };
         assert_eq!([0.0, 0.5, 1.0].map(|least| balance(&unfilled, least)[0]), [500, 270, 40]);
+        // Half a sector is on one side only.
+        let odd = Left { last: 100, bounds: [41, 900] };
+        let unfilled = Ended { is_filled: false, left: odd, ..ended };
+        assert_eq!(balance(&unfilled, 0.5), [271, 729]);
     }
 }
