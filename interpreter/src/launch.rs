@@ -146,7 +146,7 @@ impl Default for Options {
 
 /// The host of a run, which is told of it while it goes on.
 pub trait Host: Sync {
-    /// Is told that `done` of `ctas` CTAs are done.
+    /// Is told that `done` of `ctas` CTAs are done: of short ones, once for several.
     fn progress(&self, _done: u128, _ctas: u128) {}
 
     /// A kernel has printed this; texts arrive in order of the CTAs.

@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, reason = "the rows of a table of docs/counting.md")]
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -241,6 +242,8 @@ fn samples_depend_on_their_seed_and_not_on_the_number_of_threads() {
 #[derive(Default)]
 struct Slow {
     notes: Mutex<Vec<String>>,
+    /// CTAs that it was told of.
+    done: AtomicU64,
 }
 
 impl Supervisor for Slow {
@@ -248,8 +251,11 @@ impl Supervisor for Slow {
         self.notes.lock().unwrap().push(text.to_owned());
     }
 
-    fn progress(&self, _done: u128, _ctas: u128) {
-        sleep(Duration::from_millis(2));
+    fn progress(&self, done: u128, _ctas: u128) {
+        let done = u64::try_from(done).unwrap();
+        let before = self.done.swap(done, Ordering::Relaxed);
+        // Each round begins to count anew.
+        sleep(Duration::from_millis(2 * done.checked_sub(before).unwrap_or(done)));
     }
 }
 
