@@ -320,6 +320,13 @@ fn clusters_under_way(context: &LaunchContext<'_>) -> Result<usize, LaunchError>
     }
 }
 
+/// The clusters of `all` that a task runs one after the other. No more tasks are under way than
+/// clusters may be, and few clusters are one for each thread.
+fn clusters_of_task(all: usize, under_way: usize, threads: usize) -> usize {
+    let fair = all / (TASKS_OF_THREAD * threads.max(1));
+    all.div_ceil(under_way.max(1)).max(fair.clamp(1, CLUSTERS_OF_TASK))
+}
+
 /// Runs batches of CTAs.
 struct Engine<'a> {
     context: &'a LaunchContext<'a>,
@@ -339,9 +346,12 @@ struct Engine<'a> {
 /// Clusters begun on a thread after which it asks whether the run is to stop.
 const CLUSTERS_BETWEEN_POLLS: usize = 8;
 
-/// Clusters that a thread runs one after the other. It takes registers and memories once for all
-/// of them: where CTAs are short, threads would else wait for each other there.
+/// Clusters that a thread runs one after the other, at most. It takes registers and memories once
+/// for all of them: where CTAs are short, threads would else wait for each other there.
 const CLUSTERS_OF_TASK: usize = 4;
+
+/// Tasks for each thread, at least, where there are enough clusters: the last ones end together.
+const TASKS_OF_THREAD: usize = 4;
 
 /// Warp-instructions after which the host is told of clusters that have ended.
 const TOLD_AFTER: u64 = 1 << 16;
@@ -436,8 +446,7 @@ impl Engine<'_> {
         // The first cluster that failed; later ones do not matter any more.
         let failed = AtomicUsize::new(usize::MAX);
         let clusters = recorders.len().div_ceil(self.cluster);
-        // A task runs its clusters one after the other, so tasks are as many as may be under way.
-        let of_task = clusters.div_ceil(self.under_way).max(CLUSTERS_OF_TASK);
+        let of_task = clusters_of_task(clusters, self.under_way, rayon::current_num_threads());
         let tasks: Vec<TaskOutcome> = recorders
             .par_chunks_mut(of_task * self.cluster)
             .enumerate()
@@ -633,6 +642,28 @@ mod unsafe_tests;
 mod tests {
     use super::*;
     use crate::{Argument, NoObserver, Silent};
+
+    #[test]
+    fn few_clusters_are_one_for_each_thread() {
+        let any = usize::MAX;
+        for (all, under_way, threads, of_task) in [
+            (0, any, 2, 1),
+            (1, any, 2, 1),
+            (2, any, 2, 1),
+            (8, any, 2, 1),
+            (16, any, 2, 2),
+            (64, any, 2, 4),
+            (64, any, 1, 4),
+            (64, any, 16, 1),
+            (1024, any, 2, 4),
+            // Memory for three clusters.
+            (64, 3, 2, 22),
+            (64, 1, 8, 64),
+        ] {
+            let found = clusters_of_task(all, under_way, threads);
+            assert_eq!(found, of_task, "{all} clusters, {under_way} under way, {threads} threads");
+        }
+    }
 
     /// The contents of all buffers after a launch of `kernel` with arbitrary contents, or what
     /// went wrong.
