@@ -366,6 +366,11 @@ impl Observer for Counter {
         self.batch
     }
 
+    fn adds_up(&self) -> bool {
+        let looks_at_ctas = self.hierarchy.is_some() || self.tracer.is_some();
+        !looks_at_ctas && self.windows.is_none() && self.sample.is_none()
+    }
+
     fn collect(&mut self, first_cta: u64, recorders: &mut [&mut CtaRecorder]) {
         if let Some(sample) = self.sample.as_mut().filter(|sample| sample.has_begun()) {
             sample.collect(recorders, self.hierarchy.as_mut());

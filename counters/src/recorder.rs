@@ -1,4 +1,4 @@
-//! Counts the events of one CTA.
+//! Counts the events of one CTA, or of several where only sums are asked for.
 //!
 //! The methods run inside the interpreter's inner loop. A block costs two additions. An access
 //! whose lanes share an address or are consecutive is counted without looking at the lanes. Of
@@ -86,7 +86,7 @@ pub struct RecorderShape {
     pub trace: Option<Arc<TracePlan>>,
 }
 
-/// The counts of one CTA.
+/// The counts of one CTA, or of several.
 #[derive(Clone, Debug)]
 pub struct CtaRecorder {
     /// The executions of each block. With a trace they stand in `tracer` and this is empty, so that
@@ -141,7 +141,7 @@ impl CtaRecorder {
         }
     }
 
-    /// Forgets the CTA.
+    /// Forgets everything that it was told.
     pub fn clear(&mut self) {
         self.blocks.fill(BlockCount::default());
         if let Some(tracer) = &mut self.tracer {
@@ -375,8 +375,9 @@ impl Recorder for CtaRecorder {
     }
 
     fn guarded_lanes(&mut self, lanes: &[u64]) {
-        self.guarded_lanes.clear();
-        self.guarded_lanes.extend_from_slice(lanes);
+        for (total, lanes) in self.guarded_lanes.iter_mut().zip(lanes) {
+            *total += lanes;
+        }
     }
 
     fn branch(&mut self, instruction: u32, active: u32, taken: u32) {

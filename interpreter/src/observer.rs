@@ -35,14 +35,22 @@ pub trait Observer: Send {
     /// True if [`Recorder::storing`] and [`Recorder::shuffle`] are called.
     const WANTS_VALUES: bool = false;
 
-    /// A recorder for `program`; the engine reuses it for many CTAs.
+    /// A recorder for `program`; the engine uses it again when it has been collected.
     fn recorder(&self, program: &Program) -> Self::Recorder;
 
     /// Returns the number of consecutive CTAs that run at the same time on the modelled device. The
     /// engine hands back this many recorders at once (fewer at the end of the grid).
     fn wave(&self) -> usize;
 
-    /// Takes over the records of the CTAs from `first_cta` on and empties the recorders.
+    /// Returns true if one recorder may be told of several CTAs, one after the other. The observer
+    /// then adds records up: it asks neither for the borders of CTAs nor for their order. With two
+    /// threads a short launch is so recorded in half the time.
+    fn adds_up(&self) -> bool {
+        false
+    }
+
+    /// Takes over the records of the CTAs from `first_cta` on and empties the recorders. There is
+    /// one for each CTA, or for several if the observer [adds up](Self::adds_up).
     fn collect(&mut self, first_cta: u64, recorders: &mut [&mut Self::Recorder]);
 
     /// Handles the end of a launch with a fault. The recorders are those of the CTAs from
@@ -201,14 +209,14 @@ macro_rules! events {
         optional { $($(#[doc = $optional_doc:literal])+
             fn $optional:ident($($optional_name:ident: $optional_type:ty),+);)+ }
     ) => {
-        /// Receives the events of one CTA.
+        /// Receives the events of one CTA, or of several if the observer adds them up.
         pub trait Recorder: Send {
             /// As [`Recorder::access`]; more accesses like this one may follow. They are made by
             /// all lanes of any warp, with the same instruction and the same distances between the
             /// lanes. Their first address is the same modulo [`ALIKE_BYTES`].
             ///
             /// Returns what the recorder needs of those. They have the same `slot`. Slots count up
-            /// from 0 in each CTA.
+            /// from 0 in each record.
             #[inline]
             fn first_access(&mut self, slot: u32, access: &Access<'_>) -> Further {
                 let _ = slot;
@@ -492,6 +500,10 @@ impl Observer for NoObserver {
         1
     }
 
+    fn adds_up(&self) -> bool {
+        true
+    }
+
     fn collect(&mut self, _first_cta: u64, _recorders: &mut [&mut NoRecorder]) {}
 
     fn fresh(&self) -> Self {
@@ -512,6 +524,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 
     fn wave(&self) -> usize {
         self.0.wave()
+    }
+
+    fn adds_up(&self) -> bool {
+        self.0.adds_up() && self.1.adds_up()
     }
 
     fn collect(&mut self, first_cta: u64, recorders: &mut [&mut Self::Recorder]) {

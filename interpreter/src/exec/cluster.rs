@@ -69,6 +69,18 @@ impl Cluster {
         }
     }
 
+    /// As [`Self::start`], with recorders that have recorded the cluster before.
+    pub(crate) fn go_on(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        recorders: &mut [&mut dyn Recorder],
+        first: u64,
+    ) {
+        for ((cta, recorder), index) in self.ctas.iter_mut().zip(recorders).zip(first..) {
+            cta.go_on(launch, *recorder, index);
+        }
+    }
+
     /// Begins the CTA at a place of a grid without clusters.
     pub(crate) fn start_at(
         &mut self,
@@ -79,7 +91,7 @@ impl Cluster {
         // Where CTAs have no index, they are told of by class, and nobody singles one out.
         let index = launch.shape.index_of(place).unwrap_or(u64::MAX);
         if let Some(cta) = self.ctas.first_mut() {
-            cta.start_at(launch, recorder, launch.shape.coordinates_of(place), index);
+            cta.start_with(launch, recorder, launch.shape.coordinates_of(place), index);
         }
     }
 

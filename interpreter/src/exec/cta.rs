@@ -217,11 +217,33 @@ impl Cta {
         recorder: &mut dyn Recorder,
         index: u64,
     ) {
+        self.start_with(launch, recorder, launch.shape.coordinates(index), index);
+    }
+
+    /// Begins CTA `index` of the grid, whose recorder has recorded the CTA before.
+    pub(crate) fn go_on(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        recorder: &mut dyn Recorder,
+        index: u64,
+    ) {
         self.start_at(launch, recorder, launch.shape.coordinates(index), index);
     }
 
-    /// Begins the CTA at these coordinates, which `index` tells the recorder.
-    pub(crate) fn start_at(
+    /// Begins the CTA at these coordinates, which `index` tells a recorder that has recorded none.
+    pub(crate) fn start_with(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        recorder: &mut dyn Recorder,
+        coordinates: CtaCoordinates,
+        index: u64,
+    ) {
+        self.patterns.begin();
+        self.start_at(launch, recorder, coordinates, index);
+    }
+
+    /// Begins the CTA at these coordinates.
+    fn start_at(
         &mut self,
         launch: &LaunchContext<'_>,
         recorder: &mut dyn Recorder,
@@ -243,7 +265,6 @@ impl Cta {
         }
         self.clear_local(launch);
         self.guarded_lanes.fill(0);
-        self.patterns.begin();
         let threads = launch.shape.threads_per_cta();
         for warp in &mut self.warps {
             let lanes = (threads - warp.index * 32).min(32);

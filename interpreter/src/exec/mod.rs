@@ -15,6 +15,7 @@ mod level;
 mod matrix;
 mod mbarrier;
 mod observation;
+mod parallel;
 mod pointers;
 mod printf;
 mod rare;
@@ -23,6 +24,7 @@ mod sample;
 mod setup;
 mod shared;
 mod stop;
+mod sums;
 mod tensor_copy;
 mod tensor_memory;
 mod texture;
@@ -31,10 +33,9 @@ mod watch;
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use gpucast_ptx_frontend::module::VariableId;
-use rayon::prelude::*;
 
 use crate::instance::ModuleInstance;
 use crate::launch::{Host, Launch, LaunchError, Options, RunError, Schedule, Summary};
@@ -247,9 +248,14 @@ impl Request<'_> {
             host: self.host,
             clusters: AtomicU64::new(0),
         };
-        observation.begin(context.program, batch, (batch as u64) < ctas);
         let mut summary =
             Summary { warp_instructions: 0, issued_lanes: 0, ordered_because, watched: false };
+        if observation.adds_up() && !ordered {
+            (summary.warp_instructions, summary.issued_lanes) =
+                engine.run_sums(observation, self.options.instruction_budget)?;
+            return Ok(summary);
+        }
+        observation.begin(context.program, batch, (batch as u64) < ctas);
 
         let mut first = 0;
         let mut pending: Option<u64> = None;
@@ -320,13 +326,6 @@ fn clusters_under_way(context: &LaunchContext<'_>) -> Result<usize, LaunchError>
     }
 }
 
-/// The clusters of `all` that a task runs one after the other. No more tasks are under way than
-/// clusters may be, and few clusters are one for each thread.
-fn clusters_of_task(all: usize, under_way: usize, threads: usize) -> usize {
-    let fair = all / (TASKS_OF_THREAD * threads.max(1));
-    all.div_ceil(under_way.max(1)).max(fair.clamp(1, CLUSTERS_OF_TASK))
-}
-
 /// Runs batches of CTAs.
 struct Engine<'a> {
     context: &'a LaunchContext<'a>,
@@ -346,16 +345,6 @@ struct Engine<'a> {
 /// Clusters begun on a thread after which it asks whether the run is to stop.
 const CLUSTERS_BETWEEN_POLLS: usize = 8;
 
-/// Clusters that a thread runs one after the other, at most. It takes registers and memories once
-/// for all of them: where CTAs are short, threads would else wait for each other there.
-const CLUSTERS_OF_TASK: usize = 4;
-
-/// Tasks for each thread, at least, where there are enough clusters: the last ones end together.
-const TASKS_OF_THREAD: usize = 4;
-
-/// Warp-instructions after which the host is told of clusters that have ended.
-const TOLD_AFTER: u64 = 1 << 16;
-
 /// A batch that came to a fault.
 struct Failed {
     error: RunError,
@@ -373,15 +362,6 @@ struct OrderedTurn {
 }
 
 type Issued = (u64, u64);
-
-/// What clusters that one thread ran one after the other have led to.
-#[derive(Default)]
-struct TaskOutcome {
-    printed: Vec<u8>,
-    issued: Issued,
-    /// The cluster that failed, and why.
-    error: Option<(usize, RunError)>,
-}
 
 impl Engine<'_> {
     /// A cluster's registers and memories: used ones if there are any.
@@ -433,92 +413,6 @@ impl Engine<'_> {
         if !text.is_empty() {
             self.host.print(text);
         }
-    }
-
-    /// Runs a CTA for each recorder, cluster by cluster in any order; `first_of` a cluster's index
-    /// is its first CTA.
-    fn run_parallel(
-        &self,
-        first_of: impl Fn(usize) -> u64 + Sync,
-        recorders: &mut [&mut dyn Recorder],
-        limit: u64,
-    ) -> Result<Issued, Failed> {
-        // The first cluster that failed; later ones do not matter any more.
-        let failed = AtomicUsize::new(usize::MAX);
-        let clusters = recorders.len().div_ceil(self.cluster);
-        let of_task = clusters_of_task(clusters, self.under_way, rayon::current_num_threads());
-        let tasks: Vec<TaskOutcome> = recorders
-            .par_chunks_mut(of_task * self.cluster)
-            .enumerate()
-            .map(|(task, recorders)| {
-                self.run_task(task * of_task, &first_of, recorders, limit, &failed)
-            })
-            .collect();
-        let mut total = (0, 0);
-        for TaskOutcome { printed, issued, error } in tasks {
-            self.print(&printed);
-            if let Some((index, error)) = error {
-                return Err(Failed { error, reached: (index + 1) * self.cluster });
-            }
-            total = (total.0 + issued.0, total.1 + issued.1);
-        }
-        Ok(total)
-    }
-
-    /// Runs clusters from the one at `first` on, until one fails here or one before has `failed`.
-    fn run_task(
-        &self,
-        first: usize,
-        first_of: &impl Fn(usize) -> u64,
-        recorders: &mut [&mut dyn Recorder],
-        limit: u64,
-        failed: &AtomicUsize,
-    ) -> TaskOutcome {
-        let mut outcome = TaskOutcome::default();
-        let mut used: Option<Cluster> = None;
-        // Clusters that the host has not been told of, and their instructions.
-        let mut untold = (0, 0);
-        for (index, recorders) in (first..).zip(recorders.chunks_mut(self.cluster)) {
-            let given_up = self.stops(index) || self.context.is_given_up();
-            if given_up || index > failed.load(Ordering::Relaxed) {
-                break;
-            }
-            let mut cluster = match used.take().map_or_else(|| self.take(), Ok) {
-                Ok(cluster) => cluster,
-                Err(error) => {
-                    failed.fetch_min(index, Ordering::Relaxed);
-                    outcome.error = Some((index, error));
-                    break;
-                }
-            };
-            cluster.start(self.context, recorders, first_of(index));
-            let fault = match cluster.run(self.context, recorders, limit, false) {
-                Ok(ClusterTurn::Done) => None,
-                Ok(ClusterTurn::Expired) => Some(cluster.budget_fault(self.context)),
-                Err(fault) => Some(fault),
-            };
-            outcome.printed.append(&mut cluster.take_printed());
-            if let Some(fault) = fault {
-                failed.fetch_min(index, Ordering::Relaxed);
-                outcome.error = Some((index, RunError::Fault(fault)));
-                break;
-            }
-            let (issued, lanes) = cluster.issued();
-            outcome.issued = (outcome.issued.0 + issued, outcome.issued.1 + lanes);
-            used = Some(cluster);
-            untold = (untold.0 + 1, untold.1 + issued);
-            if untold.1 >= TOLD_AFTER {
-                self.have_ended(untold.0);
-                untold = (0, 0);
-            }
-        }
-        if let Some(cluster) = used {
-            self.give_back(cluster);
-        }
-        if untold.0 > 0 {
-            self.have_ended(untold.0);
-        }
-        outcome
     }
 
     /// Runs the CTAs from `first` on, one cluster after the other; one that does not end in its
@@ -642,28 +536,6 @@ mod unsafe_tests;
 mod tests {
     use super::*;
     use crate::{Argument, NoObserver, Silent};
-
-    #[test]
-    fn few_clusters_are_one_for_each_thread() {
-        let any = usize::MAX;
-        for (all, under_way, threads, of_task) in [
-            (0, any, 2, 1),
-            (1, any, 2, 1),
-            (2, any, 2, 1),
-            (8, any, 2, 1),
-            (16, any, 2, 2),
-            (64, any, 2, 4),
-            (64, any, 1, 4),
-            (64, any, 16, 1),
-            (1024, any, 2, 4),
-            // Memory for three clusters.
-            (64, 3, 2, 22),
-            (64, 1, 8, 64),
-        ] {
-            let found = clusters_of_task(all, under_way, threads);
-            assert_eq!(found, of_task, "{all} clusters, {under_way} under way, {threads} threads");
-        }
-    }
 
     /// The contents of all buffers after a launch of `kernel` with arbitrary contents, or what
     /// went wrong.

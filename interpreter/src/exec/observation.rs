@@ -17,6 +17,9 @@ pub(super) trait Observation: Send {
     /// [`Observer::wave`].
     fn wave(&self) -> usize;
 
+    /// [`Observer::adds_up`].
+    fn adds_up(&self) -> bool;
+
     /// Makes the recorders of a batch of `ctas` CTAs, or of two if more batches than one come.
     fn begin(&mut self, program: &Program, ctas: usize, more: bool);
 
@@ -29,6 +32,12 @@ pub(super) trait Observation: Send {
 
     /// Collects the last batch: `ctas` CTAs from `first` on.
     fn end(&mut self, first: u64, ctas: usize);
+
+    /// As many recorders, each for as many CTAs as there are, of an observer that adds up.
+    fn sums(&mut self, program: &Program, recorders: usize) -> Vec<&mut dyn Recorder>;
+
+    /// Collects these recorders.
+    fn end_sums(&mut self);
 
     /// Hands over `ctas` recorders of the batch that fills, from CTA `first` on, of a launch that
     /// has failed.
@@ -77,6 +86,10 @@ impl<O: Observer> Observation for Observed<'_, O> {
         self.observer.wave().max(1)
     }
 
+    fn adds_up(&self) -> bool {
+        self.observer.adds_up()
+    }
+
     fn begin(&mut self, program: &Program, ctas: usize, more: bool) {
         let observer = &*self.current();
         let filling = (0..ctas).map(|_| observer.recorder(program)).collect();
@@ -105,6 +118,17 @@ impl<O: Observer> Observation for Observed<'_, O> {
     fn end(&mut self, first: u64, ctas: usize) {
         let observer = self.attempt.as_mut().unwrap_or(self.observer);
         hand_over(observer, first, &mut self.full[..ctas]);
+    }
+
+    fn sums(&mut self, program: &Program, recorders: usize) -> Vec<&mut dyn Recorder> {
+        let observer = &*self.current();
+        self.full = (0..recorders).map(|_| observer.recorder(program)).collect();
+        self.full.iter_mut().map(|one| one as &mut dyn Recorder).collect()
+    }
+
+    fn end_sums(&mut self) {
+        let recorders = self.full.len();
+        self.end(0, recorders);
     }
 
     fn fail(&mut self, first: u64, ctas: usize) {

@@ -85,6 +85,10 @@ impl<O: Observer> Observer for Several<O> {
         self.each.iter().map(Observer::wave).max().unwrap_or(1)
     }
 
+    fn adds_up(&self) -> bool {
+        self.each.iter().all(Observer::adds_up)
+    }
+
     fn collect(&mut self, first_cta: u64, recorders: &mut [&mut Self::Recorder]) {
         let parts = parts(recorders, self.each.len());
         self.each

@@ -358,6 +358,46 @@ fn printing_without_end_is_stopped() {
     assert!(matches!(fault, FaultKind::TooMuchPrinted { .. }), "{fault}");
 }
 
+/// Each of 700 CTAs prints its number, and CTAs 444 and 600 fail after that: whichever threads ran
+/// them, the text is that of the CTAs up to the first that failed, in their order.
+#[test]
+fn many_ctas_print_in_their_order_up_to_the_one_that_fails() {
+    let text = module(
+        ".extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 values);
+         .global .align 1 .b8 line[4] = {37, 100, 10, 0};
+         .visible .entry k() {
+         .reg .b32 %cta; .reg .b64 %d<3>; .reg .pred %p, %q;
+         .local .align 8 .b8 values[8]; mov.u64 %d1, line; cvta.global.u64 %d1, %d1;
+         mov.u32 %cta, %ctaid.x; st.local.u32 [values], %cta;
+         mov.u64 %d2, values; cvta.local.u64 %d2, %d2;
+         { .param .b64 text; .param .b64 list; .param .b32 result;
+         st.param.b64 [text], %d1; st.param.b64 [list], %d2;
+         call (result), vprintf, (text, list); }
+         setp.eq.u32 %p, %cta, 444; setp.eq.u32 %q, %cta, 600; or.pred %p, %p, %q;
+         @%p trap;\nret;\n}\n",
+    );
+    let module = gpucast_ptx_frontend::load(&text).unwrap();
+    let program = Program::new(&module, &text, "k").unwrap();
+    let expected: String = (0..=444).map(|cta| format!("{cta}\n")).collect();
+    for threads in [1, 2, 5] {
+        let launch = Launch {
+            grid: [700, 1, 1],
+            block: [1, 1, 1],
+            cluster: None,
+            dynamic_shared_bytes: 0,
+            arguments: Vec::new(),
+        };
+        let (paper, options) = (Paper::default(), Options::default());
+        let mut memory = DeviceMemory::new();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let result =
+            pool.install(|| run(&program, &launch, &mut memory, &mut NoObserver, &options, &paper));
+        let RunError::Fault(fault) = result.unwrap_err() else { panic!("no fault") };
+        assert_eq!((fault.kind, fault.cta), (FaultKind::Trap, [444, 0, 0]));
+        assert_eq!(String::from_utf8(paper.0.into_inner().unwrap()).unwrap(), expected);
+    }
+}
+
 /// A swap of two elements, and a mix of a vector with scalars.
 const VECTORS: &str = ".func (.reg .v2 .u32 r) swap (.reg .v2 .u32 a) {\n\
      mov.u32 r.x, a.y;\nmov.u32 r.y, a.x;\nret;\n}\n\

@@ -6,7 +6,7 @@ use super::remembered::Remembered;
 use super::tally::{Slots, Tally};
 use crate::observer::Recorder;
 
-/// Operations of one CTA that are remembered, at most: 120 KB.
+/// Operations of one CTA that are remembered, at most: 100 KB.
 const MOST: usize = 256;
 
 /// The distances that the operations of one CTA had last, and the accesses that its recorder is
@@ -50,14 +50,14 @@ impl Patterns {
         }
     }
 
-    /// The CTA has ended: tells its recorder of the rest.
+    /// The CTA has ended: tells its recorder of the rest. The recorder may go on with another one.
     pub(in crate::exec) fn tell(&mut self, recorder: &mut dyn Recorder) {
         for tally in &mut self.tallies {
-            tally.end(recorder);
+            tally.tell(recorder);
         }
     }
 
-    /// A CTA with another recorder begins. Distances stay.
+    /// A recorder begins. Distances stay.
     pub(in crate::exec) fn begin(&mut self) {
         self.tallies.iter_mut().for_each(Tally::forget);
         self.slots = Slots::default();

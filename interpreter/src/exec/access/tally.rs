@@ -1,4 +1,4 @@
-//! Accesses of a memory operation that only count, told together when the CTA ends.
+//! Accesses of a memory operation that only count, told together when a CTA ends.
 //!
 //! Most recorders look at three things of an access by a full warp: the operation, the distances
 //! between the lanes, and the place of the first lane among the banks or in its line. The first
@@ -17,43 +17,55 @@ const WORD: u64 = 4;
 /// Places of the first lane, one for each word. Accesses between them are told one by one.
 const PLACES: usize = (ALIKE_BYTES / WORD) as usize;
 
-/// Kinds of accesses that a CTA's recorder keeps, at most: 150 KB.
-const MOST_SLOTS: u32 = 1 << 10;
+/// Kinds of accesses that a recorder keeps, at most: 150 KB.
+const MOST_SLOTS: u16 = 1 << 10;
 
-/// The numbers that a CTA gives to accesses.
+/// The numbers that accesses get for a recorder.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
-    next: u32,
+    next: u16,
 }
 
 impl Slots {
     fn take(&mut self) -> Option<u32> {
         let slot = self.next;
-        self.next += u32::from(slot < MOST_SLOTS);
-        (slot < MOST_SLOTS).then_some(slot)
+        self.next += u16::from(slot < MOST_SLOTS);
+        (slot < MOST_SLOTS).then_some(slot.into())
     }
 }
 
-/// Accesses with the first lane at one place.
+/// Accesses with the first lane at one place. The inner loop adds to them: they are small, so that
+/// those of all operations of a loop stay in the first cache of the CPU.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     /// Their number at the recorder, perhaps with [`ADDRESS`], or one of the two below.
-    slot: u32,
+    slot: u16,
     /// Those that the recorder has not been told of.
-    further: u32,
+    further: u16,
+}
+
+impl Place {
+    /// Their number at the recorder.
+    #[inline(always)]
+    fn number(self) -> u32 {
+        (self.slot & !ADDRESS).into()
+    }
 }
 
 /// The slot of accesses that have not come yet.
-const UNKNOWN: u32 = u32::MAX;
+const UNKNOWN: u16 = u16::MAX;
 
 /// The slot of accesses that the recorder wants to hear of one by one.
-const EACH: u32 = u32::MAX - 1;
+const EACH: u16 = u16::MAX - 1;
 
 /// Set in slots of accesses of which the recorder wants to hear the address.
-const ADDRESS: u32 = 1 << 30;
+const ADDRESS: u16 = 1 << 14;
+
+const _: () = assert!(MOST_SLOTS <= ADDRESS);
 
 /// The accesses of one operation with the same distances.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Tally {
     /// The number of the distances; none if nothing is kept.
     distances: Option<NonZeroU64>,
@@ -114,7 +126,7 @@ impl Tally {
     ) -> Counted {
         let place = &mut self.places[Self::place(first)];
         let is_known = self.distances == Some(distances) && self.operation == operation;
-        let counts = place.slot < EACH && place.further < u32::MAX;
+        let counts = place.slot < EACH && place.further < u16::MAX;
         if !is_known || !counts || !first.is_multiple_of(WORD) {
             return Counted::No;
         }
@@ -122,7 +134,7 @@ impl Tally {
         self.latest = self.latest.max(time);
         match place.slot & ADDRESS {
             0 => Counted::Yes,
-            _ => Counted::WithAddress(place.slot & !ADDRESS),
+            _ => Counted::WithAddress(place.number()),
         }
     }
 
@@ -139,7 +151,7 @@ impl Tally {
             return Telling::Plainly;
         }
         if self.distances != Some(distances) || self.operation != operation {
-            self.end(recorder);
+            self.tell(recorder);
             *self = Self { distances: Some(distances), operation, ..Self::NOTHING };
         }
         let place = &mut self.places[Self::place(first)];
@@ -152,8 +164,8 @@ impl Tally {
                     Telling::Plainly
                 }
             },
-            slot => {
-                recorder.further_accesses(slot & !ADDRESS, place.further.into(), self.latest);
+            _ => {
+                recorder.further_accesses(place.number(), place.further.into(), self.latest);
                 place.further = 0;
                 match self.count(operation, distances, first, time) {
                     Counted::WithAddress(slot) => Telling::OfAddress(slot),
@@ -168,24 +180,23 @@ impl Tally {
         let place = Self::place(first);
         self.places[place].slot = match needs {
             Further::Each => EACH,
-            Further::Address => slot | ADDRESS,
-            Further::Number => slot,
+            Further::Address => slot as u16 | ADDRESS,
+            Further::Number => slot as u16,
         };
         self.kept |= u32::from(needs != Further::Each) << place;
     }
 
-    /// Tells the recorder of everything that it has not been told, and forgets it.
-    pub(super) fn end(&mut self, recorder: &mut dyn Recorder) {
+    /// Tells the recorder of everything that it has not been told.
+    pub(super) fn tell(&mut self, recorder: &mut dyn Recorder) {
         let mut kept = self.kept;
         while kept != 0 {
-            let place = self.places[kept.trailing_zeros() as usize % PLACES];
+            let place = &mut self.places[kept.trailing_zeros() as usize % PLACES];
             kept &= kept - 1;
             if place.further != 0 {
-                let slot = place.slot & !ADDRESS;
-                recorder.further_accesses(slot, place.further.into(), self.latest);
+                recorder.further_accesses(place.number(), place.further.into(), self.latest);
+                place.further = 0;
             }
         }
-        self.forget();
     }
 
     /// Forgets everything.

@@ -11,8 +11,8 @@
 pub(crate) mod log;
 
 use gpucast_interpreter::{
-    Access, Argument, DeviceMemory, Launch, Observer, Options, Program, Recorder, RunError, Silent,
-    Summary, run,
+    Access, Argument, DeviceMemory, Further, Launch, Observer, Options, Program, Recorder,
+    RunError, Silent, Summary, run,
 };
 
 /// A module around bodies of functions and kernels.
@@ -112,6 +112,87 @@ impl Recorder for CountRecorder {
     }
 }
 
+/// Adds up events of as many CTAs as it is told of, in any order.
+#[derive(Default)]
+struct Sum {
+    totals: Totals,
+    /// The number of lanes and the first address of what `first_access` has told, by slot.
+    alike: Vec<u64>,
+}
+
+impl Observer for Sum {
+    type Recorder = Self;
+
+    fn fresh(&self) -> Self {
+        Self::default()
+    }
+
+    fn recorder(&self, program: &Program) -> Self {
+        let totals = Totals { guarded: vec![0; program.guarded().len()], ..Totals::default() };
+        Self { totals, alike: Vec::new() }
+    }
+
+    fn wave(&self) -> usize {
+        1
+    }
+
+    fn adds_up(&self) -> bool {
+        true
+    }
+
+    fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut Self]) {
+        for recorder in recorders {
+            let Totals { guarded, .. } = &recorder.totals;
+            let (total, one) = (&mut self.totals, &recorder.totals);
+            total.blocks += one.blocks;
+            total.block_lanes += one.block_lanes;
+            total.branches += one.branches;
+            total.taken += one.taken;
+            total.accesses += one.accesses;
+            total.access_lanes += one.access_lanes;
+            total.guarded.resize(guarded.len(), 0);
+            for (sum, lanes) in total.guarded.iter_mut().zip(guarded) {
+                *sum += lanes;
+            }
+        }
+    }
+}
+
+impl Recorder for Sum {
+    fn block(&mut self, _warp: u32, _block: u32, mask: u32) {
+        self.totals.blocks += 1;
+        self.totals.block_lanes += u64::from(mask.count_ones());
+    }
+
+    fn guarded_lanes(&mut self, lanes: &[u64]) {
+        for (sum, lanes) in self.totals.guarded.iter_mut().zip(lanes) {
+            *sum += lanes;
+        }
+    }
+
+    fn branch(&mut self, _instruction: u32, _active: u32, taken: u32) {
+        self.totals.branches += 1;
+        self.totals.taken += u64::from(taken.count_ones());
+    }
+
+    fn access(&mut self, access: &Access<'_>) {
+        self.totals.accesses += 1;
+        self.totals.access_lanes += u64::from(access.mask.count_ones());
+    }
+
+    fn first_access(&mut self, slot: u32, access: &Access<'_>) -> Further {
+        self.access(access);
+        assert_eq!(slot as usize, self.alike.len(), "slots count up in each record");
+        self.alike.push(access.mask.count_ones().into());
+        Further::Number
+    }
+
+    fn further_accesses(&mut self, slot: u32, count: u64, _latest: u64) {
+        self.totals.accesses += count;
+        self.totals.access_lanes += count * self.alike[slot as usize];
+    }
+}
+
 /// How to launch.
 #[derive(Clone)]
 pub(crate) struct Shape {
@@ -141,6 +222,24 @@ pub(crate) type Outcome = Result<(Vec<u32>, Totals, Summary), RunError>;
 
 /// Run kernel `k` of `text` on a pool of `threads` threads.
 pub(crate) fn launch_on(text: &str, shape: &Shape, threads: usize) -> Outcome {
+    let mut count = Count::default();
+    let (words, summary) = watched_on(text, shape, threads, &mut count)?;
+    Ok((words, count.0, summary))
+}
+
+/// As [`launch_on`], with an observer that adds up and hears of no address.
+fn launch_for_sums(text: &str, shape: &Shape, threads: usize) -> Outcome {
+    let mut sum = Sum::default();
+    let (words, summary) = watched_on(text, shape, threads, &mut sum)?;
+    Ok((words, sum.totals, summary))
+}
+
+fn watched_on<O: Observer>(
+    text: &str,
+    shape: &Shape,
+    threads: usize,
+    observer: &mut O,
+) -> Result<(Vec<u32>, Summary), RunError> {
     let module = gpucast_ptx_frontend::load(text)
         .unwrap_or_else(|problems| panic!("{:?}\n{text}", problems[0].message));
     let program = Program::new(&module, text, "k").unwrap_or_else(|error| panic!("{error}"));
@@ -153,20 +252,27 @@ pub(crate) fn launch_on(text: &str, shape: &Shape, threads: usize) -> Outcome {
         dynamic_shared_bytes: shape.shared,
         arguments: vec![Argument::Address(out)],
     };
-    let mut count = Count::default();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let summary =
-        pool.install(|| run(&program, &launch, &mut memory, &mut count, &shape.options, &Silent))?;
+        pool.install(|| run(&program, &launch, &mut memory, observer, &shape.options, &Silent))?;
     let words = memory.bytes("out").unwrap().chunks_exact(4);
     let words = words.map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
-    Ok((words, count.0, summary))
+    Ok((words, summary))
 }
 
-/// Run with one and with two threads and insist that nothing differs.
+/// Run with one and with two threads and insist that nothing differs. Nor do sums, whatever CTAs a
+/// recorder is told of.
 pub(crate) fn launch(text: &str, shape: &Shape) -> Outcome {
     let one = launch_on(text, shape, 1);
     let two = launch_on(text, shape, 2);
     assert_eq!(one, two, "the outcome depends on the number of threads");
+    let without_addresses = one
+        .clone()
+        .map(|(words, totals, summary)| (words, Totals { addresses: 0, ..totals }, summary));
+    for threads in [1, 2, 3] {
+        let sums = launch_for_sums(text, shape, threads);
+        assert_eq!(sums, without_addresses, "sums depend on recorders, with {threads} threads");
+    }
     one
 }
 
