@@ -22,6 +22,8 @@ pub enum TensorFormat {
     Fp8,
     /// `e3m2`, `e2m3` and `e2m1`.
     Fp6OrFp4,
+    /// Sixteen bits of which eleven are a magnitude and one is a sign (`.kind::ti16`).
+    Int16,
     /// `s8` and `u8`.
     Int8,
     /// `s4` and `u4`.
@@ -32,13 +34,14 @@ pub enum TensorFormat {
 
 impl TensorFormat {
     /// Every format, at the place of its number.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Fp64,
         Self::Tf32,
         Self::Bf16,
         Self::Fp16,
         Self::Fp8,
         Self::Fp6OrFp4,
+        Self::Int16,
         Self::Int8,
         Self::Int4,
         Self::Int1,
@@ -60,6 +63,7 @@ impl TensorFormat {
             Self::Fp16 => "fp16",
             Self::Fp8 => "fp8",
             Self::Fp6OrFp4 => "fp6 or fp4",
+            Self::Int16 => "int16",
             Self::Int8 => "int8",
             Self::Int4 => "int4",
             Self::Int1 => "int1",
@@ -148,6 +152,7 @@ fn format(ty: ScalarType) -> Option<TensorFormat> {
         T::F16 => TensorFormat::Fp16,
         T::E4m3 | T::E5m2 => TensorFormat::Fp8,
         T::E3m2 | T::E2m3 | T::E2m1 => TensorFormat::Fp6OrFp4,
+        T::S16 => TensorFormat::Int16,
         T::S8 | T::U8 => TensorFormat::Int8,
         T::S4 | T::U4 => TensorFormat::Int4,
         T::B1 => TensorFormat::Int1,

@@ -78,12 +78,13 @@ impl Reading {
 
 /// The texture of some texels, read in some way.
 pub(crate) fn texture(texels: Texels, reading: &Reading) -> Result<Texture, Error> {
-    if reading.srgb {
-        return not_executed("colours of sRGB");
+    if reading.srgb && !(reading.fractions && texels.format().channel == Channel::U8) {
+        return not_executed("colours of sRGB that are no fractions of 8 bits");
     }
     let sampler = reading.sampler()?;
     let read = |format: Format| Format {
         normalized: reading.fractions && !format.channel.is_float(),
+        srgb: reading.srgb,
         ..format
     };
     Ok(match texels {

@@ -5,7 +5,7 @@ use super::row::{count, is, sass_threads};
 use super::{Basis, Definition, Formula, Topic};
 use crate::operation::FlopKind::{Add, Fma, Mul, Special};
 use crate::operation::Precision::{Double, Half, Single};
-use crate::tensor::TensorFormat::{Bf16, Fp6OrFp4, Fp8, Fp16, Fp64, Int1, Int4, Int8, Tf32};
+use crate::tensor::TensorFormat::{Bf16, Fp6OrFp4, Fp8, Fp16, Fp64, Int1, Int4, Int8, Int16, Tf32};
 
 pub(super) const TOPIC: Topic = Topic {
     title: "Floating-point operations",
@@ -80,6 +80,8 @@ const DEFINITIONS: &[Definition] = &[
         "of `tensor_op_count`, on `e4m3` and `e5m2`"),
     count!("tensor_op_count_fp6_fp4", Unknown, &[], "operation", Execution, |t| t.tensor_operations(Some(Fp6OrFp4)),
         "of `tensor_op_count`, on `e3m2`, `e2m3` and `e2m1`"),
+    count!("tensor_op_count_int16", Unknown, &[], "operation", Execution, |t| t.tensor_operations(Some(Int16)),
+        "of `tensor_op_count`, on integers of a sign and eleven bits (`.kind::ti16`)"),
     count!("tensor_op_count_int8", Unknown, is!["sm__ops_path_tensor_src_int8.sum"], "operation", Execution, |t| t.tensor_operations(Some(Int8)),
         "of `tensor_op_count`, on `s8` and `u8`"),
     count!("tensor_op_count_int4", Unknown, is!["sm__ops_path_tensor_src_int4.sum"], "operation", Execution, |t| t.tensor_operations(Some(Int4)),

@@ -6,3 +6,4 @@ pub(crate) mod events;
 pub(crate) mod memory;
 pub(crate) mod streams;
 pub(crate) mod textures;
+pub(crate) mod views;

@@ -7,7 +7,8 @@ use super::arrays::ArrayFormat;
 use super::driver_functions;
 use crate::abi::{In, Out};
 use crate::both::textures;
-use crate::texture::{self, Reading, Texels, by_flags, not_executed};
+use crate::both::views::{View, viewed};
+use crate::texture::{self, Reading, Texels, by_flags};
 
 /// `CUDA_TEXTURE_DESC`.
 #[repr(C)]
@@ -27,13 +28,10 @@ driver_functions! {
         object: Out<u64>,
         resource: u64,
         description: In<Description>,
-        view: In<u8>,
+        view: In<View>,
     ) {
-        if !view.is_null() {
-            return not_executed("a view of its own");
-        }
         let Description { address, filter, flags, border, .. } = description.get()?;
-        let texels = textures::texels::<ArrayFormat>(resource)?;
+        let texels = viewed(textures::texels::<ArrayFormat>(resource)?, view)?;
         let reading = Reading { address, filter, border, ..by_flags(flags, texels.format()) };
         textures::create(object, Object::Texture(texture::texture(texels, &reading)?))
     }

@@ -6,6 +6,7 @@ use gpucast_interpreter::texture::{Channel, Format, Object, Texture};
 use super::runtime_functions;
 use crate::abi::{In, Out};
 use crate::both::textures::{self, ElementFormat};
+use crate::both::views::{View, viewed};
 use crate::texture::{self, Reading, Texels, not_executed};
 
 /// `cudaChannelFormatDesc`: bits of each channel, and their kind.
@@ -83,9 +84,14 @@ impl From<TextureDescription> for Reading {
     }
 }
 
-/// The texture that the structures at `resource` and `description` describe.
-fn texture(resource: u64, description: In<TextureDescription>) -> Result<Texture, Error> {
-    texture::texture(textures::texels::<ChannelFormat>(resource)?, &description.get()?.into())
+/// The texture that the structures at `resource`, `description` and `view` describe.
+fn texture(
+    resource: u64,
+    description: In<TextureDescription>,
+    view: In<View>,
+) -> Result<Texture, Error> {
+    let texels = viewed(textures::texels::<ChannelFormat>(resource)?, view)?;
+    texture::texture(texels, &description.get()?.into())
 }
 
 runtime_functions! {
@@ -94,12 +100,9 @@ runtime_functions! {
         object: Out<u64>,
         resource: u64,
         description: In<TextureDescription>,
-        view: In<u8>,
+        view: In<View>,
     ) {
-        if !view.is_null() {
-            return not_executed("a view of its own");
-        }
-        textures::create(object, Object::Texture(texture(resource, description)?))
+        textures::create(object, Object::Texture(texture(resource, description, view)?))
     }
 
     /// The texture is not used any more.
@@ -134,7 +137,11 @@ mod tests {
 
     fn read(resource: &[u64; 9], description: &TextureDescription) -> Result<Texture, Error> {
         let place = std::ptr::from_ref(description).cast::<u8>();
-        texture(resource.as_ptr().expose_provenance() as u64, In::at_address(place))
+        texture(
+            resource.as_ptr().expose_provenance() as u64,
+            In::at_address(place),
+            In::at_number(0),
+        )
     }
 
     /// The words of the structures as C lays them out: the kind, the address, the bits of four
@@ -158,6 +165,8 @@ mod tests {
         assert_eq!((found.resource.row_pitch, found.resource.address), (512, 0x2000));
         let modes = [AddressMode::Wrap, AddressMode::Clamp, AddressMode::Border];
         assert_eq!((found.sampler.address, found.sampler.filter), (modes, Filter::Linear));
+        let colours = TextureDescription { srgb: 1, ..scaled };
+        assert_eq!(read(&rows, &colours).unwrap().format, Format { srgb: true, ..format });
         let plain = TextureDescription { normalized: 0, ..scaled };
         assert_eq!(read(&rows, &plain).unwrap().sampler.address[0], AddressMode::Clamp);
     }

@@ -58,6 +58,9 @@ pub(super) struct TextureTable {
     /// True if whole numbers are read as numbers up to 1.
     #[serde(default)]
     normalized_values: bool,
+    /// True if such numbers of 8 bits are colours of sRGB.
+    #[serde(default)]
+    srgb: bool,
     /// True if extents count as 1.
     #[serde(default)]
     normalized_coordinates: bool,
@@ -181,6 +184,7 @@ impl PlannedTexture {
             (table.surface && table.filter != FilterName::Nearest, "filter"),
             (table.surface && !table.address.is_empty(), "address"),
             (table.surface && table.normalized_values, "normalized_values"),
+            (table.surface && table.srgb, "srgb"),
         ];
         if let Some((_, key)) = stray.iter().find(|(is_there, _)| *is_there) {
             let what = if table.surface { "a surface" } else { "linear memory" };
@@ -242,7 +246,7 @@ impl PlannedTexture {
             ChannelName::F32 => Channel::F32,
         };
         let (channels, normalized) = (self.table.channels, self.table.normalized_values);
-        Format { channel, channels, normalized }
+        Format { channel, channels, normalized, srgb: self.table.srgb }
     }
 
     fn resource(&self, address: u64) -> Resource {

@@ -280,7 +280,8 @@ impl RowUses {
             }
             TensorMemoryOp::Multiply(op) => {
                 let scales = op.scales.iter().flat_map(|scales| [&scales.a, &scales.b]);
-                let addresses = [&op.d].into_iter().chain(&op.metadata).chain(scales);
+                let addresses =
+                    [&op.d].into_iter().chain(&op.metadata).chain(&op.tables_of_b).chain(scales);
                 self.reads.extend(addresses.filter_map(|address| address.base));
                 match &op.a {
                     FactorA::Shared(row) => self.reads.push(*row),

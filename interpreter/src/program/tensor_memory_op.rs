@@ -159,6 +159,8 @@ pub(crate) struct TensorMultiply {
     pub(crate) descriptor: u32,
     /// The metadata of a sparse A.
     pub(crate) metadata: Option<MemoryOp>,
+    /// `.decompress::lut::b`: the tables whose entries B's indices choose.
+    pub(crate) tables_of_b: Option<MemoryOp>,
     pub(crate) scales: Option<BlockScales>,
     /// Rows of the masks of lanes that are not written.
     pub(crate) disabled_lanes: Vec<u32>,

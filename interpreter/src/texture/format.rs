@@ -41,6 +41,19 @@ impl Channel {
     }
 }
 
+/// Channels of a texel that are colours; the fourth is the share that they cover.
+const COLOURS: usize = 3;
+
+/// The share of light that a code of sRGB stands for (IEC 61966-2-1).
+fn light(code: u8) -> f32 {
+    let share = f64::from(code) / 255.0;
+    let light = match share <= 0.04045 {
+        true => share / 12.92,
+        false => libm::pow((share + 0.055) / 1.055, 2.4),
+    };
+    light as f32
+}
+
 /// The format of a texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
@@ -51,13 +64,16 @@ pub struct Format {
     /// True if whole numbers are read as numbers from 0 or -1 to 1
     /// (`cudaReadModeNormalizedFloat`).
     pub normalized: bool,
+    /// True if all channels but the fourth are read as colours of sRGB: the values are their shares
+    /// of light. They have 8 bits and are normalised.
+    pub srgb: bool,
 }
 
 impl Format {
     /// Texels of this many channels, read as they are.
     #[must_use]
     pub const fn new(channel: Channel, channels: u8) -> Self {
-        Self { channel, channels, normalized: false }
+        Self { channel, channels, normalized: false, srgb: false }
     }
 
     /// Bytes of a texel.
@@ -75,7 +91,8 @@ impl Format {
     pub(super) fn check(self) -> Result<(), BadTexture> {
         let fits = matches!(self.channels, 1 | 2 | 4);
         let normal = !self.normalized || self.channel.bytes() < 4 && !self.channel.is_float();
-        if fits && normal { Ok(()) } else { Err(BadTexture::Format) }
+        let colours = !self.srgb || self.normalized && self.channel == Channel::U8;
+        if fits && normal && colours { Ok(()) } else { Err(BadTexture::Format) }
     }
 
     /// The four channels of the texel in `bytes`: the bits of `.f32` if channels are real, else of
@@ -85,8 +102,11 @@ impl Format {
         let mut texel = [0, 0, 0, one];
         let width = self.channel.bytes() as usize;
         let channels = bytes.chunks_exact(width).take(usize::from(self.channels));
-        for (value, bytes) in texel.iter_mut().zip(channels) {
-            *value = self.decode_channel(bytes);
+        for (at, (value, bytes)) in texel.iter_mut().zip(channels).enumerate() {
+            *value = match (self.srgb && at < COLOURS, bytes) {
+                (true, &[code]) => light(code).to_bits(),
+                _ => self.decode_channel(bytes),
+            };
         }
         texel
     }

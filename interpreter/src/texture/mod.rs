@@ -192,7 +192,10 @@ pub enum BadTexture {
     #[error("only floating-point or normalised texels can be filtered linearly")]
     FilteredIntegers,
     /// A format that no texture has.
-    #[error("a texel has 1, 2 or 4 channels, and only those of 8 or 16 bits can be normalised")]
+    #[error(
+        "a texel has 1, 2 or 4 channels, only those of 8 or 16 bits can be normalised, and colours \
+         of sRGB are normalised channels of 8 bits"
+    )]
     Format,
     /// Samples that no texture has.
     #[error("a texel has from 1 to {most} samples, and several only in two dimensions")]

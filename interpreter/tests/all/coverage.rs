@@ -141,23 +141,49 @@ fn variants(form: &Form) -> Vec<String> {
 }
 
 /// Look at the variants of a row: on a new target or, where that has none of them any more, on the
-/// oldest.
+/// oldest; and those that it refuses on the newest.
 fn look(form: &Form, texts: &[String], coverage: &mut Coverage) {
     coverage.rows += 1;
+    let suffix = if form.min_target.specific { "a" } else { "" };
     let oldest = form.min_target.sm.max(20);
-    let found =
-        look_on(form, oldest.max(90), texts, coverage) || look_on(form, oldest, texts, coverage);
-    assert!(found, "no variant of {} is accepted", form.text);
+    let on = |sm: u32, texts: &[String], coverage: &mut Coverage| {
+        look_on(form, &format!("sm_{sm}{suffix}"), texts, coverage)
+    };
+    let mut looked = on(oldest.max(90), texts, coverage);
+    if looked.accepted == 0 {
+        looked = on(oldest, texts, coverage);
+    }
+    let newest = look_on(form, NEWEST, &looked.rejected, coverage);
+    let accepted = looked.accepted + newest.accepted;
+    let refused = looked.refused + newest.refused;
+    assert!(accepted > 0, "no variant of {} is accepted", form.text);
+    coverage.parsed += accepted;
+    coverage.executed += accepted - refused;
+    match refused {
+        0 => coverage.executed_rows += 1,
+        n if n < accepted => coverage.partly_executed_rows += 1,
+        _ => {}
+    }
 }
 
-/// Whether a target has variants of the row, and what becomes of them: refused with a diagnostic
-/// or, if they load, by the lowering.
-fn look_on(form: &Form, sm: u32, texts: &[String], coverage: &mut Coverage) -> bool {
-    let suffix = if form.min_target.specific { "a" } else { "" };
-    let target = format!("sm_{sm}{suffix}");
+/// The target that has the newest modifiers.
+const NEWEST: &str = "sm_107a";
+
+/// What becomes of variants on a target.
+struct Looked {
+    /// Variants of the row that load.
+    accepted: usize,
+    /// Those of them that the lowering refuses.
+    refused: usize,
+    /// Those that a diagnostic rejects.
+    rejected: Vec<String>,
+}
+
+fn look_on(form: &Form, target: &str, texts: &[String], coverage: &mut Coverage) -> Looked {
     let mut texts = texts.to_vec();
+    let mut rejected = Vec::new();
     let (text, module) = loop {
-        let text = sample::module(&target, &texts);
+        let text = sample::module(target, &texts);
         let lines = LineIndex::new(&text);
         let diagnostics = match load(&text) {
             Ok(module) => break (text, module),
@@ -166,12 +192,10 @@ fn look_on(form: &Form, sm: u32, texts: &[String], coverage: &mut Coverage) -> b
         let line = |at| (lines.position(&text, at).line.wrapping_sub(sample::FIRST_LINE)) as usize;
         let wrong: BTreeSet<usize> = diagnostics.iter().map(|d| line(d.span.start)).collect();
         let before = texts.len();
-        texts = texts
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| !wrong.contains(at))
-            .map(|(_, text)| text.clone())
-            .collect();
+        let all = std::mem::take(&mut texts).into_iter().enumerate();
+        let (bad, good): (Vec<_>, Vec<_>) = all.partition(|(at, _)| wrong.contains(at));
+        texts = good.into_iter().map(|(_, text)| text).collect();
+        rejected.extend(bad.into_iter().map(|(_, text)| text));
         assert!(texts.len() < before, "{}: {}", form.text, diagnostics[0]);
     };
     let lines = LineIndex::new(&text);
@@ -195,22 +219,12 @@ fn look_on(form: &Form, sm: u32, texts: &[String], coverage: &mut Coverage) -> b
             *coverage.reasons.entry(one.reason).or_default() += 1;
         }
     }
-    if own.is_empty() {
-        return false;
-    }
-    coverage.parsed += own.len();
-    coverage.executed += own.len() - refused.len();
-    match refused.len() {
-        0 => coverage.executed_rows += 1,
-        n if n < own.len() => coverage.partly_executed_rows += 1,
-        _ => {}
-    }
     if std::env::var_os("GPUCAST_REFUSED").is_some() {
-        for line in refused {
+        for line in &refused {
             println!("{}", texts[(line - sample::FIRST_LINE) as usize]);
         }
     }
-    true
+    Looked { accepted: own.len(), refused: refused.len(), rejected }
 }
 
 fn page() -> String {

@@ -341,6 +341,42 @@ fn texels_of_every_format_become_their_values() {
     }
 }
 
+/// Codes of sRGB are read as light. A code is what its light is encoded as, by the other formula of
+/// the standard. The fourth channel is no colour, and filters mix light and not codes.
+#[test]
+fn colours_of_srgb_are_read_as_light() {
+    let format = Format { normalized: true, srgb: true, ..Format::new(Channel::U8, 4) };
+    let texture = |width, sampler| {
+        let resource = Resource::dense(0, [width, 1, 1], 1, format);
+        Texture { resource, format, sampler }
+    };
+    let codes: Vec<u8> = (0..=255).flat_map(|code| [code, 255 - code, code, code]).collect();
+    let places = (0..256).map(|x| [x, 0, 0]).collect();
+    let scene = Scene::of(texture(256, Sampler::default()), codes, places);
+    let body = "tex.1d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [%o, {%r0}];\n\
+        mov.b32 %r4, %f4; mov.b32 %r5, %f5; mov.b32 %r6, %f6; mov.b32 %r7, %f7;";
+    let encoded = |light: f32| {
+        let light = f64::from(light);
+        let share = match light <= 0.003_130_8 {
+            true => 12.92 * light,
+            false => 1.055 * light.powf(1.0 / 2.4) - 0.055,
+        };
+        255.0 * share
+    };
+    for (code, texel) in (0..).zip(scene.results("", body)) {
+        let [red, green, blue, alpha] = texel.map(f32::from_bits);
+        for (light, code) in [(red, code), (green, 255 - code), (blue, code)] {
+            assert!((encoded(light) - f64::from(code)).abs() < 1e-3, "{code} is {light}");
+        }
+        assert_eq!(alpha.to_bits(), (code as f32 / 255.0).to_bits());
+    }
+    let linear = Sampler { filter: Filter::Linear, ..Sampler::default() };
+    let scene =
+        Scene::of(texture(2, linear), vec![0, 0, 0, 0, 255, 255, 255, 255], reals(&[[1.0; 3]]));
+    let body = "tex.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%o, {%f0}]; mov.b32 %r4, %f4;";
+    assert_eq!(first(&scene.results("", body)), [0.5], "half of the light");
+}
+
 #[test]
 fn results_may_be_halves_and_pairs_of_them() {
     let format = Format::new(Channel::F32, 4);

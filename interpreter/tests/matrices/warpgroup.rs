@@ -29,6 +29,8 @@ pub(crate) enum Element {
     S8,
     U8,
     Bits,
+    /// A sign, four zeros, eleven bits of magnitude.
+    S1z4m11,
 }
 
 impl Element {
@@ -48,7 +50,7 @@ impl Element {
 
     fn bytes(self) -> usize {
         match self {
-            Self::F16 | Self::Bf16 => 2,
+            Self::F16 | Self::Bf16 | Self::S1z4m11 => 2,
             Self::Tf32 => 4,
             _ => 1,
         }
@@ -74,6 +76,11 @@ impl Element {
                 };
                 let sign = if small < 0 { 0x80 } else { 0 };
                 (small, vec![codes[small.unsigned_abs() as usize] | sign])
+            }
+            Self::S1z4m11 => {
+                let (magnitude, sign) = (random.below(1 << 11), random.below(2));
+                let bytes = ((sign << 15 | magnitude) as u16).to_le_bytes().to_vec();
+                (magnitude as i64 * [1, -1][sign as usize], bytes)
             }
             Self::S8 => (i64::from(any as i8), vec![any]),
             Self::U8 | Self::Bits => (i64::from(any), vec![any]),

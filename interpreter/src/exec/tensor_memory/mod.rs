@@ -10,6 +10,7 @@ mod memory;
 mod multiply;
 mod shared;
 mod shift;
+mod tables;
 mod transfer;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

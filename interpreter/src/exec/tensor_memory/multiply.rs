@@ -12,6 +12,7 @@ use super::super::matrix::OperandFault;
 use super::super::warp::Context;
 use super::memory::TensorMemory;
 use super::shared::SharedMatrix;
+use super::tables::Tables;
 use super::{Memories, cell, of_lane, shift, undefined};
 use crate::observer::{TensorCells, TensorUse};
 use crate::program::tensor_memory_op::{BlockScales, FactorA, TensorMultiply};
@@ -23,8 +24,6 @@ use crate::semantics::tensor_memory::descriptor::{
 use crate::semantics::tensor_memory::layout::{self, DataPath, Division};
 use crate::semantics::tensor_memory::{Cell, LANES};
 
-/// Bytes of a row of A as it is stored, and of a column of B unless A is sparse.
-const DEPTH_BYTES: u32 = 32;
 /// Columns of B and D that are computed at once.
 const TILE: usize = 8;
 
@@ -176,7 +175,8 @@ unsafe fn operands(
             return Err(undefined(lane, what, descriptor.m.into()));
         }
         let sparse = if descriptor.sparse { 2 } else { 1 };
-        let stored = op.kind.depth() as usize;
+        let deep = if descriptor.deep { 2 } else { 1 };
+        let stored = (op.kind.depth() * deep) as usize;
         let (mut reads, mut cells) = (Vec::new(), Vec::new());
         let b = matrix_descriptor(frame.row::<u64>(op.b)[at], lane)?;
         let columns_of_b = SharedMatrix {
@@ -184,7 +184,11 @@ unsafe fn operands(
             major: descriptor.major_b,
             element: descriptor.b,
             rows: descriptor.n / op.ctas,
-            bytes: DEPTH_BYTES * sparse,
+            bytes: descriptor.depth_bytes() * sparse,
+        };
+        let tables = match &op.tables_of_b {
+            None => None,
+            Some(place) => Some(Tables::of(&descriptor, b, cell(frame, place, lane), lane)?),
         };
         let (mut a_words, mut b_words) = (Vec::new(), Vec::new());
         for cta in 0..op.ctas {
@@ -195,7 +199,7 @@ unsafe fn operands(
                         major: descriptor.major_a,
                         element: descriptor.a,
                         rows: division.rows(),
-                        bytes: DEPTH_BYTES,
+                        bytes: descriptor.depth_bytes(),
                     };
                     let words = matrix.read(memories, cta, lane)?;
                     reads.extend(matrix.addresses(memories, cta));
@@ -211,15 +215,27 @@ unsafe fn operands(
                             lane: place.lane + division.lane(row, part),
                             lanes: 16,
                             column: place.column,
-                            columns: DEPTH_BYTES / 4,
+                            columns: descriptor.depth_bytes() / 4,
                         }));
                     }
                     a_of_tensor_memory(&memory, place, op, &descriptor, division, lane)?
                 }
             });
-            b_words.extend(columns_of_b.read(memories, cta, lane)?);
-            reads.extend(columns_of_b.addresses(memories, cta));
+            match &tables {
+                None => {
+                    b_words.extend(columns_of_b.read(memories, cta, lane)?);
+                    reads.extend(columns_of_b.addresses(memories, cta));
+                }
+                Some(tables) => {
+                    b_words.extend(tables.decompress(memories, columns_of_b.rows, cta, lane)?);
+                    reads.extend(tables.addresses(memories, columns_of_b.rows, cta));
+                    cells.push(tables.cells(memories.first + cta, columns_of_b.rows));
+                }
+            }
         }
+        let of_a = a_words.iter().flatten().map(Vec::as_slice);
+        of_a.chain([b_words.as_slice()])
+            .try_for_each(|words| check_zeros(descriptor.a, words, lane))?;
         let places = match &op.metadata {
             None => None,
             Some(place) => {
@@ -293,6 +309,7 @@ fn decode(op: &TensorMultiply, bits: u32) -> Option<(InstructionDescriptor, Divi
         // Where the metadata of fewer rows lies is not known here.
         && (!descriptor.sparse || division.path == DataPath::Full)
         && (!op.kind.is_scaled() || full)
+        && (op.tables_of_b.is_none() || Tables::may_serve(&descriptor))
         && op.scales.as_ref().is_none_or(|scales| are_scales_valid(op.kind, scales, &descriptor));
     fits.then_some((descriptor, division))
 }
@@ -324,7 +341,7 @@ fn a_of_tensor_memory(
         let what = "A in tensor memory of a weight-stationary product of so few rows";
         return Err(undefined(lane, what, descriptor.m.into()));
     }
-    let columns = DEPTH_BYTES / 4;
+    let columns = descriptor.depth_bytes() / 4;
     let lanes = division.lane(division.rows() - 1, division.parts() - 1) + 1;
     memory.check(place, lanes, columns).map_err(of_lane(lane))?;
     let is_six = matches!(descriptor.a, Element::E2m3 | Element::E3m2);
@@ -460,9 +477,9 @@ fn float(operands: &Operands, memory: &mut TensorMemory, cta: usize) {
 /// One CTA's part of a product of integers.
 fn integer(operands: &Operands, memory: &mut TensorMemory, cta: usize) {
     let descriptor = &operands.descriptor;
-    let b = integers(descriptor.b, &operands.b);
+    let b = integers(descriptor.b, &operands.b, descriptor.negate_b);
     for (part, words) in operands.a[cta].iter().enumerate() {
-        let a = integers(descriptor.a, words);
+        let a = integers(descriptor.a, words, descriptor.negate_a);
         let places = operands.places.as_ref().map(|places| &places[cta]);
         let compute = |shape: Shape, b: &[i32], d: &mut [i32], _: &[u32]| {
             d.fill(0);
@@ -549,14 +566,29 @@ fn floats(element: Element, words: &[u32], negate: bool) -> Vec<f64> {
     values
 }
 
-fn integers(element: Element, words: &[u32]) -> Vec<i32> {
+fn integers(element: Element, words: &[u32], negate: bool) -> Vec<i32> {
+    let format = format(element);
+    let sign = if negate { -1 } else { 1 };
     let mut values = Vec::new();
     for words in words.as_chunks::<32>().0 {
         let mut decoded = [0; 256];
-        element::decode_integer(format(element), words, &mut decoded);
-        values.extend_from_slice(&decoded[..128]);
+        element::decode_integer(format, words, &mut decoded);
+        let count = 32 * format.per_register() as usize;
+        values.extend(decoded[..count].iter().map(|value| value * sign));
     }
     values
+}
+
+/// Checks that elements of a sign and eleven bits set no other bits.
+fn check_zeros(element: Element, words: &[u32], lane: u32) -> Result<(), OperandFault> {
+    const ZEROS: u32 = 0x7800_7800;
+    match words.iter().find(|&word| element == Element::S1z4m11 && word & ZEROS != 0) {
+        Some(&word) => {
+            let what = "an element of `.kind::ti16` that sets one of its bits 11 to 14";
+            Err(undefined(lane, what, word.into()))
+        }
+        None => Ok(()),
+    }
 }
 
 fn format(element: Element) -> Format {
@@ -572,6 +604,7 @@ fn format(element: Element) -> Format {
         Element::E2m1Dense => Format::E2m1,
         Element::U8 => Format::U8,
         Element::S8 => Format::S8,
+        Element::S1z4m11 => Format::S1z4m11,
     }
 }
 
@@ -587,6 +620,7 @@ fn scalar(element: Element) -> ScalarType {
         Element::E2m1 | Element::E2m1Dense => ScalarType::E2m1,
         Element::U8 => ScalarType::U8,
         Element::S8 => ScalarType::S8,
+        Element::S1z4m11 => ScalarType::S16,
     }
 }
 
@@ -602,7 +636,7 @@ fn scalar_of_sum(sum: Accumulator) -> ScalarType {
 fn bits(element: Element) -> u32 {
     match element {
         Element::Tf32 => 32,
-        Element::F16 | Element::Bf16 => 16,
+        Element::F16 | Element::Bf16 | Element::S1z4m11 => 16,
         Element::E2m1Dense => 4,
         _ => 8,
     }

@@ -102,7 +102,11 @@ impl SharedMatrix {
 }
 
 /// Sixteen bytes of shared memory.
-fn read_row(memories: &Memories<'_>, address: u64, lane: u32) -> Result<[u8; 16], OperandFault> {
+pub(super) fn read_row(
+    memories: &Memories<'_>,
+    address: u64,
+    lane: u32,
+) -> Result<[u8; 16], OperandFault> {
     let host = memories.context.memories.shared_host(lane, address, 16, false);
     let host = host.map_err(|fault| OperandFault { lane: fault.lane, kind: fault.kind })?;
     // SAFETY: the address has just been checked; bytes need no alignment.

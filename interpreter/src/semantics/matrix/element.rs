@@ -35,6 +35,8 @@ pub enum Format {
     U8,
     /// `.s8`, four to a register.
     S8,
+    /// `.s1z4m11`, two to a register: a sign, four zeros and a magnitude of eleven bits.
+    S1z4m11,
     /// `.u4`, eight to a register.
     U4,
     /// `.s4`, eight to a register.
@@ -49,7 +51,7 @@ impl Format {
     pub const fn per_register(self) -> u32 {
         match self {
             Self::Tf32 | Self::F64 | Self::B1x32 => 1,
-            Self::F16 | Self::Bf16 => 2,
+            Self::F16 | Self::Bf16 | Self::S1z4m11 => 2,
             Self::E4m3
             | Self::E5m2
             | Self::E3m2
@@ -136,7 +138,13 @@ pub fn decode_float(format: Format, register: &[u32; 32], values: &mut [f64; 256
                 }
             }
         }
-        Format::F64 | Format::U8 | Format::S8 | Format::U4 | Format::S4 | Format::B1x32 => {}
+        Format::F64
+        | Format::U8
+        | Format::S8
+        | Format::S1z4m11
+        | Format::U4
+        | Format::S4
+        | Format::B1x32 => {}
     }
 }
 
@@ -160,6 +168,10 @@ pub fn decode_integer(format: Format, register: &[u32; 32], values: &mut [i32; 2
         Format::U4 => decode!(8, |word, shift| (word >> shift & 0xf) as i32),
         Format::S4 => decode!(8, |word, shift| (word << (28 - shift)) as i32 >> 28),
         Format::B1x32 => decode!(1, |word, _shift| word as i32),
+        Format::S1z4m11 => decode!(2, |word, shift| {
+            let magnitude = (word >> shift & 0x7ff) as i32;
+            if word >> (shift + 15) & 1 == 0 { magnitude } else { -magnitude }
+        }),
         Format::F16
         | Format::Bf16
         | Format::Tf32

@@ -3,6 +3,9 @@
 use super::super::matrix::scale::ScaleFormat;
 use super::super::matrix::warpgroup::{Descriptor, Major};
 
+/// Bytes of a row of A as it is stored, unless the product is twice as deep.
+pub const DEPTH_BYTES: u32 = 32;
+
 /// `.kind` of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -14,6 +17,8 @@ pub enum Kind {
     F8F6F4,
     /// `.kind::i8`
     I8,
+    /// `.kind::ti16`
+    Ti16,
     /// `.kind::mxf8f6f4`, with block scales.
     Mxf8F6F4,
     /// `.kind::mxf4` and `.kind::mxf4nvf4`, with block scales.
@@ -27,12 +32,12 @@ impl Kind {
         matches!(self, Self::Mxf8F6F4 | Self::Mxf4)
     }
 
-    /// Elements of a row of A or a column of B in 32 bytes.
+    /// Elements of a row of A or a column of B in [`DEPTH_BYTES`].
     #[must_use]
     pub const fn depth(self) -> u32 {
         match self {
             Self::Tf32 => 8,
-            Self::F16 => 16,
+            Self::F16 | Self::Ti16 => 16,
             Self::F8F6F4 | Self::I8 | Self::Mxf8F6F4 => 32,
             Self::Mxf4 => 64,
         }
@@ -64,6 +69,8 @@ pub enum Element {
     U8,
     /// `.s8`
     S8,
+    /// `.s1z4m11`
+    S1z4m11,
 }
 
 impl Element {
@@ -80,6 +87,7 @@ impl Element {
             (Kind::Mxf4, 1) => Self::E2m1Dense,
             (Kind::I8, 0) => Self::U8,
             (Kind::I8, 1) => Self::S8,
+            (Kind::Ti16, 3) => Self::S1z4m11,
             _ => return None,
         })
     }
@@ -89,7 +97,7 @@ impl Element {
     pub const fn per_row(self) -> u32 {
         match self {
             Self::Tf32 => 4,
-            Self::F16 | Self::Bf16 => 8,
+            Self::F16 | Self::Bf16 | Self::S1z4m11 => 8,
             Self::E2m1Dense => 32,
             _ => 16,
         }
@@ -139,6 +147,8 @@ pub struct InstructionDescriptor {
     pub saturate: bool,
     /// A is sparse.
     pub sparse: bool,
+    /// Rows of A have twice as many elements: 64 of 8 bits.
+    pub deep: bool,
     /// Selects the metadata of a sparse A.
     pub selector: u32,
     /// The format of block scales.
@@ -161,31 +171,51 @@ impl InstructionDescriptor {
             (Kind::Mxf8F6F4 | Kind::Mxf4, _) => Accumulator::F32,
             (Kind::F16, 0) | (Kind::F8F6F4, 0) => Accumulator::F16,
             (Kind::F16 | Kind::Tf32 | Kind::F8F6F4, 1) => Accumulator::F32,
-            (Kind::I8, 2) => Accumulator::S32,
+            (Kind::I8 | Kind::Ti16, 2) => Accumulator::S32,
             _ => return None,
         };
-        // A depth of 96 elements has no layout here.
-        if kind.is_scaled() && flag(31) {
+        // The bit that asks for other depths.
+        let deep = match kind {
+            Kind::F8F6F4 => flag(29),
+            Kind::Mxf8F6F4 => flag(31),
+            // A depth of 96 elements has no layout here.
+            Kind::Mxf4 if flag(31) => return None,
+            _ => false,
+        };
+        let (a, b) = (Element::decode(kind, field(7, 3))?, Element::decode(kind, field(10, 3))?);
+        // Two tables of the manual disagree whether these matrices may be transposed.
+        if kind == Kind::Ti16 && (flag(15) || flag(16)) {
+            return None;
+        }
+        // Where narrower elements and the metadata of so deep rows lie is not known here.
+        if deep && (flag(2) || !a.may_be_transposed() || !b.may_be_transposed()) {
             return None;
         }
         let scale = if flag(23) { ScaleFormat::Ue8m0 } else { ScaleFormat::Ue4m3 };
         Some(Self {
             m: field(24, 5) << 4,
             n: field(17, 6) << 3,
-            a: Element::decode(kind, field(7, 3))?,
-            b: Element::decode(kind, field(10, 3))?,
+            a,
+            b,
             d,
-            negate_a: flag(13),
-            negate_b: flag(14),
+            negate_a: kind != Kind::I8 && flag(13),
+            negate_b: kind != Kind::I8 && flag(14),
             major_a: major(15),
             major_b: major(16),
             saturate: kind == Kind::I8 && flag(3),
             sparse: flag(2),
+            deep,
             selector: field(0, 2),
             scale,
             scale_a: if kind.is_scaled() { field(29, 2) } else { 0 },
             scale_b: if kind.is_scaled() { field(4, 2) } else { 0 },
         })
+    }
+
+    /// Bytes of a row of A as it is stored, and of a column of B unless A is sparse.
+    #[must_use]
+    pub const fn depth_bytes(&self) -> u32 {
+        if self.deep { 2 * DEPTH_BYTES } else { DEPTH_BYTES }
     }
 }
 
@@ -195,6 +225,8 @@ pub struct MatrixDescriptor {
     plain: Descriptor,
     /// A swizzle of 128 bytes whose atoms have 32 bytes.
     wide_atoms: bool,
+    /// Bits 53 to 60, which mean something for indices of tables alone.
+    segment: u8,
 }
 
 impl MatrixDescriptor {
@@ -215,7 +247,14 @@ impl MatrixDescriptor {
         }
         // The fields below the swizzle are those of `wgmma`.
         let plain = Descriptor { swizzle, ..Descriptor::decode(bits & !(3 << 62)) };
-        Some(Self { plain, wide_atoms })
+        Some(Self { plain, wide_atoms, segment: (bits >> 53) as u8 })
+    }
+
+    /// Of rows of indices for two products, the half that this one uses: 0 or 1. `None` if the
+    /// field says something else.
+    #[must_use]
+    pub const fn segment(self) -> Option<u32> {
+        if self.segment < 2 { Some(self.segment as u32) } else { None }
     }
 
     /// Returns true if 16-byte rows of so many bytes along K lie within the swizzle.

@@ -13,6 +13,7 @@ mod pair;
 mod product;
 mod shift;
 mod sparse;
+mod tables;
 mod transfer;
 
 use std::fmt::Write as _;
@@ -96,6 +97,13 @@ fn kernel_of(ctas: usize, registers: &str, body: &str) -> String {
         image_bytes = 4 * LANES * COLUMNS,
         image_and_shared = 4 * LANES * COLUMNS + SHARED,
     )
+}
+
+/// A kernel for the targets of PTX ISA 9.4, which have more kinds of products.
+fn of_newest_target(text: &str) -> String {
+    let text = text.replace(".version 8.8\n.target sm_100a", ".version 9.4\n.target sm_107f");
+    assert!(text.contains("sm_107f"));
+    text
 }
 
 /// Commits what thread 0 has issued, and waits for it.

@@ -4,7 +4,10 @@
 use std::fmt::Write as _;
 
 use super::shift::shift_down;
-use super::{COLUMNS, COMMIT, Images, LANES, SHARED, assert_same, descriptor, encode, kernel};
+use super::{
+    COLUMNS, COMMIT, Images, LANES, SHARED, assert_same, descriptor, encode, kernel,
+    of_newest_target,
+};
 use crate::machine::{Random, keep, words};
 use crate::warpgroup::{Element, Matrix, place};
 
@@ -29,8 +32,8 @@ struct Formats {
     d: u32,
 }
 
-const FORMATS: [Formats; 9] = {
-    use Element::{Bf16, E4m3, E5m2, F16, S8, Tf32, U8};
+const FORMATS: [Formats; 10] = {
+    use Element::{Bf16, E4m3, E5m2, F16, S1z4m11, S8, Tf32, U8};
     const fn of(kind: &'static str, a: (Element, u32), b: (Element, u32), d: u32) -> Formats {
         Formats { kind, a, b, d }
     }
@@ -44,6 +47,7 @@ const FORMATS: [Formats; 9] = {
         of("f8f6f4", (E5m2, 1), (E4m3, 0), 0),
         of("i8", (S8, 1), (U8, 0), 2),
         of("i8", (U8, 0), (S8, 1), 2),
+        of("ti16", (S1z4m11, 3), (S1z4m11, 3), 2),
     ]
 };
 
@@ -55,7 +59,9 @@ fn check_product(formats: Formats, m: usize, n: usize, ws: bool, in_tensor: bool
         format!("{kind} {m}x{n}, ws {ws}, A in tensor memory {in_tensor}, D {d}, seed {seed}");
     let mut images = Images::random(random);
     let flip = |random: &mut Random, possible: bool| possible && random.below(2) == 1;
-    let transposed = [flip(random, !in_tensor), flip(random, true)];
+    // The manual contradicts itself about transposed matrices of the newest kind.
+    let is_newest = kind == "ti16";
+    let transposed = [flip(random, !in_tensor && !is_newest), flip(random, !is_newest)];
     let is_float = kind != "i8";
     let negated = [flip(random, is_float), flip(random, is_float)];
     let (adds, saturates) = (flip(random, true), flip(random, !is_float));
@@ -133,6 +139,7 @@ fn check_product(formats: Formats, m: usize, n: usize, ws: bool, in_tensor: bool
         a_operand = if in_tensor { &a_operand } else { "%da" },
     );
     let text = kernel(".reg .b64 %da, %db; .reg .b32 %idesc, %m<4>; .reg .pred %adds;", &body);
+    let text = if is_newest { of_newest_target(&text) } else { text };
     keep(&name, &text);
     let (tensor, _) = images.run(&text, 0).unwrap_or_else(|error| panic!("{name}: {error}"));
     let mut expected = images.tensor.clone();
@@ -182,4 +189,28 @@ fn products_are_those_of_integers() {
             }
         }
     }
+}
+
+/// Elements of a sign and eleven bits have no value if they set other bits, and are not transposed.
+#[test]
+fn undefined_integers_of_sixteen_bits_are_faults() {
+    let fault = |idesc: u32, element: u16| {
+        let body = format!(
+            "mov.b64 %da, {a}; mov.b64 %db, {a}; mov.b32 %idesc, {idesc}; setp.eq.u32 %adds, 1, 0;\n\
+             @%p tcgen05.mma.cta_group::1.kind::ti16 [%t], %da, %db, %idesc, %adds;\n{COMMIT}",
+            a = 1u64 << 46 | 8 << 32 | 128 << 16
+        );
+        let text = kernel(".reg .b64 %da, %db; .reg .b32 %idesc; .reg .pred %adds;", &body);
+        let mut images = Images::random(&mut Random::new(3));
+        for bytes in images.shared.chunks_exact_mut(2) {
+            bytes.copy_from_slice(&element.to_le_bytes());
+        }
+        images.run(&of_newest_target(&text), 0).err().map(|error| error.to_string())
+    };
+    let idesc = 2 << 4 | 3 << 7 | 3 << 10 | (16 >> 3) << 17 | (128 >> 4) << 24;
+    assert_eq!(fault(idesc, 0x87ff), None);
+    let error = fault(idesc, 0x0800).unwrap();
+    assert!(error.contains("sets one of its bits 11 to 14"), "{error}");
+    let error = fault(idesc | 1 << 16, 0).unwrap();
+    assert!(error.contains("this instruction descriptor"), "{error}");
 }

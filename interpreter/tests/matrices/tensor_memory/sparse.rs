@@ -1,7 +1,9 @@
 //! Products of a sparse A, whose metadata lies in tensor memory.
 
 use super::narrow::{Codes, E2M1, E2M3, E4M3, E5M2, Narrow, Scaling};
-use super::{COLUMNS, COMMIT, Images, SHARED, assert_same, descriptor, encode, kernel};
+use super::{
+    COLUMNS, COMMIT, Images, SHARED, assert_same, descriptor, encode, kernel, of_newest_target,
+};
 use crate::machine::{Random, keep};
 use crate::warpgroup::{Element, Matrix, place};
 
@@ -66,6 +68,7 @@ fn check(kind: &str, element: Element, code: u32, d: u32, ws: bool, seed: u64) {
          @%p tcgen05.mma{ws_text}.sp.cta_group::1.kind::{kind} [%t], %da, %db, [%t + {metadata}], %idesc, %adds;\n{COMMIT}"
     );
     let text = kernel(".reg .b64 %da, %db; .reg .b32 %idesc; .reg .pred %adds;", &body);
+    let text = if kind == "ti16" { of_newest_target(&text) } else { text };
     keep(&name, &text);
     let (tensor, _) = images.run(&text, 0).unwrap_or_else(|error| panic!("{name}: {error}"));
     let mut expected = images.tensor.clone();
@@ -89,6 +92,7 @@ fn sparse_products_are_those_of_integers() {
             check("tf32", Element::Tf32, 2, 1, ws, seed);
             check("f8f6f4", Element::E4m3, 0, 1, ws, seed);
             check("i8", Element::S8, 1, 2, ws, seed);
+            check("ti16", Element::S1z4m11, 3, 2, ws, seed);
         }
     }
 }

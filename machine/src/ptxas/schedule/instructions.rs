@@ -272,6 +272,8 @@ fn format(instruction: &PtxInstruction) -> Option<TensorFormat> {
         F::Bf16 | F::Fp16 => TensorFormat::HalfInSingle,
         F::Fp8 => TensorFormat::Fp8,
         F::Fp6OrFp4 => TensorFormat::Fp6OrFp4,
+        // `tcgen05.mma` alone has them, and is no multiplication of a warp.
+        F::Int16 => return None,
         F::Int8 => TensorFormat::Int8,
         F::Int4 => TensorFormat::Int4,
         F::Int1 => TensorFormat::Int1,

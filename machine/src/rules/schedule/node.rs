@@ -230,6 +230,8 @@ fn multiply(op: &Op<'_>, emitted: &Emitted) -> Option<Action> {
         Counted::Bf16 | Counted::Fp16 => TensorFormat::HalfInSingle,
         Counted::Fp8 => TensorFormat::Fp8,
         Counted::Fp6OrFp4 => TensorFormat::Fp6OrFp4,
+        // `tcgen05.mma` alone has them, and is no multiplication of a warp.
+        Counted::Int16 => return None,
         Counted::Int8 => TensorFormat::Int8,
         Counted::Int4 => TensorFormat::Int4,
         Counted::Int1 => TensorFormat::Int1,

@@ -15,9 +15,6 @@ const MASK_WORDS: usize = 4;
 
 pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let has = |modifier| instruction.has(modifier);
-    if has(M::DecompressLutB) {
-        return Err("tables that decompress B are not executed yet".to_owned());
-    }
     let kind = kind(instruction)?;
     let weight_stationary = matches!(instruction.opcode, O::Tcgen05MmaWs | O::Tcgen05MmaWsSp);
     let is_sparse = matches!(instruction.opcode, O::Tcgen05MmaSp | O::Tcgen05MmaWsSp);
@@ -30,6 +27,10 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
     let mut rest = instruction.operands.iter().skip(3);
     let mut next = || rest.next().ok_or("an operand is missing");
     let metadata = match is_sparse {
+        true => Some(address(builder, next()?)?),
+        false => None,
+    };
+    let tables_of_b = match has(M::DecompressLutB) {
         true => Some(address(builder, next()?)?),
         false => None,
     };
@@ -77,6 +78,7 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
         b,
         descriptor,
         metadata,
+        tables_of_b,
         scales,
         disabled_lanes,
         adds,
@@ -93,6 +95,7 @@ fn kind(instruction: &Instruction) -> Lowered<Kind> {
         (M::KindTf32, Kind::Tf32),
         (M::KindF8f6f4, Kind::F8F6F4),
         (M::KindI8, Kind::I8),
+        (M::KindTi16, Kind::Ti16),
         (M::KindMxf8f6f4, Kind::Mxf8F6F4),
         (M::KindMxf4, Kind::Mxf4),
         (M::KindMxf4nvf4, Kind::Mxf4),

@@ -1,0 +1,139 @@
+//! Views of arrays: `cudaResourceViewDesc` and `CUDA_RESOURCE_VIEW_DESC`, which are laid out alike.
+
+use gpucast_host::{Array, ArrayShape, Error};
+use gpucast_interpreter::texture::{Channel, Format, Resource};
+
+use crate::abi::In;
+use crate::texture::{Texels, not_executed};
+
+/// An array's texels in another format, or some of its layers.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View {
+    /// `cudaResourceViewFormat`; 0 for the array's own.
+    format: i32,
+    /// Texels of a row, rows and slices, as the array has them.
+    extent: [usize; 3],
+    /// The first level and the last.
+    levels: [u32; 2],
+    /// The first layer and the last.
+    layers: [u32; 2],
+}
+
+// `cudaResourceViewFormat`: three numbers of channels of each format, then compressed blocks.
+const CHANNELS: [u8; 3] = [1, 2, 4];
+const FORMATS: [Channel; 8] = [
+    Channel::U8,
+    Channel::S8,
+    Channel::U16,
+    Channel::S16,
+    Channel::U32,
+    Channel::S32,
+    Channel::F16,
+    Channel::F32,
+];
+const FIRST_BLOCKS: i32 = 25;
+const LAST_BLOCKS: i32 = 38;
+
+/// The texels as a view shows them; those of an array as they are if there is none.
+pub(crate) fn viewed(texels: Texels, view: In<View>) -> Result<Texels, Error> {
+    if view.is_null() {
+        return Ok(texels);
+    }
+    let Texels::Array(array) = texels else { return Err(Error::InvalidValue) };
+    Ok(Texels::Array(view.get()?.of(&array)?))
+}
+
+impl View {
+    /// The part of an array that it shows.
+    fn of(&self, array: &Array) -> Result<Array, Error> {
+        let Array { shape, resource } = *array;
+        let format = match self.format {
+            0 => shape.format,
+            FIRST_BLOCKS..=LAST_BLOCKS => return not_executed("a view as compressed blocks"),
+            number => format(number).ok_or(Error::InvalidValue)?,
+        };
+        // The manual allows other extents for compressed blocks alone. It does not say whether
+        // layers are a depth.
+        let [width, height, depth] = shape.extent.map(|one| one as usize);
+        let is_flat = shape.flags & (ArrayShape::LAYERED | ArrayShape::CUBE) != 0;
+        let fits = self.extent[..2] == [width, height]
+            && (self.extent[2] == depth || is_flat && self.extent[2] == 0)
+            && format.bytes() == shape.format.bytes()
+            && self.levels == [0, 0];
+        let [first, last] = self.layers;
+        if !fits || first > last || last >= resource.layers {
+            return Err(Error::InvalidValue);
+        }
+        let slices = u64::from(first) * u64::from(resource.extent[2]);
+        let resource = Resource {
+            address: resource.address + slices * resource.slice_pitch,
+            layers: last - first + 1,
+            ..resource
+        };
+        Ok(Array { shape: ArrayShape { format, ..shape }, resource })
+    }
+}
+
+/// The format of a number from 1 on.
+fn format(number: i32) -> Option<Format> {
+    let place = usize::try_from(number.checked_sub(1)?).ok()?;
+    let channel = FORMATS.get(place / CHANNELS.len())?;
+    Some(Format::new(*channel, CHANNELS[place % CHANNELS.len()]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Six layers of four by two pairs of halves: 4 bytes a texel.
+    fn layers() -> Array {
+        let format = Format::new(Channel::F16, 2);
+        let shape = ArrayShape { format, extent: [4, 2, 6], flags: ArrayShape::LAYERED };
+        Array { shape, resource: Resource::dense(0x1000, [4, 2, 1], 6, format) }
+    }
+
+    const ALL: View = View { format: 0, extent: [4, 2, 6], levels: [0; 2], layers: [0, 5] };
+
+    #[test]
+    fn a_view_has_another_format_and_fewer_layers() {
+        let array = layers();
+        let same = ALL.of(&array).unwrap();
+        assert_eq!((same.resource, same.shape.format), (array.resource, array.shape.format));
+        assert!(View { extent: [4, 2, 0], ..ALL }.of(&array).is_ok(), "layers are no depth");
+        // 3 is four bytes, 22 a float; a layer has 32 bytes.
+        for (number, format) in [
+            (3, Format::new(Channel::U8, 4)),
+            (8, Format::new(Channel::U16, 2)),
+            (13, Format::new(Channel::U32, 1)),
+            (20, Format::new(Channel::F16, 2)),
+            (22, Format::new(Channel::F32, 1)),
+        ] {
+            let part = View { format: number, layers: [2, 3], ..ALL }.of(&array).unwrap();
+            assert_eq!(part.shape.format, format, "{number}");
+            assert_eq!((part.resource.address, part.resource.layers), (0x1040, 2));
+        }
+    }
+
+    #[test]
+    fn views_that_the_manual_does_not_allow_are_refused() {
+        let refused = |view: View| view.of(&layers()).map(|_| ()).unwrap_err();
+        for view in [
+            View { format: 24, ..ALL },
+            View { format: -1, ..ALL },
+            View { format: 39, ..ALL },
+            View { extent: [2, 2, 6], ..ALL },
+            View { levels: [0, 1], ..ALL },
+            View { layers: [3, 2], ..ALL },
+            View { layers: [0, 6], ..ALL },
+        ] {
+            assert_eq!(refused(view), Error::InvalidValue, "{view:?}");
+        }
+        assert_eq!(refused(View { format: 25, ..ALL }), Error::NotSupported);
+        let linear = Texels::Linear { address: 0, bytes: 64, format: Format::new(Channel::F32, 1) };
+        let place = In::at_address(std::ptr::from_ref(&ALL).cast());
+        assert!(matches!(viewed(linear, place), Err(Error::InvalidValue)));
+        assert!(matches!(viewed(Texels::Array(layers()), place), Ok(Texels::Array(_))));
+        assert!(viewed(linear, In::at_number(0)).is_ok(), "there is no view");
+    }
+}
