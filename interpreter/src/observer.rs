@@ -43,8 +43,8 @@ pub trait Observer: Send {
     fn wave(&self) -> usize;
 
     /// Returns true if one recorder may be told of several CTAs, one after the other. The observer
-    /// then adds records up: it asks neither for the borders of CTAs nor for their order. With two
-    /// threads a short launch is so recorded in half the time.
+    /// then adds records up: it asks neither for the borders of CTAs nor for their order. Each
+    /// thread keeps one recorder, and it hears nothing of a launch that fails.
     fn adds_up(&self) -> bool {
         false
     }

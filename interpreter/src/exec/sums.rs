@@ -19,7 +19,8 @@ use crate::observer::Recorder;
 /// Clusters of the first batch, and of all if each uses a large part of the budget.
 const LEAST_BATCH: u64 = 64;
 
-/// Clusters of a batch, at most: some seconds between looks at the budget if they are short.
+/// Clusters of a batch, at most: some seconds between looks at the budget if they are short. What
+/// clusters print is kept until their batch ends, so that those that print come in small ones.
 const MOST_BATCH: u64 = 1 << 16;
 
 /// Clusters that a thread takes at once, at most. The next ones are then in its cache more often,
@@ -97,6 +98,7 @@ impl Engine<'_> {
                 error: None,
             })
             .collect();
+        let most = if self.context.program.prints() { LEAST_BATCH } else { MOST_BATCH };
         let mut issued = (0, 0);
         let mut first = 0;
         while first < clusters {
@@ -105,7 +107,7 @@ impl Engine<'_> {
                 Some(_) => rest.min(ATTEMPT_TURN),
                 None => rest,
             };
-            let end = clusters.min(first + batch_of(first, issued.0, rest));
+            let end = clusters.min(first + batch_of(first, issued.0, rest).min(most));
             let batch = Batch::new(first..end, threads, limit);
             seats.par_iter_mut().with_max_len(1).for_each(|seat| self.fill(seat, &batch));
             self.end_batch(&mut seats)?;
