@@ -216,7 +216,7 @@ macro_rules! events {
             /// lanes. Their first address is the same modulo [`ALIKE_BYTES`].
             ///
             /// Returns what the recorder needs of those. They have the same `slot`. Slots count up
-            /// from 0 in each record.
+            /// from 0 in each record, and may do so anew when a further CTA begins.
             #[inline]
             fn first_access(&mut self, slot: u32, access: &Access<'_>) -> Further {
                 let _ = slot;

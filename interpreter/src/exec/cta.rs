@@ -227,6 +227,7 @@ impl Cta {
         recorder: &mut dyn Recorder,
         index: u64,
     ) {
+        self.patterns.go_on();
         self.start_at(launch, recorder, launch.shape.coordinates(index), index);
     }
 

@@ -19,8 +19,8 @@ use crate::observer::Recorder;
 /// Clusters of the first batch, and of all if each uses a large part of the budget.
 const LEAST_BATCH: u64 = 64;
 
-/// Clusters of a batch, at most: some seconds between looks at the budget if they are short. What
-/// clusters print is kept until their batch ends, so that those that print come in small ones.
+/// Clusters of a batch, at most: some seconds between looks at the budget if they are short.
+/// Clusters that print come in small batches, since their text is kept until the batch ends.
 const MOST_BATCH: u64 = 1 << 16;
 
 /// Clusters that a thread takes at once, at most. The next ones are then in its cache more often,

@@ -17,7 +17,7 @@ use gpucast_interpreter::{
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
-use crate::common::module;
+use crate::common::{self, launch, module};
 
 /// What a warp is told of an access: kind, lanes, pattern, and the addresses that count.
 type Event = (AccessKind, u32, Pattern, Vec<u64>);
@@ -535,4 +535,17 @@ fn accesses_that_are_told_together_are_those_that_are_told_one_by_one() {
             assert_eq!(Some(latest), of_each.map(|told| told.2).max(), "instruction {instruction}");
         }
     }
+}
+
+/// Distances change from CTA to CTA, and each needs a slot of its own: 3000 CTAs of a launch need
+/// more than a recorder has. Sums stay those of records of single CTAs.
+#[test]
+fn slots_are_given_anew_where_distances_always_change() {
+    let body = "mov.u32 %r0, %ctaid.x; rem.u32 %r1, %r0, 61; add.u32 %r1, %r1, 1;\n\
+        mul.lo.u32 %r1, %r1, %tid; mad.wide.u32 %at, %r1, 4, %out;\n\
+        ld.global.u32 %r2, [%at]; ld.global.u32 %r3, [%at+128]; ld.global.u32 %r3, [%at+256];\n\
+        ret;";
+    let shape = common::Shape::new(3000, 64, 64 * 62 + 64);
+    let (_, totals, _) = launch(&common::kernel(body), &shape).unwrap();
+    assert_eq!(totals.accesses, 3000 * 2 * 3);
 }

@@ -57,6 +57,14 @@ impl Patterns {
         }
     }
 
+    /// A CTA begins whose recorder has recorded the one before. Where distances change from CTA to
+    /// CTA, slots are given anew before there are none.
+    pub(in crate::exec) fn go_on(&mut self) {
+        if self.slots.are_scarce() {
+            self.begin();
+        }
+    }
+
     /// A recorder begins. Distances stay.
     pub(in crate::exec) fn begin(&mut self) {
         self.tallies.iter_mut().for_each(Tally::forget);

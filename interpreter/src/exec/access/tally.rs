@@ -27,6 +27,11 @@ pub(super) struct Slots {
 }
 
 impl Slots {
+    /// Returns true if half of them are given. A CTA may need as many as are left.
+    pub(super) fn are_scarce(&self) -> bool {
+        self.next > MOST_SLOTS / 2
+    }
+
     fn take(&mut self) -> Option<u32> {
         let slot = self.next;
         self.next += u16::from(slot < MOST_SLOTS);

@@ -45,6 +45,22 @@ pub(crate) struct Totals {
     pub(crate) guarded: Vec<u64>,
 }
 
+impl Totals {
+    /// Adds all but the addresses.
+    fn add(&mut self, other: &Self) {
+        self.blocks += other.blocks;
+        self.block_lanes += other.block_lanes;
+        self.branches += other.branches;
+        self.taken += other.taken;
+        self.accesses += other.accesses;
+        self.access_lanes += other.access_lanes;
+        self.guarded.resize(other.guarded.len(), 0);
+        for (sum, lanes) in self.guarded.iter_mut().zip(&other.guarded) {
+            *sum += lanes;
+        }
+    }
+}
+
 /// Adds up events, in CTA order.
 #[derive(Default)]
 pub(crate) struct Count(pub(crate) Totals);
@@ -68,22 +84,12 @@ impl Observer for Count {
 
     fn collect(&mut self, first_cta: u64, recorders: &mut [&mut CountRecorder]) {
         for (index, CountRecorder(one)) in recorders.iter_mut().enumerate() {
-            let Totals { guarded, .. } = one.clone();
             let total = &mut self.0;
-            total.blocks += one.blocks;
-            total.block_lanes += one.block_lanes;
-            total.branches += one.branches;
-            total.taken += one.taken;
-            total.accesses += one.accesses;
-            total.access_lanes += one.access_lanes;
+            total.add(one);
             let place = first_cta + index as u64 + 1;
             total.addresses =
                 total.addresses.wrapping_mul(31).wrapping_add(one.addresses.wrapping_mul(place));
-            total.guarded.resize(guarded.len(), 0);
-            for (sum, lanes) in total.guarded.iter_mut().zip(&guarded) {
-                *sum += lanes;
-            }
-            *one = Totals { guarded: vec![0; guarded.len()], ..Totals::default() };
+            *one = Totals { guarded: vec![0; one.guarded.len()], ..Totals::default() };
         }
     }
 }
@@ -142,18 +148,7 @@ impl Observer for Sum {
 
     fn collect(&mut self, _first_cta: u64, recorders: &mut [&mut Self]) {
         for recorder in recorders {
-            let Totals { guarded, .. } = &recorder.totals;
-            let (total, one) = (&mut self.totals, &recorder.totals);
-            total.blocks += one.blocks;
-            total.block_lanes += one.block_lanes;
-            total.branches += one.branches;
-            total.taken += one.taken;
-            total.accesses += one.accesses;
-            total.access_lanes += one.access_lanes;
-            total.guarded.resize(guarded.len(), 0);
-            for (sum, lanes) in total.guarded.iter_mut().zip(guarded) {
-                *sum += lanes;
-            }
+            self.totals.add(&recorder.totals);
         }
     }
 }
@@ -182,7 +177,9 @@ impl Recorder for Sum {
 
     fn first_access(&mut self, slot: u32, access: &Access<'_>) -> Further {
         self.access(access);
-        assert_eq!(slot as usize, self.alike.len(), "slots count up in each record");
+        // Slots count up, and anew at the beginning of some CTAs.
+        assert!(slot == 0 || slot as usize == self.alike.len(), "slot {slot}");
+        self.alike.truncate(slot as usize);
         self.alike.push(access.mask.count_ones().into());
         Further::Number
     }
