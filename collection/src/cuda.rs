@@ -36,9 +36,13 @@ pub fn source(kernel: &Kernel) -> String {
         })
         .collect();
     let threads: u32 = kernel.block.iter().product();
+    let clusters = match kernel.cluster {
+        ..=1 => String::new(),
+        blocks => format!(" __cluster_dims__({blocks}, 1, 1)"),
+    };
     let _ = writeln!(
         text,
-        "extern \"C\" __global__ void __launch_bounds__({threads})\n{}({})\n{{",
+        "extern \"C\" __global__ void{clusters} __launch_bounds__({threads})\n{}({})\n{{",
         kernel.name,
         parameters.join(", ")
     );

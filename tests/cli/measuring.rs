@@ -84,6 +84,7 @@ fn rates_and_queues_are_recovered() {
             // A use that is 1 % off makes it 4 % off.
             ("read_queueing_hyperbolic", 0.05),
             ("half_written_queueing_linear", 0.4),
+            ("special_register_latency", 31.0),
         ],
         0.08,
     );
@@ -103,6 +104,7 @@ fn tensor_memory_is_recovered() {
             ("tensor_queue", 9.0),
             ("tensor_memory_read_rate", 300.0),
             ("tensor_memory_write_rate", 200.0),
+            ("tensor_pair_latency", 50.0),
         ],
         0.03,
     );

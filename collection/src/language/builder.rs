@@ -32,6 +32,7 @@ impl Builder {
             body: Vec::new(),
             grid: [1; 3],
             block: [1; 3],
+            cluster: 1,
             kept: None,
             oldest_target: USUAL_TARGET,
             newest_target: None,
@@ -96,6 +97,13 @@ impl Builder {
     /// have.
     pub fn uses_features_until(&mut self, target: u32) {
         self.kernel.newest_target = Some(target);
+    }
+
+    /// Says that the kernel runs in clusters of so many blocks along the first axis.
+    pub fn in_clusters(&mut self, blocks: u32) {
+        const OLDEST_WITH_CLUSTERS: u32 = 90;
+        self.kernel.cluster = blocks;
+        self.needs_target(OLDEST_WITH_CLUSTERS);
     }
 
     /// Says that the kernel needs a version of the PTX ISA, or a later one.

@@ -24,6 +24,8 @@ pub struct Kernel {
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: [u32; 3],
+    /// Blocks of a cluster, along the first axis; 1 without clusters.
+    pub cluster: u32,
     /// The buffer whose accesses alone stay, where work is removed from the PTX.
     pub kept: Option<String>,
     /// The oldest target that has its instructions, as the number behind `sm_`.

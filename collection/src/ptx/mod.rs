@@ -49,7 +49,11 @@ pub fn module(kernel: &Kernel, target: Target) -> String {
         .collect();
     let [x, y, z] = kernel.block;
     let _ = writeln!(text, ".visible .entry {}(\n{}\n)", kernel.name, parameters.join(",\n"));
-    let _ = writeln!(text, ".maxntid {x}, {y}, {z}\n{{");
+    let _ = writeln!(text, ".maxntid {x}, {y}, {z}");
+    if kernel.cluster > 1 {
+        let _ = writeln!(text, ".explicitcluster\n.reqnctapercluster {}, 1, 1", kernel.cluster);
+    }
+    text += "{\n";
     text += &printer.registers.declarations();
     for array in kernel.arrays.iter().filter(|array| array.place == Place::Shared) {
         let _ = writeln!(text, "\t{}", declaration(".shared", array));

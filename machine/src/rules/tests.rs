@@ -390,6 +390,35 @@ fn video_instructions_are_what_the_assembler_makes_of_them() {
     }
 }
 
+/// The place and the length of a field are parts of the instructions, if both are literals
+/// (`ptxas` 12.9, sm_50, sm_75 and sm_90). A length beside a place in a register is moved.
+#[test]
+fn literal_places_of_fields_need_no_moves() {
+    let stored = |operation: &str| format!("{operation} st.global.u32 [%rd1], %r3;");
+    let moves = |target: &str, operation: &str| count(target, &stored(operation), "MOV");
+    for target in ["sm_50", "sm_70", "sm_90"] {
+        let none = moves(target, "add.u32 %r3, %r1, %r2;");
+        assert_eq!(moves(target, "bfe.u32 %r3, %r1, 8, 7;"), none, "{target}");
+        assert_eq!(moves(target, "bfi.b32 %r3, %r1, %r2, 8, 7;"), none, "{target}");
+    }
+}
+
+/// The number of the warp may change, so each use reads it. It is a field of a word: `BFE` takes it
+/// until Pascal, `SHF` and `SGXT` since Volta (`ptxas` 12.9).
+#[test]
+fn numbers_of_warps_are_read_for_each_use() {
+    let twice = "mov.u32 %r1, %warpid; mov.u32 %r2, %warpid; add.u32 %r3, %r1, %r2; \
+                 st.global.u32 [%rd1], %r3;";
+    let none = "add.u32 %r3, %r1, %r2; st.global.u32 [%rd1], %r3;";
+    let more = |target: &str, name: &str| count(target, twice, name) - count(target, none, name);
+    for (target, fields) in [("sm_50", &["BFE"][..]), ("sm_70", &["SHF", "SGXT"])] {
+        assert_eq!(more(target, "S2R"), 2, "{target}");
+        for field in fields {
+            assert_eq!(more(target, field), 2, "{target}");
+        }
+    }
+}
+
 #[test]
 fn dead_instructions_of_any_kind_cost_nothing() {
     for operation in [

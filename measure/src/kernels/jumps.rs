@@ -38,6 +38,56 @@ pub(crate) fn jumps(blocks: u64, threads: u64, copies: u64, passes: u64) -> Kern
     kernel.launched([blocks, 1, 1], [threads, 1, 1])
 }
 
+/// What each jump of [`awaited_jumps`] waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// The number of the warp in its SM, which compilers read anew for each use. It is a field of
+    /// the special register's word.
+    WarpNumber,
+    /// The same field of a word that an instruction of logic makes.
+    FieldOfWord,
+}
+
+/// Jumps of one warp that each wait for a number: `copies` in the loop. They are never taken, and
+/// each would lead to another place behind the loop, so that compilers keep all of them in order.
+pub(crate) fn awaited_jumps(awaited: Awaited, copies: u32, passes: u64) -> Kernel {
+    const WARP: u64 = 32;
+    /// No SM has so many warps.
+    const TOO_MANY: u64 = 127;
+    let mut kernel = Builder::new("awaited_jumps", "Jumps that each wait for a number");
+    let result = kernel.output("result", Type::U32, WARP);
+    let source = kernel.input("in", Type::U32, 1, Contents::Zero);
+    // No compiler knows what is loaded.
+    let zero = kernel.load("zero", &source, Expression::number(0, Type::S32));
+    let thread = kernel.thread(0);
+    let own = thread.clone().to(Type::U32);
+    let word = kernel.variable("word", own.clone());
+    // Threads look for different numbers, so that neither kernel's jumps are those of all threads.
+    let wanted = kernel.name("wanted", own + TOO_MANY);
+    let number = kernel.variable("number", Expression::number(0, Type::U32));
+    kernel.repeat("pass", passes, Unroll::No, |kernel| {
+        for copy in 0..copies {
+            match awaited {
+                Awaited::WarpNumber => kernel.assembly("mov.u32 $0, %warpid", &[number], &[]),
+                Awaited::FieldOfWord => {
+                    // The unit of shifts does this, too. Compilers leave additions to either unit.
+                    kernel.assembly("xor.b32 $0, $0, $1", &[word], &[zero.clone()]);
+                    kernel.assembly("bfe.u32 $0, $1, 8, 7", &[number], &[word.into()]);
+                }
+            }
+            let jump = format!(
+                "{{ .reg .pred found; setp.eq.u32 found, $0, $1; @found bra FOUND_{copy}; }}"
+            );
+            kernel.assembly(&jump, &[], &[number.into(), wanted.clone()]);
+        }
+    });
+    let places = (0..copies).map(|copy| format!("FOUND_{copy}: mov.u32 $0, {copy}; bra END; "));
+    let places = format!("bra END; {}END: add.u32 $0, $0, 1", places.collect::<String>());
+    kernel.assembly(&places, &[number], &[]);
+    kernel.store(&result, thread, Expression::from(number) + Expression::from(word));
+    kernel.launched([1, 1, 1], [WARP, 1, 1])
+}
+
 /// Segments of code in a loop, each under a condition that never holds.
 struct Segments {
     number: u64,

@@ -33,9 +33,9 @@ pub(crate) use atomics::{EXCHANGES, atomic_chain, global_reductions, shared_exch
 pub(crate) use bursts::{STORED_SECTORS, Stores, load_burst, store_burst};
 pub(crate) use chases::{CHASES, chase, line_chase, shared_chase, shared_chase_with_sum};
 pub(crate) use constants::constant_chase;
-pub(crate) use jumps::{cold_code, jumps};
+pub(crate) use jumps::{Awaited, awaited_jumps, cold_code, jumps};
 pub(crate) use tensor_memory::{
-    Format, ROW_BYTES, ROWS, TRANSFER_BYTES, TensorMemoryProducts, Transfer,
+    Format, ROW_BYTES, ROWS, Sms, TRANSFER_BYTES, TensorMemoryProducts, Transfer,
     tensor_memory_products, transfers,
 };
 pub(crate) use texels::texels;

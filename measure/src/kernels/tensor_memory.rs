@@ -45,12 +45,31 @@ impl Format {
     }
 
     /// The descriptor of the instruction.
-    const fn descriptor(self) -> u64 {
+    const fn descriptor(self, sms: Sms) -> u64 {
         /// Scales are powers of two.
         const POWERS_OF_TWO: u64 = 1 << 23;
         let scales = if self.is_scaled { POWERS_OF_TWO } else { self.sum << 4 };
         // Scaled products have their rows in other bits, and both hold 128 of them there.
-        scales | self.factor << 7 | self.factor << 10 | (COLUMNS / 8) << 17 | (ROWS / 16) << 24
+        let rows = ROWS * sms.number();
+        scales | self.factor << 7 | self.factor << 10 | (COLUMNS / 8) << 17 | (rows / 16) << 24
+    }
+}
+
+/// The SMs that multiply together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sms {
+    One,
+    /// Two blocks of a cluster. Each holds half of the rows of both factors, and the sum of its own
+    /// rows. The first one multiplies.
+    Pair,
+}
+
+impl Sms {
+    const fn number(self) -> u64 {
+        match self {
+            Self::One => 1,
+            Self::Pair => 2,
+        }
     }
 }
 
@@ -58,6 +77,7 @@ impl Format {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TensorMemoryProducts {
     pub(crate) format: Format,
+    pub(crate) sms: Sms,
     /// Products of a pass.
     pub(crate) number: u32,
     /// Multiply-adds of the chain behind them.
@@ -65,12 +85,12 @@ pub(crate) struct TensorMemoryProducts {
     pub(crate) passes: u64,
 }
 
-/// Passes of products of 128 × 256 by one thread, which then waits for all of them.
+/// Passes of products of 128 × 256 for each SM by one thread, which then waits for all of them.
 pub(crate) fn tensor_memory_products(products: TensorMemoryProducts) -> Kernel {
-    let TensorMemoryProducts { format, number, multiply_adds, passes } = products;
+    let TensorMemoryProducts { format, sms, number, multiply_adds, passes } = products;
     let mut kernel = Builder::new("tensor_memory_products", "Products in tensor memory");
-    let memory = allocate(&mut kernel);
-    let result = kernel.output("result", Type::F32, WARP);
+    let memory = allocate(&mut kernel, sms);
+    let result = kernel.output("result", Type::F32, WARP * sms.number());
     kernel.shared("tile", Type::U32, (ROWS + COLUMNS) * ROW_BYTES / 4);
     kernel.shared("barrier", Type::U64, 1);
     let [barrier, parity] =
@@ -87,22 +107,25 @@ pub(crate) fn tensor_memory_products(products: TensorMemoryProducts) -> Kernel {
         );
         kernel.assembly(&text, &[descriptor], &[]);
     }
-    let first = kernel.thread(0).equals(Expression::number(0, Type::S32));
+    let first = kernel.thread_of_grid().equals(Expression::number(0, Type::S32));
     let first = kernel.name("first", first);
     kernel.when(first.clone(), |kernel| {
         kernel.assembly("mbarrier.init.shared.b64 [$0], 1", &[], &[barrier.into()]);
     });
-    kernel.barrier();
+    meet(&mut kernel, sms);
     let scales = if format.is_scaled { ", [$0 + 256], [$0 + 288]" } else { "" };
+    let group = sms.number();
     let product = format!(
         "{{ .reg .pred adds; setp.eq.u32 adds, 0, 0; \
-         tcgen05.mma.cta_group::1.kind::{} [$0], $1, $2, {}{scales}, adds; }}",
+         tcgen05.mma.cta_group::{group}.kind::{} [$0], $1, $2, {}{scales}, adds; }}",
         format.kind,
-        format.descriptor()
+        format.descriptor(sms)
     );
-    let wait = "{ .reg .pred done; tcgen05.commit.cta_group::1.mbarrier::arrive::one.\
-                shared::cluster.b64 [$1]; WAIT: mbarrier.try_wait.parity.shared.b64 done, [$1], \
-                $0; @!done bra WAIT; xor.b32 $0, $0, 1; }";
+    let wait = format!(
+        "{{ .reg .pred done; tcgen05.commit.cta_group::{group}.mbarrier::arrive::one.\
+         shared::cluster.b64 [$1]; WAIT: mbarrier.try_wait.parity.shared.b64 done, [$1], $0; \
+         @!done bra WAIT; xor.b32 $0, $0, 1; }}"
+    );
     let number_of_thread = kernel.thread(0).to(Type::F32);
     let value = kernel.variable("value", number_of_thread);
     kernel.when(first, |kernel| {
@@ -112,14 +135,25 @@ pub(crate) fn tensor_memory_products(products: TensorMemoryProducts) -> Kernel {
                 kernel.assembly(&product, &[], &operands);
             }
             super::chain_behind(kernel, value, multiply_adds);
-            kernel.assembly(wait, &[parity], &[barrier.into()]);
+            kernel.assembly(&wait, &[parity], &[barrier.into()]);
         });
     });
-    kernel.barrier();
-    free(&mut kernel, memory);
-    let place = kernel.thread(0);
+    meet(&mut kernel, sms);
+    free(&mut kernel, memory, sms);
+    let place = kernel.thread_of_grid();
     kernel.store(&result, place, value.into());
-    kernel.launched([1, 1, 1], [WARP, 1, 1])
+    kernel.launched([sms.number(), 1, 1], [WARP, 1, 1])
+}
+
+/// A barrier of all threads that multiply together.
+fn meet(kernel: &mut Builder, sms: Sms) {
+    match sms {
+        Sms::One => kernel.barrier(),
+        Sms::Pair => {
+            let both = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned";
+            kernel.assembly(both, &[], &[]);
+        }
+    }
 }
 
 /// The way of a transfer.
@@ -139,7 +173,7 @@ pub(crate) fn transfers(transfer: Transfer, number: u32, passes: u64) -> Kernel 
     const WARPS: u64 = 4;
     const REGISTERS: u64 = 32;
     let mut kernel = Builder::new("tensor_memory_transfers", "Transfers of tensor memory");
-    let memory = allocate(&mut kernel);
+    let memory = allocate(&mut kernel, Sms::One);
     let result = kernel.output("result", Type::U32, WARPS * WARP);
     let thread = kernel.thread(0);
     let values: Vec<Variable> = (0..REGISTERS)
@@ -168,7 +202,7 @@ pub(crate) fn transfers(transfer: Transfer, number: u32, passes: u64) -> Kernel 
         kernel.assembly(&format!("tcgen05.wait::{wait}.sync.aligned"), &[], &[]);
     });
     kernel.barrier();
-    free(&mut kernel, memory);
+    free(&mut kernel, memory, Sms::One);
     let zero = Expression::number(0, Type::U32);
     let total = values.iter().fold(zero, |sum, &one| sum + Expression::from(one));
     kernel.store(&result, thread, total);
@@ -176,14 +210,18 @@ pub(crate) fn transfers(transfer: Transfer, number: u32, passes: u64) -> Kernel 
 }
 
 /// The first warp allocates tensor memory. Returns its address.
-fn allocate(kernel: &mut Builder) -> Variable {
+fn allocate(kernel: &mut Builder, sms: Sms) -> Variable {
+    if sms == Sms::Pair {
+        kernel.in_clusters(2);
+    }
     kernel.needs_target(100);
     kernel.uses_features_until(110);
     kernel.needs_isa([8, 8]);
     kernel.shared("where", Type::U32, 1);
     let memory = kernel.variable("memory", Expression::number(0, Type::U32));
     let by_warp = of_first_warp(&format!(
-        "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [where], {ALLOCATED}"
+        "tcgen05.alloc.cta_group::{}.sync.aligned.shared::cta.b32 [where], {ALLOCATED}",
+        sms.number()
     ));
     kernel.assembly(&by_warp, &[], &[]);
     kernel.barrier();
@@ -191,9 +229,11 @@ fn allocate(kernel: &mut Builder) -> Variable {
     memory
 }
 
-fn free(kernel: &mut Builder, memory: Variable) {
-    let text =
-        of_first_warp(&format!("tcgen05.dealloc.cta_group::1.sync.aligned.b32 $0, {ALLOCATED}"));
+fn free(kernel: &mut Builder, memory: Variable, sms: Sms) {
+    let text = of_first_warp(&format!(
+        "tcgen05.dealloc.cta_group::{}.sync.aligned.b32 $0, {ALLOCATED}",
+        sms.number()
+    ));
     kernel.assembly(&text, &[], &[memory.into()]);
 }
 

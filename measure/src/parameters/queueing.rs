@@ -154,7 +154,8 @@ fn reached(
     Ok(Reached { bytes_in_clock: pass_bytes as f64 / pass, pass })
 }
 
-/// The formula through three points. Differences from the first one are without the rest of a pass.
+/// The formula through three points, whose parts are not negative: where one would be, the other one
+/// fits alone. Differences from the first point are without the rest of a pass.
 fn solved([first, second, third]: [Point; 3], latency: f64) -> Result<Queueing, MeasureError> {
     let hyperbolic = |point: Point| point.used / (1.0 - point.used);
     let row = |point: Point| {
@@ -172,7 +173,20 @@ fn solved([first, second, third]: [Point; 3], latency: f64) -> Result<Queueing, 
             uses.join(", ")
         )));
     }
-    Ok(Queueing { linear, hyperbolic })
+    Ok(if hyperbolic < 0.0 {
+        Queueing { linear: fitted([(a, x), (c, y)]).max(0.0), hyperbolic: 0.0 }
+    } else if linear < 0.0 {
+        Queueing { linear: 0.0, hyperbolic: fitted([(b, x), (d, y)]).max(0.0) }
+    } else {
+        Queueing { linear, hyperbolic }
+    })
+}
+
+/// The slope of the line through the origin that is nearest to two points.
+fn fitted(points: [(f64, f64); 2]) -> f64 {
+    let products: f64 = points.iter().map(|(x, y)| x * y).sum();
+    let squares: f64 = points.iter().map(|(x, _)| x * x).sum();
+    products / squares
 }
 
 #[cfg(test)]
@@ -190,6 +204,22 @@ mod tests {
             assert!((found.linear - linear).abs() < 1e-9, "{}", found.linear);
             assert!((found.hyperbolic - hyperbolic).abs() < 1e-9, "{}", found.hyperbolic);
         }
+    }
+
+    /// Times that fall behind a straight line would have a negative hyperbolic part, and times that
+    /// rise from nothing at the end a negative linear one.
+    #[test]
+    fn no_part_is_negative() {
+        let found = |clocks: [f64; 3]| {
+            let points = [(0.2, clocks[0]), (0.5, clocks[1]), (0.8, clocks[2])];
+            solved(points.map(|(used, clocks)| Point { used, clocks }), 500.0).unwrap()
+        };
+        let bent = found([600.0, 750.0, 880.0]);
+        assert!(bent.hyperbolic == 0.0 && (0.9..1.0).contains(&bent.linear), "{}", bent.linear);
+        let late = found([500.0, 500.0, 700.0]);
+        assert!(late.linear == 0.0 && late.hyperbolic > 0.0, "{}", late.hyperbolic);
+        let falling = found([600.0, 550.0, 400.0]);
+        assert!(falling.linear == 0.0 && falling.hyperbolic == 0.0, "{}", falling.linear);
     }
 
     #[test]

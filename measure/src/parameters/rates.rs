@@ -3,10 +3,10 @@
 use gpucast_collection::language::Kernel;
 use gpucast_collection::language::Type;
 
-use super::{BLOCKS_OF_SM, CLOCKS, PASSES, Parameter, RATE, blocks};
+use super::{BLOCKS_OF_SM, CLOCKS, PASSES, Parameter, RATE, blocks, figure_of};
 use crate::bench::{Bench, How, Sizes};
 use crate::error::MeasureError;
-use crate::kernels::{self, READERS, VARIABLES};
+use crate::kernels::{self, Awaited, READERS, VARIABLES};
 
 /// A rate whose kernel tags name, with the results of a thread for each of its m.
 macro_rules! rate {
@@ -76,7 +76,26 @@ pub(super) const ALL: &[Parameter] = &[
         "shfl.bfly of one warp, each of the last one's result",
         |bench| latency(bench, "shfl.sync.bfly.b32 $0, $0, 1, 31, 0xffffffff", Type::U32),
     ),
+    Parameter::field(
+        "special_register_latency",
+        CLOCKS,
+        "jumps that each wait for %warpid, less those that wait for logic",
+        special_register_latency,
+    ),
 ];
+
+/// A jump waits for the register, and then for a field of it. Beside it, a jump waits for an
+/// instruction of logic, and for the same field of its result.
+fn special_register_latency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
+    let logic = figure_of(bench, "arithmetic_latency")?;
+    let mut clocks = |awaited| {
+        bench.clocks_of_copy([8, 24], Sizes { smaller: 64, larger: 192 }, |copies, passes| {
+            Ok(kernels::awaited_jumps(awaited, copies, passes))
+        })
+    };
+    let (register, word) = (clocks(Awaited::WarpNumber)?, clocks(Awaited::FieldOfWord)?);
+    Ok(register - word + logic)
+}
 
 /// Threads of a warp.
 const WARP: f64 = 32.0;

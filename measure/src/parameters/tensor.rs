@@ -3,7 +3,7 @@
 use super::{CLOCKS, Parameter, RATE, figure_of};
 use crate::bench::{Bench, How, Sizes};
 use crate::error::MeasureError;
-use crate::kernels::{self, Format, Products, TensorMemoryProducts, Transfer};
+use crate::kernels::{self, Format, Products, Sms, TensorMemoryProducts, Transfer};
 
 /// A rate with its products, the widest first, and with that of tensor memory.
 macro_rules! rate {
@@ -78,6 +78,12 @@ pub(super) const ALL: &[Parameter] = &[
         CLOCKS,
         "one tcgen05.mma that is awaited, less the clocks of its factor and of its sum",
         memory_latency,
+    ),
+    Parameter::field(
+        "tensor_pair_latency",
+        CLOCKS,
+        "one tcgen05.mma of a pair of blocks that is awaited, less that of one block",
+        pair_latency,
     ),
     Parameter::field("tensor_memory_read_rate", RATE, "tcgen05.ld by four warps", |bench| {
         transfer_rate(bench, Transfer::Load)
@@ -160,7 +166,7 @@ fn rate(
 ) -> Result<f64, MeasureError> {
     const WARPS_OF_BLOCK: f64 = 8.0;
     if let Some(format) = in_memory.filter(|_| has_tensor_memory(bench)) {
-        return Ok(format.multiply_adds() as f64 / clocks_in_memory(bench, format)?);
+        return Ok(format.multiply_adds() as f64 / clocks_in_memory(bench, format, Sms::One)?);
     }
     let product = fitting(bench, products)?;
     let Product { word, multiply_adds, .. } = product;
@@ -188,10 +194,10 @@ fn latency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
 }
 
 /// Clocks of a product in tensor memory behind others.
-fn clocks_in_memory(bench: &mut Bench<'_>, format: Format) -> Result<f64, MeasureError> {
+fn clocks_in_memory(bench: &mut Bench<'_>, format: Format, sms: Sms) -> Result<f64, MeasureError> {
     let passes = Sizes { smaller: 8, larger: 24 };
     bench.clocks_of_copy([4, 12], passes, |number, passes| {
-        let products = TensorMemoryProducts { format, number, multiply_adds: 0, passes };
+        let products = TensorMemoryProducts { format, sms, number, multiply_adds: 0, passes };
         Ok(kernels::tensor_memory_products(products))
     })
 }
@@ -202,19 +208,31 @@ const HALVES: Format = in_memory("f16", 16, SINGLE, 0);
 /// A product that is awaited, less its clocks behind others, less those that shared memory needs
 /// for the first factor, and less the mbarrier's latency. A commit without products tells the rest.
 fn memory_latency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
-    let passes = Sizes { smaller: 64, larger: 192 };
-    let mut clocks = |number| {
-        bench.clocks(passes, How::default(), |passes| {
-            let products =
-                TensorMemoryProducts { format: HALVES, number, multiply_adds: 0, passes };
-            Ok(kernels::tensor_memory_products(products))
-        })
-    };
-    let one = clocks(1)? - clocks(0)?;
+    let one = awaited_clocks(bench, Sms::One, 1)? - awaited_clocks(bench, Sms::One, 0)?;
     let factor = (kernels::ROWS * kernels::ROW_BYTES) as f64;
     let loading = factor / figure_of(bench, "shared_bytes_rate")?;
     let awaiting = figure_of(bench, "mbarrier_latency")?;
-    Ok(one - clocks_in_memory(bench, HALVES)? - loading - awaiting)
+    Ok(one - clocks_in_memory(bench, HALVES, Sms::One)? - loading - awaiting)
+}
+
+/// What a product of a pair takes longer until it is told, without what it takes longer behind
+/// others.
+fn pair_latency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
+    let mut rest = |sms| -> Result<f64, MeasureError> {
+        Ok(awaited_clocks(bench, sms, 1)? - clocks_in_memory(bench, HALVES, sms)?)
+    };
+    let (pair, one) = (rest(Sms::Pair)?, rest(Sms::One)?);
+    Ok(pair - one)
+}
+
+/// Clocks of a pass of so many products, which waits for the last one.
+fn awaited_clocks(bench: &mut Bench<'_>, sms: Sms, number: u32) -> Result<f64, MeasureError> {
+    let passes = Sizes { smaller: 64, larger: 192 };
+    bench.clocks(passes, How::default(), |passes| {
+        let products =
+            TensorMemoryProducts { format: HALVES, sms, number, multiply_adds: 0, passes };
+        Ok(kernels::tensor_memory_products(products))
+    })
 }
 
 /// Bytes of an SM in a clock between tensor memory and registers.
@@ -249,6 +267,7 @@ fn queue(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
             Ok(match is_in_memory {
                 true => kernels::tensor_memory_products(TensorMemoryProducts {
                     format: HALVES,
+                    sms: Sms::One,
                     number,
                     multiply_adds,
                     passes,

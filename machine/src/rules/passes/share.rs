@@ -80,7 +80,6 @@ fn expression(graph: &Graph<'_>, index: u32, replacement: &[Option<Arg>]) -> Opt
                 S::Tid(_)
                     | S::Ctaid(_)
                     | S::Laneid
-                    | S::Warpid
                     | S::Clusterid(_)
                     | S::ClusterCtaid(_)
                     | S::ClusterCtarank

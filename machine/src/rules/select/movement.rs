@@ -1,6 +1,6 @@
 //! Moves, special registers, and exchanges between lanes.
 
-use gpucast_ptx_frontend::isa::Opcode;
+use gpucast_ptx_frontend::isa::{Opcode, SpecialRegister};
 use gpucast_ptx_frontend::types::ScalarType;
 use smallvec::smallvec;
 
@@ -8,11 +8,11 @@ use super::super::family::Family;
 use super::super::graph::{Arg, Graph, Op};
 use super::{Selected, Selection};
 
-pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, _family: &Family) -> Selection {
+pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
     use Opcode as O;
     let communicates = |mnemonic, count| smallvec![Selected::new(mnemonic, count)];
     match op.opcode {
-        O::Mov => moves(graph, op),
+        O::Mov => moves(graph, op, family),
         // To a generic address of shared or local memory: its window is added.
         O::Cvta => smallvec![Selected::new("IADD3", 2)],
         O::Isspacep => smallvec![Selected::new("QSPC", 2)],
@@ -29,7 +29,7 @@ pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, _family: &Family) -> Select
     }
 }
 
-fn moves(graph: &Graph<'_>, op: &Op<'_>) -> Selection {
+fn moves(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
     // Splitting and joining words is a matter of naming registers; halves of a word are not.
     if op.results.len() != op.args.len() {
         let halves = op.ty.bits() == 32;
@@ -40,6 +40,12 @@ fn moves(graph: &Graph<'_>, op: &Op<'_>) -> Selection {
         return smallvec![Selected::new("PLOP3", 1)];
     }
     match op.args.first() {
+        // The number of a warp is a field of a word.
+        Some(Arg::Special(SpecialRegister::Warpid)) => {
+            let field: &[&'static str] =
+                if family.sets_numbers { &["BFE"] } else { &["SHF", "SGXT"] };
+            ["S2R"].iter().chain(field).map(|mnemonic| Selected::new(mnemonic, 1)).collect()
+        }
         Some(Arg::Special(_)) => smallvec![Selected::new("S2R", words)],
         Some(Arg::Register(from)) if op.guard.is_none() => {
             let coalesced = op.result().is_some_and(|to| coalesces(graph, op, to, *from));

@@ -6,6 +6,7 @@
 //! start of the window of shared memory is computed from the CTA's rank.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
@@ -229,7 +230,7 @@ fn needs(op: &Op<'_>, family: &Family) -> SmallVec<[Need; 4]> {
     let direct = direct_operands(op, family);
     let mut taken = 0_i32;
     for (position, arg) in op.args.iter().enumerate() {
-        if direct.ignored == Some(position) || !is_literal(arg) {
+        if direct.ignored.contains(&position) || !is_literal(arg) {
             continue;
         }
         // Constants of the bank are preferred if one of two has to be moved. They may be anything,
@@ -292,10 +293,10 @@ fn is_literal(arg: &Arg) -> bool {
 }
 
 /// The arguments that are not ordinary operands.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Direct {
-    /// Part of the instruction itself.
-    ignored: Option<usize>,
+    /// Parts of the instruction itself.
+    ignored: Range<usize>,
     /// Must be a register.
     register_first: Option<usize>,
 }
@@ -317,10 +318,14 @@ fn direct_operands(op: &Op<'_>, family: &Family) -> Direct {
         Some(Arg::Constant(value)) => value.is_power_of_two(),
         _ => false,
     };
+    let are_constants = |places: Range<usize>| {
+        let args = op.args.get(places);
+        args.is_some_and(|args| args.iter().all(|arg| matches!(arg, Arg::Constant(_))))
+    };
     match op.opcode {
         Opcode::Mad if op.is_integer() && power(op.args.get(1)) => {
             let shifts = op.part == Part::Low || family.multiplier == Multiplier::Xmad;
-            Direct { ignored: shifts.then_some(1), register_first: Some(0) }
+            Direct { ignored: if shifts { 1..2 } else { 0..0 }, register_first: Some(0) }
         }
         // `XMAD` takes literals of 16 bits.
         Opcode::Mul | Opcode::Mad
@@ -328,10 +333,14 @@ fn direct_operands(op: &Op<'_>, family: &Family) -> Direct {
                 && family.multiplier == Multiplier::Xmad
                 && long_factor(op).is_some() =>
         {
-            Direct { ignored: None, register_first: long_factor(op) }
+            Direct { ignored: 0..0, register_first: long_factor(op) }
         }
-        Opcode::Shl | Opcode::Shr => Direct { ignored: Some(1), register_first: Some(0) },
-        Opcode::Lop3 => Direct { ignored: Some(3), register_first: None },
+        Opcode::Shl | Opcode::Shr => Direct { ignored: 1..2, register_first: Some(0) },
+        Opcode::Lop3 => Direct { ignored: 3..4, register_first: None },
+        // The place and the length of a field. One literal holds both on Maxwell, and since Volta
+        // two instructions have one of them each.
+        Opcode::Bfe if are_constants(1..3) => Direct { ignored: 1..3, register_first: None },
+        Opcode::Bfi if are_constants(2..4) => Direct { ignored: 2..4, register_first: None },
         _ => Direct::default(),
     }
 }
