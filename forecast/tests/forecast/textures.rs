@@ -1,6 +1,7 @@
 //! Textures of launch files: samples, depths to compare with, and levels.
 
 use gpucast_forecast::{Alone, Failure, LaunchOptions};
+use gpucast_model::GpuLibrary;
 
 use crate::common::{execute, floats, launch_file};
 
@@ -68,6 +69,35 @@ fn a_texture_may_have_levels() {
     ] {
         let texture = format!("width = 4\nnormalized_coordinates = true\n{keys}");
         assert_eq!(run("levels", &texture).unwrap(), expected, "{keys}");
+    }
+}
+
+/// Lanes ask for levels 0, 0.5, 1 and 1.5, whose texels are in a sector each.
+#[test]
+fn sectors_of_every_level_that_lanes_touch_are_counted() {
+    let sectors = |keys: &str| {
+        let text = format!(
+            "[buffers.texels]\ntype = \"f32\"\nlen = 112\ninit = \"iota\"\n\
+             [buffers.out]\ntype = \"f32\"\nlen = 4\n\
+             [textures.pixels]\nbuffer = \"texels\"\ntype = \"f32\"\nwidth = 64\nlevels = 3\n\
+             normalized_coordinates = true\n{keys}\n\
+             [[launch]]\nkernel = \"levels\"\ngrid = [1, 1, 1]\nblock = [4, 1, 1]\nargs = [\"out\"]\n"
+        );
+        let kernel = launch_file(KERNELS, &text, &LaunchOptions::default()).unwrap();
+        let gpu = GpuLibrary::builtin().unwrap().get("a100-sxm-40gb").unwrap();
+        let metrics = &kernel.count(&gpu).unwrap()[0].profile.metrics;
+        metrics["l2_tex_read_transactions"].value.as_f64()
+    };
+    for (keys, expected) in [
+        ("mip_clamp = [0, 0]", 1.0),
+        ("", 3.0),
+        ("mip_clamp = [1, 2]", 2.0),
+        ("mip_clamp = [0.25, 0.25]", 1.0),
+        ("mip_filter = \"linear\"\nmip_clamp = [0.25, 0.25]", 2.0),
+        ("mip_filter = \"linear\"\nmip_clamp = [1, 1]", 1.0),
+        ("mip_filter = \"linear\"", 3.0),
+    ] {
+        assert_eq!(sectors(keys), expected, "{keys}");
     }
 }
 
