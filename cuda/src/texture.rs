@@ -2,7 +2,7 @@
 
 use gpucast_host::{Array, ArrayShape, Error};
 use gpucast_interpreter::texture::{
-    AddressMode, Channel, Filter, Format, Object, Resource, Sampler, Surface, Texture,
+    AddressMode, Channel, Filter, Format, Mipmap, Object, Resource, Sampler, Surface, Texture,
 };
 
 use crate::notices;
@@ -19,7 +19,7 @@ pub(crate) fn not_executed<T>(what: &str) -> Result<T, Error> {
 }
 
 /// The texels of a texture.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) enum Texels {
     /// Linear memory.
     Linear { address: u64, bytes: usize, format: Format },
@@ -27,14 +27,23 @@ pub(crate) enum Texels {
     Rows { address: u64, width: usize, height: usize, pitch: usize, format: Format },
     /// An array.
     Array(Array),
+    /// A mipmapped array: its largest level, and the others.
+    Levels(Array, Vec<Array>),
 }
 
 impl Texels {
+    /// Those of the levels of a mipmapped array, the largest first.
+    pub(crate) fn of_levels(levels: impl IntoIterator<Item = Array>) -> Result<Self, Error> {
+        let mut levels = levels.into_iter();
+        let largest = levels.next().ok_or(Error::InvalidValue)?;
+        Ok(Self::Levels(largest, levels.collect()))
+    }
+
     /// Their format, with whole numbers as they are.
     pub(crate) fn format(&self) -> Format {
         match self {
             Self::Linear { format, .. } | Self::Rows { format, .. } => *format,
-            Self::Array(array) => array.shape.format,
+            Self::Array(array) | Self::Levels(array, _) => array.shape.format,
         }
     }
 }
@@ -51,6 +60,34 @@ pub(crate) struct Reading {
     pub(crate) fractions: bool,
     pub(crate) srgb: bool,
     pub(crate) border: [f32; 4],
+    pub(crate) levels: LevelReading,
+}
+
+/// How the levels of a mipmapped array are read.
+#[derive(Clone, Copy)]
+pub(crate) struct LevelReading {
+    pub(crate) filter: i32,
+    pub(crate) bias: f32,
+    /// The least level and the greatest.
+    pub(crate) clamp: [f32; 2],
+}
+
+impl LevelReading {
+    /// What a structure of zeros says: level 0 alone.
+    pub(crate) const ZERO: Self = Self { filter: 0, bias: 0.0, clamp: [0.0; 2] };
+
+    fn mipmap(&self) -> Result<Mipmap, Error> {
+        Ok(Mipmap { filter: filter(self.filter)?, bias: self.bias, clamp: self.clamp })
+    }
+}
+
+/// The filter of a number.
+fn filter(number: i32) -> Result<Filter, Error> {
+    match number {
+        0 => Ok(Filter::Nearest),
+        1 => Ok(Filter::Linear),
+        _ => Err(Error::InvalidValue),
+    }
 }
 
 impl Reading {
@@ -67,12 +104,9 @@ impl Reading {
                 _ => return Err(Error::InvalidValue),
             };
         }
-        let filter = match self.filter {
-            0 => Filter::Nearest,
-            1 => Filter::Linear,
-            _ => return Err(Error::InvalidValue),
-        };
-        Ok(Sampler { filter, address, normalized, border: self.border, compare: None })
+        let filter = filter(self.filter)?;
+        let (border, mipmap) = (self.border, Mipmap::default());
+        Ok(Sampler { filter, address, normalized, border, compare: None, mipmap })
     }
 }
 
@@ -93,7 +127,7 @@ pub(crate) fn texture(texels: Texels, reading: &Reading) -> Result<Texture, Erro
             let resource = Resource::linear(address, elements(bytes / texel)?, format);
             // The manual: filters and modes have no meaning here.
             let sampler = Sampler { filter: Filter::Nearest, ..sampler };
-            Texture { resource, format: read(format), sampler }
+            Texture::new(resource, read(format), sampler)
         }
         Texels::Rows { address, width, height, pitch, format } => {
             let extent = [elements(width)?, elements(height)?, 1];
@@ -101,10 +135,17 @@ pub(crate) fn texture(texels: Texels, reading: &Reading) -> Result<Texture, Erro
             let row_pitch = pitch as u64;
             let slice_pitch = row_pitch.saturating_mul(u64::from(extent[1]));
             let resource = Resource { row_pitch, slice_pitch, ..dense };
-            Texture { resource, format: read(format), sampler }
+            Texture::new(resource, read(format), sampler)
         }
-        Texels::Array(array) => {
-            Texture { resource: array.resource, format: read(array.shape.format), sampler }
+        Texels::Array(array) => Texture::new(array.resource, read(array.shape.format), sampler),
+        Texels::Levels(Array { shape, resource }, smaller) => {
+            if !reading.normalized {
+                notices::once("a texture of a mipmapped array needs normalised coordinates");
+                return Err(Error::InvalidValue);
+            }
+            let sampler = Sampler { mipmap: reading.levels.mipmap()?, ..sampler };
+            let smaller = smaller.into_iter().map(|level| level.resource).collect();
+            Texture { resource, smaller, format: read(shape.format), sampler }
         }
     })
 }
@@ -123,7 +164,7 @@ const READ_AS_INTEGER: u32 = 1;
 const NORMALIZED_COORDINATES: u32 = 2;
 const SRGB: u32 = 0x10;
 
-/// How texels of a format are read, without address modes and filter.
+/// How texels of a format are read, without address modes, filters and levels.
 pub(crate) fn by_flags(flags: u32, format: Format) -> Reading {
     Reading {
         address: [1; 3],
@@ -133,11 +174,12 @@ pub(crate) fn by_flags(flags: u32, format: Format) -> Reading {
         fractions: flags & READ_AS_INTEGER == 0 && format.channel.bytes() < 4,
         srgb: flags & SRGB != 0,
         border: [0.0; 4],
+        levels: LevelReading::ZERO,
     }
 }
 
 /// What a program has said of a texture reference.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct TextureReference {
     pub(crate) texels: Option<Texels>,
     /// The format of linear memory.
@@ -146,6 +188,7 @@ pub(crate) struct TextureReference {
     pub(crate) filter: i32,
     pub(crate) flags: u32,
     pub(crate) border: [f32; 4],
+    pub(crate) levels: LevelReading,
 }
 
 impl TextureReference {
@@ -157,19 +200,21 @@ impl TextureReference {
         filter: 0,
         flags: 0,
         border: [0.0; 4],
+        levels: LevelReading::ZERO,
     };
 
     /// What the variable stands for.
     pub(crate) fn object(&self) -> Result<Option<Object>, Error> {
-        let Some(texels) = self.texels else { return Ok(None) };
+        let Some(texels) = self.texels.clone() else { return Ok(None) };
         let texels = match texels {
             Texels::Linear { address, bytes, .. } => {
                 Texels::Linear { address, bytes, format: self.format }
             }
             others => others,
         };
-        let Self { address, filter, flags, border, .. } = *self;
-        let reading = Reading { address, filter, border, ..by_flags(flags, texels.format()) };
+        let Self { address, filter, flags, border, levels, .. } = *self;
+        let reading =
+            Reading { address, filter, border, levels, ..by_flags(flags, texels.format()) };
         Ok(Some(Object::Texture(texture(texels, &reading)?)))
     }
 }

@@ -3,7 +3,7 @@
 //! NVIDIA does not publish the layout of an array, so elements lie row by row
 //! (docs/ptx-choices.md). Programs get a handle and no address.
 
-use gpucast_interpreter::texture::{Format, LARGEST_EXTENT, Resource};
+use gpucast_interpreter::texture::{Format, LARGEST_EXTENT, Resource, level_extent};
 
 use crate::Error;
 use crate::place::{Extent, Place};
@@ -37,11 +37,25 @@ impl ArrayShape {
         self.flags & flag != 0
     }
 
+    /// True if the last extent counts layers.
+    fn counts_layers(&self) -> bool {
+        self.has(Self::LAYERED) || self.has(Self::CUBE)
+    }
+
+    /// The shape of a level of a mipmapped array of this shape. Layers are not halved, and a
+    /// dimension that is not there stays away.
+    pub(crate) fn level(&self, level: u32) -> Self {
+        let half = level_extent(self.extent, level);
+        let is_halved = |axis: usize| self.extent[axis] > 0 && (axis < 2 || !self.counts_layers());
+        let extent =
+            [0, 1, 2].map(|axis| if is_halved(axis) { half[axis] } else { self.extent[axis] });
+        Self { extent, ..*self }
+    }
+
     /// The array's texels, from an address on.
     pub(crate) fn resource(&self, address: u64) -> Resource {
         let [width, height, depth] = self.extent;
-        let counts_layers = self.has(Self::LAYERED) || self.has(Self::CUBE);
-        let (slices, layers) = if counts_layers { (1, depth) } else { (depth.max(1), 1) };
+        let (slices, layers) = if self.counts_layers() { (1, depth) } else { (depth.max(1), 1) };
         Resource::dense(address, [width, height.max(1), slices], layers, self.format)
     }
 
@@ -177,6 +191,18 @@ mod tests {
                 "{extent:?} {flags}"
             );
         }
+    }
+
+    #[test]
+    fn levels_halve_what_is_no_layer() {
+        let level = |extent, flags, level| {
+            ArrayShape { format: Format::new(Channel::F32, 1), extent, flags }.level(level).extent
+        };
+        assert_eq!(level([9, 0, 0], 0, 1), [4, 0, 0]);
+        assert_eq!(level([9, 3, 0], 0, 2), [2, 1, 0]);
+        assert_eq!(level([9, 3, 5], 0, 3), [1, 1, 1]);
+        assert_eq!(level([9, 0, 5], LAYERED, 2), [2, 0, 5]);
+        assert_eq!(level([8, 8, 6], CUBE, 2), [2, 2, 6]);
     }
 
     #[test]

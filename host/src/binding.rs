@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use gpucast_interpreter::texture::{Object, Textures};
 
 /// What a variable stands for.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bound {
     pub(crate) object: Object,
     pub(crate) handle: u64,

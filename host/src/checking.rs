@@ -39,7 +39,8 @@ impl Checking {
     /// The program allocates a block. What the device alone can reach is not initialised.
     pub(crate) fn add(&mut self, block: &BlockRange) {
         if let (true, Some(shadow)) = (self.is_on(), Arc::get_mut(&mut self.shadow)) {
-            let initialised = !matches!(block.kind, BlockKind::Device | BlockKind::Array);
+            use BlockKind::{Array, Device, Mipmap};
+            let initialised = !matches!(block.kind, Device | Array | Mipmap);
             let name = format!("{:?} block at {:#x}", block.kind, block.address);
             shadow.add(Buffer { name, address: block.address, bytes: block.bytes, initialised });
         }

@@ -20,6 +20,7 @@ use crate::binding::Bindings;
 use crate::checking::Checking;
 use crate::clock::Clock;
 use crate::memory::BlockRange;
+use crate::mipmap::Mipmap;
 use crate::module::{Function, Module};
 use crate::properties::Properties;
 use crate::record::Record;
@@ -63,6 +64,8 @@ pub struct Device {
     pub(crate) memory_limit: Option<u64>,
     /// Arrays by their numbers; none where one was freed.
     pub(crate) arrays: Vec<Option<Array>>,
+    /// Mipmapped arrays by their numbers; none where one was freed.
+    pub(crate) mipmaps: Vec<Option<Mipmap>>,
     /// What texture and surface variables stand for.
     pub(crate) bindings: Bindings,
     pub(crate) modules: Vec<Module>,
@@ -129,6 +132,7 @@ impl Device {
             allocations: 0,
             memory_limit: None,
             arrays: Vec::new(),
+            mipmaps: Vec::new(),
             bindings: Bindings::default(),
             modules: Vec::new(),
             functions: Vec::new(),

@@ -5,7 +5,8 @@
 //!        │
 //!     Device ──┬── memory, arena, copy    buffers at host addresses
 //!              ├── module                 images → PTX → variables and kernels
-//!              ├── array, texture         arrays, and the objects that kernels read them through
+//!              ├── array, mipmap          arrays, and those of several levels
+//!              ├── texture                the objects that kernels read arrays through
 //!              ├── launch                 executes, counts and predicts one launch
 //!              ├── clock                  streams and events in predicted time
 //!              ├── properties             what the program is told of the GPU
@@ -34,6 +35,7 @@ mod launch;
 #[cfg(target_os = "linux")]
 mod lending;
 mod memory;
+mod mipmap;
 mod module;
 mod place;
 pub mod properties;
@@ -48,6 +50,7 @@ pub use device::{Device, Program};
 pub use error::Error;
 pub use launch::LaunchRequest;
 pub use memory::{BlockKind, BlockRange};
+pub use mipmap::MipmapId;
 pub use module::{FunctionFacts, FunctionId, Image, ModuleId};
 pub use place::{Extent, Place};
 pub use settings::Settings;

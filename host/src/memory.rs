@@ -19,6 +19,8 @@ pub enum BlockKind {
     Variable,
     /// The elements of an array, whose address programs do not get.
     Array,
+    /// The levels of a mipmapped array.
+    Mipmap,
 }
 
 impl BlockKind {
@@ -31,12 +33,13 @@ impl BlockKind {
             Self::Registered => "registered memory",
             Self::Variable => "module variable",
             Self::Array => "array",
+            Self::Mipmap => "mipmapped array",
         }
     }
 
     /// Returns true if it takes memory of the GPU.
     pub(crate) const fn is_on_device(self) -> bool {
-        matches!(self, Self::Device | Self::Managed | Self::Variable | Self::Array)
+        matches!(self, Self::Device | Self::Managed | Self::Variable | Self::Array | Self::Mipmap)
     }
 }
 

@@ -5,6 +5,7 @@ use gpucast_interpreter::texture::Object;
 use crate::array::{Array, ArrayId, ArrayShape};
 use crate::binding::Bound;
 use crate::memory::BlockKind;
+use crate::mipmap::{Layout, Mipmap, MipmapId};
 use crate::{Device, Error};
 
 impl Device {
@@ -40,10 +41,11 @@ impl Device {
     /// Makes the objects that variables have come to stand for.
     pub(crate) fn bind_variables(&mut self) -> Result<(), Error> {
         // What cannot be made stays pending, so that the next launch fails as well.
-        while let Some((&address, &object)) = self.bindings.pending.first_key_value() {
-            let before = self.bindings.bound.get(&address).map(|bound| bound.object);
-            if before != object {
-                let handle = object.map(|object| self.create_object(object)).transpose()?;
+        while let Some((&address, object)) = self.bindings.pending.first_key_value() {
+            let before = self.bindings.bound.get(&address).map(|bound| &bound.object);
+            if before != object.as_ref() {
+                let object = object.clone();
+                let handle = object.clone().map(|object| self.create_object(object)).transpose()?;
                 self.bindings.unbind(address, &mut self.memory.textures);
                 if let (Some(object), Some(handle)) = (object, handle) {
                     self.memory.textures.bind(address, handle);
@@ -88,6 +90,51 @@ impl Device {
         let array = self.array(id)?;
         self.free(array.resource.address, &[BlockKind::Array])?;
         self.arrays[id.0] = None;
+        Ok(())
+    }
+
+    /// Makes a mipmapped array of zeros. A number of levels that its largest extent does not allow
+    /// becomes the nearest one that it does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidValue`] if there is no such shape, and [`Error::OutOfMemory`].
+    pub fn create_mipmap(&mut self, shape: ArrayShape, levels: u32) -> Result<MipmapId, Error> {
+        self.usable()?;
+        let Layout { levels, bytes } = Layout::new(shape, levels)?;
+        let address = self.allocate(bytes, BlockKind::Mipmap)?;
+        let first = self.arrays.len();
+        self.arrays.extend(levels.into_iter().map(|(shape, offset)| {
+            let resource = shape.resource(address + offset);
+            Some(Array { shape, resource })
+        }));
+        let levels = (first..self.arrays.len()).map(ArrayId).collect();
+        self.mipmaps.push(Some(Mipmap { address, levels }));
+        Ok(MipmapId(self.mipmaps.len() - 1))
+    }
+
+    /// The levels of a mipmapped array that was made and not freed, the largest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidHandle`] if there is none of this number.
+    pub fn mipmap(&self, id: MipmapId) -> Result<&[ArrayId], Error> {
+        let mipmap = self.mipmaps.get(id.0).and_then(Option::as_ref);
+        mipmap.map(|mipmap| mipmap.levels.as_slice()).ok_or(Error::InvalidHandle)
+    }
+
+    /// Frees a mipmapped array with its levels.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidHandle`] if there is none of this number.
+    pub fn free_mipmap(&mut self, id: MipmapId) -> Result<(), Error> {
+        let mipmap = self.mipmaps.get(id.0).cloned().flatten().ok_or(Error::InvalidHandle)?;
+        self.free(mipmap.address, &[BlockKind::Mipmap])?;
+        for level in mipmap.levels {
+            self.arrays[level.0] = None;
+        }
+        self.mipmaps[id.0] = None;
         Ok(())
     }
 }

@@ -15,9 +15,14 @@ fn id(handle: ArrayHandle) -> Result<ArrayId, Error> {
     usize::try_from(number).map(ArrayId).map_err(|_| Error::InvalidHandle)
 }
 
+/// The handle of an array.
+pub(super) fn handle(id: ArrayId) -> ArrayHandle {
+    id.0 as u64 + 1
+}
+
 /// Makes an array, and writes its handle.
-pub(crate) fn create(handle: Out<ArrayHandle>, shape: ArrayShape) -> Result<(), Error> {
-    handle.put(on_device(|device| device.create_array(shape))?.0 as u64 + 1)
+pub(crate) fn create(place: Out<ArrayHandle>, shape: ArrayShape) -> Result<(), Error> {
+    place.put(handle(on_device(|device| device.create_array(shape))?))
 }
 
 /// The array of a handle.

@@ -4,6 +4,7 @@
 pub(crate) mod arrays;
 pub(crate) mod events;
 pub(crate) mod memory;
+pub(crate) mod mipmaps;
 pub(crate) mod streams;
 pub(crate) mod textures;
 pub(crate) mod views;

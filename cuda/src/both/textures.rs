@@ -4,9 +4,10 @@ use gpucast_host::Error;
 use gpucast_interpreter::texture::{Format, Object};
 
 use super::arrays::{ArrayHandle, array};
+use super::mipmaps::{self, MipmapHandle};
 use crate::abi::{In, Out};
 use crate::state::on_device;
-use crate::texture::{Texels, not_executed};
+use crate::texture::Texels;
 
 /// The way in which an interface describes elements.
 pub(crate) trait ElementFormat: Copy {
@@ -20,6 +21,14 @@ pub(crate) trait ElementFormat: Copy {
 struct ArrayTexels {
     kind: i32,
     array: ArrayHandle,
+}
+
+/// `cudaResourceDesc` or `CUDA_RESOURCE_DESC` of a mipmapped array.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct LevelTexels {
+    kind: i32,
+    mipmap: MipmapHandle,
 }
 
 /// `cudaResourceDesc` or `CUDA_RESOURCE_DESC` of linear memory.
@@ -52,7 +61,10 @@ pub(crate) fn texels<F: ElementFormat>(resource: u64) -> Result<Texels, Error> {
             let ArrayTexels { array: handle, .. } = In::at_number(resource).get()?;
             Ok(Texels::Array(array(handle)?))
         }
-        1 => not_executed("an array of several levels"),
+        1 => {
+            let LevelTexels { mipmap, .. } = In::at_number(resource).get()?;
+            Texels::of_levels(mipmaps::levels(mipmap)?)
+        }
         2 => {
             let memory: LinearMemory<F> = In::at_number(resource).get()?;
             let LinearMemory { address, format, bytes, .. } = memory;

@@ -6,6 +6,7 @@ use gpucast_interpreter::texture::{Channel, Format};
 use super::driver_functions;
 use crate::abi::{In, Out};
 use crate::both::arrays::{self, ArrayHandle, End, array};
+use crate::both::mipmaps::{self, MipmapHandle};
 use crate::both::streams::Stream;
 use crate::both::textures::ElementFormat;
 use crate::texture::{elements, not_executed};
@@ -70,10 +71,10 @@ struct Description3d {
     flags: u32,
 }
 
-fn create(handle: Out<ArrayHandle>, description: Description3d) -> Result<(), Error> {
+fn shape(description: Description3d) -> Result<ArrayShape, Error> {
     let Description3d { width, height, depth, format, flags } = description;
     let extent = [elements(width)?, elements(height)?, elements(depth)?];
-    arrays::create(handle, ArrayShape { format: format.format()?, extent, flags })
+    Ok(ArrayShape { format: format.format()?, extent, flags })
 }
 
 /// `CUmemorytype`: host, device, array, and whatever an address says.
@@ -196,16 +197,37 @@ driver_functions! {
     /// Makes an array of one or two dimensions.
     fn cuArrayCreate_v2(handle: Out<ArrayHandle>, description: In<Description>) {
         let Description { width, height, format } = description.get()?;
-        create(handle, Description3d { width, height, depth: 0, format, flags: 0 })
+        let plane = Description3d { width, height, depth: 0, format, flags: 0 };
+        arrays::create(handle, shape(plane)?)
     }
 
     /// Makes an array of up to three dimensions, or of layers.
     fn cuArray3DCreate_v2(handle: Out<ArrayHandle>, description: In<Description3d>) {
-        create(handle, description.get()?)
+        arrays::create(handle, shape(description.get()?)?)
     }
 
     /// Frees an array.
     fn cuArrayDestroy(handle: ArrayHandle) { arrays::free(handle) }
+
+    /// Makes an array of several levels.
+    fn cuMipmappedArrayCreate(
+        handle: Out<MipmapHandle>,
+        description: In<Description3d>,
+        levels: u32,
+    ) { mipmaps::create(handle, shape(description.get()?)?, levels) }
+
+    /// The array that is one of the levels.
+    fn cuMipmappedArrayGetLevel(array: Out<ArrayHandle>, handle: MipmapHandle, level: u32) {
+        mipmaps::level(array, handle, level)
+    }
+
+    /// Frees an array with its levels.
+    fn cuMipmappedArrayDestroy(handle: MipmapHandle) { mipmaps::free(handle) }
+
+    /// The memory that is to be mapped to an array.
+    fn cuMipmappedArrayGetMemoryRequirements(_place: u64, handle: MipmapHandle, _device: i32) {
+        mipmaps::requirements(handle)
+    }
 
     /// What an array of one or two dimensions is made of.
     fn cuArrayGetDescriptor_v2(place: Out<Description>, handle: ArrayHandle) {

@@ -11,6 +11,7 @@ use super::driver_functions;
 use super::modules::{ModuleHandle, module};
 use crate::abi::{In, Out, Text};
 use crate::both::arrays::{ArrayHandle, array};
+use crate::both::mipmaps::{self, MipmapHandle};
 use crate::both::textures::ElementFormat;
 use crate::state::{self, on_device};
 use crate::texture::{self, Texels, TextureReference};
@@ -19,7 +20,7 @@ use crate::texture::{self, Texels, TextureReference};
 fn change(variable: u64, change: impl FnOnce(&mut TextureReference)) -> Result<(), Error> {
     state::with(|state| {
         let reference = state.references.get_mut(&variable).ok_or(Error::InvalidValue)?;
-        let mut changed = *reference;
+        let mut changed = reference.clone();
         change(&mut changed);
         let object = changed.object()?;
         *reference = changed;
@@ -71,6 +72,30 @@ driver_functions! {
         let array = array(handle)?;
         change(reference, |reference| reference.texels = Some(Texels::Array(array)))
     }
+
+    /// Binds a mipmapped array, with its format.
+    fn cuTexRefSetMipmappedArray(reference: u64, handle: MipmapHandle, _flags: u32) {
+        let texels = Texels::of_levels(mipmaps::levels(handle)?)?;
+        change(reference, |reference| reference.texels = Some(texels))
+    }
+
+    /// How values are made of levels.
+    fn cuTexRefSetMipmapFilterMode(reference: u64, filter: i32) {
+        change(reference, |reference| reference.levels.filter = filter)
+    }
+
+    /// What is added to the level that a kernel asks for.
+    fn cuTexRefSetMipmapLevelBias(reference: u64, bias: f32) {
+        change(reference, |reference| reference.levels.bias = bias)
+    }
+
+    /// The least level and the greatest.
+    fn cuTexRefSetMipmapLevelClamp(reference: u64, least: f32, most: f32) {
+        change(reference, |reference| reference.levels.clamp = [least, most])
+    }
+
+    /// The most texels along a long gradient: whatever is asked for, one is taken.
+    fn cuTexRefSetMaxAnisotropy(reference: u64, _most: u32) { change(reference, |_| {}) }
 
     /// The format of linear memory.
     fn cuTexRefSetFormat(reference: u64, number: i32, channels: u32) {

@@ -8,7 +8,7 @@ use super::driver_functions;
 use crate::abi::{In, Out};
 use crate::both::textures;
 use crate::both::views::{View, viewed};
-use crate::texture::{self, Reading, Texels, by_flags};
+use crate::texture::{self, LevelReading, Reading, Texels, by_flags};
 
 /// `CUDA_TEXTURE_DESC`.
 #[repr(C)]
@@ -17,8 +17,10 @@ struct Description {
     address: [i32; 3],
     filter: i32,
     flags: u32,
-    /// Anisotropy and levels, which textures of one level do not need.
-    _levels: [u32; 5],
+    _anisotropy: u32,
+    level_filter: i32,
+    level_bias: f32,
+    level_clamp: [f32; 2],
     border: [f32; 4],
 }
 
@@ -31,8 +33,12 @@ driver_functions! {
         view: In<View>,
     ) {
         let Description { address, filter, flags, border, .. } = description.get()?;
+        let Description { level_filter, level_bias: bias, level_clamp: clamp, .. } =
+            description.get()?;
+        let levels = LevelReading { filter: level_filter, bias, clamp };
         let texels = viewed(textures::texels::<ArrayFormat>(resource)?, view)?;
-        let reading = Reading { address, filter, border, ..by_flags(flags, texels.format()) };
+        let by_flags = by_flags(flags, texels.format());
+        let reading = Reading { address, filter, border, levels, ..by_flags };
         textures::create(object, Object::Texture(texture::texture(texels, &reading)?))
     }
 

@@ -8,6 +8,7 @@ use super::{plain_functions, runtime_functions};
 use crate::abi::{In, Out};
 use crate::both::arrays::{self, ArrayHandle, End, array};
 use crate::both::memory;
+use crate::both::mipmaps::{self, MipmapHandle};
 use crate::both::streams::Stream;
 use crate::both::textures::ElementFormat;
 use crate::texture::elements;
@@ -129,15 +130,10 @@ fn rows(address: u64, pitch: usize) -> End {
     End::Memory(Place::rows(address, pitch as u64))
 }
 
-fn create(
-    handle: Out<ArrayHandle>,
-    format: In<ChannelFormat>,
-    extent: Extents,
-    flags: u32,
-) -> Result<(), Error> {
+fn shape(format: In<ChannelFormat>, extent: Extents, flags: u32) -> Result<ArrayShape, Error> {
     let Extents { width, height, depth } = extent;
     let extent = [elements(width)?, elements(height)?, elements(depth)?];
-    arrays::create(handle, ArrayShape { format: format.get()?.format()?, extent, flags })
+    Ok(ArrayShape { format: format.get()?.format()?, extent, flags })
 }
 
 fn fill(memory: Pitched, value: i32, extent: Extents, on: Stream) -> Result<(), Error> {
@@ -152,7 +148,7 @@ runtime_functions! {
         width: usize,
         height: usize,
         flags: u32,
-    ) { create(handle, format, Extents { width, height, depth: 0 }, flags) }
+    ) { arrays::create(handle, shape(format, Extents { width, height, depth: 0 }, flags)?) }
 
     /// Makes an array of up to three dimensions, or of layers.
     fn cudaMalloc3DArray(
@@ -160,11 +156,35 @@ runtime_functions! {
         format: In<ChannelFormat>,
         extent: Extents,
         flags: u32,
-    ) { create(handle, format, extent, flags) }
+    ) { arrays::create(handle, shape(format, extent, flags)?) }
 
     /// Frees an array. Null is none.
     fn cudaFreeArray(handle: ArrayHandle) {
         if handle == 0 { Ok(()) } else { arrays::free(handle) }
+    }
+
+    /// Makes an array of several levels.
+    fn cudaMallocMipmappedArray(
+        handle: Out<MipmapHandle>,
+        format: In<ChannelFormat>,
+        extent: Extents,
+        levels: u32,
+        flags: u32,
+    ) { mipmaps::create(handle, shape(format, extent, flags)?, levels) }
+
+    /// The array that is one of the levels.
+    fn cudaGetMipmappedArrayLevel(array: Out<ArrayHandle>, handle: MipmapHandle, level: u32) {
+        mipmaps::level(array, handle, level)
+    }
+
+    /// Frees an array with its levels. Null is none.
+    fn cudaFreeMipmappedArray(handle: MipmapHandle) {
+        if handle == 0 { Ok(()) } else { mipmaps::free(handle) }
+    }
+
+    /// The memory that is to be mapped to an array.
+    fn cudaMipmappedArrayGetMemoryRequirements(_place: u64, handle: MipmapHandle, _device: i32) {
+        mipmaps::requirements(handle)
     }
 
     /// What an array is made of.

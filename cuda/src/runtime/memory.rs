@@ -256,7 +256,9 @@ runtime_functions! {
         let (kind, on_device, on_host) = match block.map(|block| block.kind) {
             None => (0, 0, address),
             Some(BlockKind::Pinned | BlockKind::Registered) => (1, address, address),
-            Some(BlockKind::Device | BlockKind::Variable | BlockKind::Array) => (2, address, 0),
+            Some(
+                BlockKind::Device | BlockKind::Variable | BlockKind::Array | BlockKind::Mipmap,
+            ) => (2, address, 0),
             Some(BlockKind::Managed) => (3, address, address),
         };
         attributes.put(PointerAttributes {

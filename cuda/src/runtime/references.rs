@@ -10,11 +10,12 @@ use super::textures::ChannelFormat;
 use super::{plain_functions, runtime_functions};
 use crate::abi::{In, Out, Text};
 use crate::both::arrays::{ArrayHandle, array};
+use crate::both::mipmaps::{self, MipmapHandle};
 use crate::both::textures::ElementFormat;
 use crate::state::{self, on_device};
-use crate::texture::{self, Reading, Texels};
+use crate::texture::{self, LevelReading, Reading, Texels};
 
-/// `textureReference`, as far as textures of one level need it.
+/// `textureReference`, without the last field, which says how exact filters are.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Reference {
@@ -23,6 +24,10 @@ struct Reference {
     address: [i32; 3],
     format: ChannelFormat,
     srgb: i32,
+    _anisotropy: u32,
+    level_filter: i32,
+    level_bias: f32,
+    level_clamp: [f32; 2],
 }
 
 /// Lets a variable stand for texels, read as the host's structure says. The border's colour of a
@@ -37,6 +42,11 @@ fn bind(host: u64, texels: Texels) -> Result<(), Error> {
         fractions,
         srgb: reference.srgb != 0,
         border: [0.0; 4],
+        levels: LevelReading {
+            filter: reference.level_filter,
+            bias: reference.level_bias,
+            clamp: reference.level_clamp,
+        },
     };
     let texture = texture::texture(texels, &reading)?;
     on_device(|device| {
@@ -102,6 +112,19 @@ runtime_functions! {
             return Err(Error::InvalidValue);
         }
         bind(reference, Texels::Array(array))
+    }
+
+    /// Binds a mipmapped array.
+    fn cudaBindTextureToMipmappedArray(
+        reference: u64,
+        handle: MipmapHandle,
+        format: In<ChannelFormat>,
+    ) {
+        let texels = Texels::of_levels(mipmaps::levels(handle)?)?;
+        if format.get()?.format()? != texels.format() {
+            return Err(Error::InvalidValue);
+        }
+        bind(reference, texels)
     }
 
     /// Binds nothing any more.

@@ -7,7 +7,7 @@ use super::runtime_functions;
 use crate::abi::{In, Out};
 use crate::both::textures::{self, ElementFormat};
 use crate::both::views::{View, viewed};
-use crate::texture::{self, Reading, Texels, not_executed};
+use crate::texture::{self, LevelReading, Reading, Texels, not_executed};
 
 /// `cudaChannelFormatDesc`: bits of each channel, and their kind.
 #[repr(C)]
@@ -17,7 +17,8 @@ pub(super) struct ChannelFormat {
     pub(super) kind: i32,
 }
 
-/// `cudaTextureDesc`, as far as textures of one level need it.
+/// `cudaTextureDesc`, without the last fields, which say how exact filters are and join faces of
+/// cubes.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct TextureDescription {
@@ -27,6 +28,10 @@ struct TextureDescription {
     srgb: i32,
     border: [f32; 4],
     normalized: i32,
+    _anisotropy: u32,
+    level_filter: i32,
+    level_bias: f32,
+    level_clamp: [f32; 2],
 }
 
 // `cudaChannelFormatKind`.
@@ -80,6 +85,11 @@ impl From<TextureDescription> for Reading {
             fractions: description.read_mode == 1,
             srgb: description.srgb != 0,
             border: description.border,
+            levels: LevelReading {
+                filter: description.level_filter,
+                bias: description.level_bias,
+                clamp: description.level_clamp,
+            },
         }
     }
 }
@@ -132,6 +142,10 @@ mod tests {
             srgb: 0,
             border: [0.5; 4],
             normalized: 1,
+            _anisotropy: 0,
+            level_filter: 0,
+            level_bias: 0.0,
+            level_clamp: [0.0; 2],
         }
     }
 
@@ -173,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_refused() {
-        assert_eq!(read(&[1; 9], &description()), Err(Error::NotSupported));
+        assert_eq!(read(&[1; 9], &description()), Err(Error::InvalidHandle), "no mipmapped array");
         let colours = TextureDescription { srgb: 1, ..description() };
         assert_eq!(read(&[2, 0, 32, 0, 2, 64, 0, 0, 0], &colours), Err(Error::NotSupported));
         assert_eq!(read(&[9; 9], &description()), Err(Error::InvalidValue));

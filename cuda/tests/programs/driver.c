@@ -35,6 +35,9 @@ CUresult cuArrayCreate_v2(Handle *, const void *);
 CUresult cuArray3DCreate_v2(Handle *, const void *);
 CUresult cuArray3DGetDescriptor_v2(void *, Handle);
 CUresult cuArrayDestroy(Handle);
+CUresult cuMipmappedArrayCreate(Handle *, const void *, unsigned);
+CUresult cuMipmappedArrayGetLevel(Handle *, Handle, unsigned);
+CUresult cuMipmappedArrayDestroy(Handle);
 CUresult cuMemcpy2D_v2(const void *);
 CUresult cuMemcpy3D_v2(const void *);
 CUresult cuMemcpyHtoA_v2(Handle, size_t, const void *, size_t);
@@ -50,6 +53,11 @@ CUresult cuTexRefSetFlags(Handle, unsigned);
 CUresult cuTexRefSetFilterMode(Handle, int);
 CUresult cuTexRefSetAddressMode(Handle, int, int);
 CUresult cuTexRefSetArray(Handle, Handle, unsigned);
+CUresult cuTexRefSetMipmappedArray(Handle, Handle, unsigned);
+CUresult cuTexRefSetMipmapFilterMode(Handle, int);
+CUresult cuTexRefSetMipmapLevelBias(Handle, float);
+CUresult cuTexRefSetMipmapLevelClamp(Handle, float, float);
+CUresult cuTexRefSetMaxAnisotropy(Handle, unsigned);
 CUresult cuSurfRefSetArray(Handle, Handle, unsigned);
 CUresult cuGetErrorName(CUresult, const char **);
 CUresult cuGetExportTable(const void **, const void *);
@@ -144,6 +152,51 @@ typedef struct {
     int reserved[12];
 } Reading;
 
+/* Two levels of whole numbers, through an object and through a reference. */
+static void levels(Handle module, uint64_t d)
+{
+    enum { W = 4, H = 2, FLOAT = 0x20, ON_HOST = 1, IN_ARRAY = 3, NORMALIZED = 2, LINEAR = 1 };
+    float in[2][H][W] = {{{1, 2, 3, 4}, {5, 6, 7, 8}}, {{10, 20}}}, out[H][W], detail = 0.5f;
+    int width = W, height = H;
+    Shape3d shape = {W, H, 0, FLOAT, 1, 0}, found;
+    Handle mipmap, array, reference, function;
+    uint64_t texture;
+
+    DO(cuMipmappedArrayCreate(&mipmap, &shape, 2));
+    MUST(cuMipmappedArrayGetLevel(&array, mipmap, 2) == INVALID_VALUE);
+    for (int level = 0; level < 2; level++) {
+        DO(cuMipmappedArrayGetLevel(&array, mipmap, level));
+        DO(cuArray3DGetDescriptor_v2(&found, array));
+        MUST(found.width == W >> level && found.height == H >> level && found.depth == 0);
+        Copy into = {{0, 0, ON_HOST, in[level], 0, NULL, W * 4}, {0, 0, IN_ARRAY, NULL, 0, array, 0}, found.width * 4, found.height};
+        DO(cuMemcpy2D_v2(&into));
+    }
+    Resource resource = {1, {mipmap}, 0};
+    Reading reading = {{1, 1, 1}, 0, NORMALIZED, 0, LINEAR, {0, 0, 1}, {0}, {0}};
+    DO(cuTexObjectCreate(&texture, &resource, &reading, NULL));
+    DO(cuModuleGetTexRef(&reference, module, "pyramid"));
+    DO(cuTexRefSetFlags(reference, NORMALIZED));
+    DO(cuTexRefSetMipmapFilterMode(reference, LINEAR));
+    DO(cuTexRefSetMipmapLevelBias(reference, -8));
+    DO(cuTexRefSetMipmapLevelClamp(reference, 0.5f, 1));
+    DO(cuTexRefSetMaxAnisotropy(reference, 4));
+    DO(cuTexRefSetMipmappedArray(reference, mipmap, 1));
+    void *object[] = {&texture, &d, &width, &height, &detail}, *bound[] = {&d, &width, &height, &detail};
+    for (int round = 0; round < 2; round++) {
+        DO(cuModuleGetFunction(&function, module, round ? "sample_pyramid" : "sample_level"));
+        DO(cuLaunchKernel(function, H, 1, 1, W, 1, 1, 0, NULL, round ? bound : object, NULL));
+        DO(cuMemcpyDtoH_v2(out, d, sizeof out));
+        for (int y = 0; y < H; y++)
+            for (int x = 0; x < W; x++)
+                MUST(out[y][x] == (in[0][y][x] + in[1][0][x / 2]) / 2);
+    }
+    reading.flags = 0;
+    MUST(cuTexObjectCreate(&texture, &resource, &reading, NULL) == INVALID_VALUE);
+    DO(cuMipmappedArrayDestroy(mipmap));
+    MUST(cuMipmappedArrayDestroy(mipmap) == INVALID_HANDLE);
+    MUST(cuMipmappedArrayGetLevel(&array, mipmap, 0) == INVALID_HANDLE);
+}
+
 /* Arrays, objects on them, and references by the names of `textures.cu`. */
 static void textures(CUresult (*allocate)(uint64_t *, size_t))
 {
@@ -197,6 +250,8 @@ static void textures(CUresult (*allocate)(uint64_t *, size_t))
             MUST(numbers[0][y][x] == (H + y + 1) * W + x + 1);
     down.depth = 2;
     MUST(cuMemcpy3D_v2(&down) == INVALID_VALUE);
+
+    levels(module, d);
 
     /* References: what was said last holds at the launch. */
     int index[3] = {2, 0, 5}, count = 3;

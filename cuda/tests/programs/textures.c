@@ -3,7 +3,7 @@
 
 #define KERNELS(DO)                                                                               \
     DO(gather) DO(paint) DO(sample_plane) DO(sample_layers) DO(sample_volume) DO(sample_cube)     \
-    DO(double_surface) DO(number_layers)
+    DO(sample_level) DO(sample_gradient) DO(sample_pyramid) DO(double_surface) DO(number_layers)
 #include "runtime.h"
 #include <math.h>
 #include <string.h>
@@ -30,6 +30,7 @@
     } while (0)
 
 typedef struct cudaArray *cudaArray_t;
+typedef struct cudaMipmappedArray *cudaMipmappedArray_t;
 typedef unsigned long long Object;
 typedef struct cudaChannelFormatDesc Format;
 struct cudaExtent { size_t width, height, depth; };
@@ -47,7 +48,7 @@ struct cudaMemcpy3DParms {
 };
 struct cudaResourceDesc {
     int resType;
-    union { cudaArray_t array; int reserved[32]; } res;
+    union { cudaArray_t array; cudaMipmappedArray_t mipmap; int reserved[32]; } res;
     unsigned flags;
 };
 struct cudaTextureDesc {
@@ -59,6 +60,11 @@ struct cudaTextureDesc {
     float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
     int disableTrilinearOptimization, seamlessCubemap;
 };
+struct cudaResourceViewDesc {
+    int format;
+    size_t width, height, depth;
+    unsigned firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer, reserved[16];
+};
 enum { layered = 1, surface = 2, cube = 4 };
 enum { wrap, clamp, mirror, border };
 enum { nearest, linear };
@@ -69,6 +75,10 @@ cudaError_t cudaMalloc3DArray(cudaArray_t *, const Format *, struct cudaExtent, 
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *, struct cudaExtent);
 cudaError_t cudaMemset3D(struct cudaPitchedPtr, int, struct cudaExtent);
 cudaError_t cudaFreeArray(cudaArray_t);
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *, const Format *, struct cudaExtent, unsigned, unsigned);
+cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *, cudaMipmappedArray_t, unsigned);
+cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t);
+cudaError_t cudaMipmappedArrayGetMemoryRequirements(void *, cudaMipmappedArray_t, int);
 cudaError_t cudaArrayGetInfo(Format *, struct cudaExtent *, unsigned *, cudaArray_t);
 cudaError_t cudaGetChannelDesc(Format *, cudaArray_t);
 cudaError_t cudaMemcpyToArray(cudaArray_t, size_t, size_t, const void *, size_t, int);
@@ -262,6 +272,144 @@ static void volume(void)
     cudaGetLastError();
 }
 
+/* A number for each texel of each level; levels have 8 x 4, 4 x 2, 2 x 1 and 1 x 1. */
+static float texel(int level, int x, int y)
+{
+    return 1000 * level + 16 * y + x;
+}
+
+/* Four levels, each filled as an array of its own. */
+static cudaMipmappedArray_t pyramid_of(unsigned levels)
+{
+    Format format = reals(1), found;
+    struct cudaExtent all = {8, 4, 0}, size;
+    cudaMipmappedArray_t mipmap;
+    cudaArray_t array;
+    unsigned flags;
+    DO(cudaMallocMipmappedArray(&mipmap, &format, all, levels, 0));
+    for (int level = 0; level < 4; level++) {
+        int width = 8 >> level, height = level > 1 ? 1 : 4 >> level;
+        float in[4][8];
+        for (int y = 0; y < height; y++)
+            for (int x = 0; x < width; x++)
+                in[y][x] = texel(level, x, y);
+        DO(cudaGetMipmappedArrayLevel(&array, mipmap, level));
+        DO(cudaArrayGetInfo(&found, &size, &flags, array));
+        MUST(found.x == 32 && size.width == width && size.height == height && size.depth == 0);
+        DO(cudaMemcpy2DToArray(array, 0, 0, in, sizeof in[0], width * 4, height, cudaMemcpyHostToDevice));
+    }
+    return mipmap;
+}
+
+/* What a kernel finds at the middles of the largest level's texels: a share of the next level, at the
+   same place. */
+static void finds(const float *d, int level, float share)
+{
+    float out[4][8];
+    back(out, d, sizeof out);
+    for (int y = 0; y < 4; y++)
+        for (int x = 0; x < 8; x++) {
+            float value = texel(level, x >> level, level > 1 ? 0 : y >> level);
+            float next = texel(level + 1, x >> (level + 1), level > 0 ? 0 : y >> 1);
+            MUST(out[y][x] == (share > 0 ? (1 - share) * value + share * next : value));
+        }
+}
+
+static void levels(void)
+{
+    float *d = device(8 * 4 * 4), none = 0, quarter = 0.25f, many = 9, apart = 2.8284271f;
+    int width = 8, height = 4, numbers[2][4], doubled[2][4];
+    struct cudaExtent all = {8, 4, 0};
+    cudaArray_t array, again;
+    Object texture;
+
+    /* More levels than there are halves become as many as there are. */
+    cudaMipmappedArray_t mipmap = pyramid_of(10), of_numbers;
+    MUST(cudaGetMipmappedArrayLevel(&array, mipmap, 4) == cudaErrorInvalidValue);
+    MUST(cudaGetMipmappedArrayLevel(&array, NULL, 0) == 400);
+    DO(cudaGetMipmappedArrayLevel(&array, mipmap, 1));
+    DO(cudaGetMipmappedArrayLevel(&again, mipmap, 1));
+    MUST(array == again);
+    struct cudaResourceDesc resource = {1, {0}, 0};
+    resource.res.mipmap = mipmap;
+    struct cudaTextureDesc texels = reading(clamp, nearest);
+    MUST(cudaCreateTextureObject(&texture, &resource, &texels, NULL) == cudaErrorInvalidValue);
+    texels.normalizedCoords = 1;
+    /* A description of zeros allows level 0 alone. */
+    DO(cudaCreateTextureObject(&texture, &resource, &texels, NULL));
+    LAUNCH(sample_level, extent(4, 1), extent(8, 1), &texture, &d, &width, &height, &many);
+    finds(d, 0, 0);
+    texels.mipmapFilterMode = linear;
+    texels.maxMipmapLevelClamp = 3;
+    texels.maxAnisotropy = 16;
+    DO(cudaCreateTextureObject(&texture, &resource, &texels, NULL));
+    LAUNCH(sample_level, extent(4, 1), extent(8, 1), &texture, &d, &width, &height, &quarter);
+    finds(d, 0, 0.25f);
+    LAUNCH(sample_level, extent(4, 1), extent(8, 1), &texture, &d, &width, &height, &many);
+    finds(d, 3, 0);
+    /* Neighbours are two to the power of 1.5 texels apart. */
+    LAUNCH(sample_gradient, extent(4, 1), extent(8, 1), &texture, &d, &width, &height, &apart);
+    finds(d, 1, 0.5f);
+    texels.mipmapLevelBias = 1.5f;
+    texels.maxMipmapLevelClamp = 1.75f;
+    DO(cudaCreateTextureObject(&texture, &resource, &texels, NULL));
+    LAUNCH(sample_level, extent(4, 1), extent(8, 1), &texture, &d, &width, &height, &none);
+    finds(d, 1, 0.5f);
+    LAUNCH(sample_level, extent(4, 1), extent(8, 1), &texture, &d, &width, &height, &quarter);
+    finds(d, 1, 0.75f);
+    texels.mipmapFilterMode = nearest;
+    texels.minMipmapLevelClamp = 2;
+    MUST(cudaCreateTextureObject(&texture, &resource, &texels, NULL) == cudaErrorInvalidValue);
+    texels.mipmapFilterMode = 7;
+    MUST(cudaCreateTextureObject(&texture, &resource, &texels, NULL) == cudaErrorInvalidValue);
+
+    /* A view's first level is its level 0. */
+    struct cudaResourceViewDesc view = {0, 8, 4, 0, 1, 2, 0, 0, {0}};
+    texels.mipmapFilterMode = nearest;
+    texels.minMipmapLevelClamp = texels.mipmapLevelBias = 0;
+    texels.maxMipmapLevelClamp = 5;
+    DO(cudaCreateTextureObject(&texture, &resource, &texels, &view));
+    LAUNCH(sample_level, extent(4, 1), extent(8, 1), &texture, &d, &width, &height, &none);
+    finds(d, 1, 0);
+    LAUNCH(sample_level, extent(4, 1), extent(8, 1), &texture, &d, &width, &height, &many);
+    finds(d, 2, 0);
+    view.lastMipmapLevel = 4;
+    MUST(cudaCreateTextureObject(&texture, &resource, &texels, &view) == cudaErrorInvalidValue);
+    MUST(cudaCreateSurfaceObject(&texture, &resource) == cudaErrorInvalidValue);
+
+    /* A level is an array: for copies, for textures of its own, and for surfaces. */
+    resource = of(array);
+    texels = reading(clamp, nearest);
+    texels.normalizedCoords = 1;
+    DO(cudaCreateTextureObject(&texture, &resource, &texels, NULL));
+    LAUNCH(sample_level, extent(4, 1), extent(8, 1), &texture, &d, &width, &height, &many);
+    finds(d, 1, 0);
+    Format format = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindSigned);
+    for (int i = 0; i < 8; i++)
+        ((int *)numbers)[i] = 5 * i - 9;
+    DO(cudaMallocMipmappedArray(&of_numbers, &format, all, 2, surface));
+    DO(cudaGetMipmappedArrayLevel(&array, of_numbers, 1));
+    DO(cudaMemcpyToArray(array, 0, 0, numbers, sizeof numbers, cudaMemcpyHostToDevice));
+    resource = of(array);
+    DO(cudaCreateSurfaceObject(&texture, &resource));
+    LAUNCH(double_surface, extent(2, 1), extent(4, 1), &texture, &texture);
+    DO(cudaMemcpyFromArray(doubled, array, 0, 0, sizeof doubled, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 8; i++)
+        MUST(((int *)doubled)[i] == 2 * ((int *)numbers)[i]);
+    MUST(cudaMemcpyFromArray(doubled, array, 4, 0, sizeof doubled, cudaMemcpyDeviceToHost) == cudaErrorInvalidValue);
+
+    /* Levels are freed together. */
+    MUST(cudaFreeArray(array) == cudaErrorInvalidValue);
+    MUST(cudaMipmappedArrayGetMemoryRequirements(numbers, mipmap, 0) == cudaErrorInvalidValue);
+    DO(cudaFreeMipmappedArray(of_numbers));
+    DO(cudaFreeMipmappedArray(NULL));
+    MUST(cudaFreeMipmappedArray(of_numbers) == 400);
+    MUST(cudaArrayGetInfo(NULL, NULL, NULL, array) == 400);
+    MUST(cudaGetMipmappedArrayLevel(&array, of_numbers, 0) == 400);
+    DO(cudaFreeMipmappedArray(mipmap));
+    cudaGetLastError();
+}
+
 static void surfaces(void)
 {
     int in[H][W], out[H][W], numbers[D][H][W], width = W, height = H;
@@ -314,6 +462,7 @@ void __cudaRegisterSurface(void **, const struct surfaceReference *, const void 
 cudaError_t cudaBindTexture(size_t *, Texture, const void *, const Format *, size_t);
 cudaError_t cudaBindTexture2D(size_t *, Texture, const void *, const Format *, size_t, size_t, size_t);
 cudaError_t cudaBindTextureToArray(Texture, cudaArray_t, const Format *);
+cudaError_t cudaBindTextureToMipmappedArray(Texture, cudaMipmappedArray_t, const Format *);
 cudaError_t cudaUnbindTexture(Texture);
 cudaError_t cudaGetTextureReference(Texture *, const void *);
 cudaError_t cudaBindSurfaceToArray(const struct surfaceReference *, cudaArray_t, const Format *);
@@ -322,11 +471,14 @@ cudaError_t cudaBindSurfaceToArray(const struct surfaceReference *, cudaArray_t,
 static struct textureReference values = {0, nearest, {clamp, clamp, clamp}};
 static struct textureReference picture = {0, linear, {clamp, clamp, clamp}};
 static struct surfaceReference canvas;
+/* texture<float, 2> of several levels. */
+static struct textureReference pyramid = {1, nearest, {clamp, clamp, clamp}};
 
 static void register_references(void)
 {
     __cudaRegisterTexture(fatbin, &values, 0, "values", 1, 0, 0);
     __cudaRegisterTexture(fatbin, &picture, 0, "picture", 2, 1, 0);
+    __cudaRegisterTexture(fatbin, &pyramid, 0, "pyramid", 2, 0, 0);
     __cudaRegisterSurface(fatbin, &canvas, 0, "canvas", 2, 0);
 }
 
@@ -374,6 +526,17 @@ static void references(void)
     MUST(found == &values);
     MUST(cudaBindTexture(NULL, (Texture)&canvas + 1, d, &format, 4) == 18);
 
+    /* Levels, as the structure says at the time of binding. */
+    float detail = 0.5f, *of_levels = device(8 * 4 * 4);
+    int eight = 8, four = 4;
+    cudaMipmappedArray_t mipmap = pyramid_of(4);
+    pyramid.mipmapFilterMode = linear;
+    pyramid.mipmapLevelBias = 0.25f;
+    pyramid.maxMipmapLevelClamp = 2;
+    DO(cudaBindTextureToMipmappedArray(&pyramid, mipmap, &format));
+    LAUNCH(sample_pyramid, extent(4, 1), extent(8, 1), &of_levels, &eight, &four, &detail);
+    finds(of_levels, 0, 0.75f);
+
     /* Fractions of 255, halfway between columns, from rows and from an array. */
     unsigned char shades[H][W];
     float painted[H][W], half = 0.5f, none = 0;
@@ -420,6 +583,7 @@ int main(void)
     plane();
     layers();
     volume();
+    levels();
     surfaces();
     MUST(cudaGetLastError() == cudaSuccess);
 #ifdef REFERENCES

@@ -4,6 +4,7 @@
 texture<float, cudaTextureType1D, cudaReadModeElementType> values;
 texture<unsigned char, cudaTextureType2D, cudaReadModeNormalizedFloat> picture;
 surface<void, cudaSurfaceType2D> canvas;
+texture<float, cudaTextureType2D, cudaReadModeElementType> pyramid;
 
 // Elements of linear memory.
 extern "C" __global__ void gather(const int *index, float *out, int n)
@@ -46,6 +47,28 @@ extern "C" __global__ void sample_cube(cudaTextureObject_t from, float *out)
     float y = threadIdx.x == 2 ? 1 : threadIdx.x == 3 ? -1 : 0;
     float z = threadIdx.x == 4 ? 1 : threadIdx.x == 5 ? -1 : 0;
     out[threadIdx.x] = texCubemap<float>(from, x, y, z);
+}
+
+// The middles of the texels of the largest level, at a level of detail.
+extern "C" __global__ void sample_level(cudaTextureObject_t from, float *out, int width, int height, float detail)
+{
+    int x = threadIdx.x, y = blockIdx.x;
+    out[y * width + x] = tex2DLod<float>(from, (x + 0.5f) / width, (y + 0.5f) / height, detail);
+}
+
+// The same, where neighbours are so many texels apart along both axes.
+extern "C" __global__ void sample_gradient(cudaTextureObject_t from, float *out, int width, int height, float apart)
+{
+    int x = threadIdx.x, y = blockIdx.x;
+    float2 dx = make_float2(apart / width, 0), dy = make_float2(0, apart / height);
+    out[y * width + x] = tex2DGrad<float>(from, (x + 0.5f) / width, (y + 0.5f) / height, dx, dy);
+}
+
+// The same as the first, through a variable.
+extern "C" __global__ void sample_pyramid(float *out, int width, int height, float detail)
+{
+    int x = threadIdx.x, y = blockIdx.x;
+    out[y * width + x] = tex2DLod(pyramid, (x + 0.5f) / width, (y + 0.5f) / height, detail);
 }
 
 // Twice each element of a surface.

@@ -13,8 +13,8 @@
 
 use gpucast_interpreter::DeviceMemory;
 use gpucast_interpreter::texture::{
-    AddressMode, Channel, Comparison, Filter, Format, Object, Resource, Sampler, Surface, Texture,
-    Textures,
+    AddressMode, Channel, Comparison, Filter, Format, Mipmap, Object, Resource, Sampler, Surface,
+    Texture, Textures, level_extent, most_levels,
 };
 use gpucast_ptx_frontend::{Module, ScalarType};
 use serde::{Deserialize, Serialize};
@@ -74,6 +74,18 @@ pub(super) struct TextureTable {
     /// What a depth must be to a texel, for instructions that compare the two.
     #[serde(default)]
     compare: Option<ComparisonName>,
+    /// Levels, each of half the extents of the one before; they lie one behind the other.
+    #[serde(default = "one")]
+    levels: u32,
+    /// One level or the mean of two; nearest if left out.
+    #[serde(default)]
+    mip_filter: Option<FilterName>,
+    /// What is added to the level that an instruction asks for.
+    #[serde(default)]
+    mip_bias: Option<f32>,
+    /// The least level and the greatest; all levels if left out.
+    #[serde(default)]
+    mip_clamp: Option<[f32; 2]>,
 }
 
 fn one() -> u32 {
@@ -127,6 +139,15 @@ enum ComparisonName {
     Always,
 }
 
+impl From<FilterName> for Filter {
+    fn from(name: FilterName) -> Self {
+        match name {
+            FilterName::Nearest => Self::Nearest,
+            FilterName::Linear => Self::Linear,
+        }
+    }
+}
+
 impl From<ComparisonName> for Comparison {
     fn from(name: ComparisonName) -> Self {
         match name {
@@ -174,7 +195,10 @@ impl PlannedTexture {
             return Err(wrong("a texture has at most three axes".to_owned())
                 .hint("write one address mode for all axes or one for each"));
         }
+        let one_level = table.levels == 1;
         let stray = [
+            (table.linear && !one_level, "levels"),
+            (table.surface && !one_level, "levels"),
             (table.linear && table.height.max(table.depth).max(table.layers) > 1, "height"),
             (table.linear && table.filter != FilterName::Nearest, "filter"),
             (table.linear && !table.address.is_empty(), "address"),
@@ -190,21 +214,46 @@ impl PlannedTexture {
             let what = if table.surface { "a surface" } else { "linear memory" };
             return Err(wrong(format!("{what} has no `{key}`")).hint(format!("remove `{key}`")));
         }
+        let of_levels = [
+            (one_level && table.mip_filter.is_some(), "mip_filter"),
+            (one_level && table.mip_bias.is_some(), "mip_bias"),
+            (one_level && table.mip_clamp.is_some(), "mip_clamp"),
+            (!one_level && table.pitch.is_some(), "pitch"),
+        ];
+        if let Some((_, key)) = of_levels.iter().find(|(is_there, _)| *is_there) {
+            let what = if one_level { "one level" } else { "several levels" };
+            let hint = match one_level {
+                true => format!("give the texture `levels`, or remove `{key}`"),
+                false => "remove `pitch`: the rows of levels are dense".to_owned(),
+            };
+            return Err(wrong(format!("a texture of {what} has no `{key}`")).hint(hint));
+        }
+        let extent @ [width, height, depth] = [table.width, table.height, table.depth];
+        let most = most_levels(extent);
+        if table.levels == 0 || table.levels as usize > most {
+            let message = format!(
+                "a texture of {width} x {height} x {depth} texels has from 1 to {most} levels"
+            );
+            return Err(wrong(message).hint("the last level has one texel in each layer"));
+        }
         let mut trial = Textures::default();
         trial.create(planned.object(0)).map_err(|error| {
             wrong(error.to_string()).hint("compare with the keys of [textures] in docs/kernels.md")
         })?;
-        let needed = planned.resource(0).bytes(planned.format());
+        let needed = planned.texel_bytes();
         if needed > texels.bytes() {
             return Err(wrong(format!(
                 "the texels need {needed} bytes, and buffer `{}` has {}",
                 texels.name,
                 texels.bytes()
             ))
-            .hint(
-                "make `width`, `height`, `depth`, `layers`, `samples` or `pitch` smaller, or the \
-                 buffer longer",
-            ));
+            .hint(match one_level {
+                true => {
+                    "make `width`, `height`, `depth`, `layers`, `samples` or `pitch` smaller, or \
+                     the buffer longer"
+                }
+                false => "the levels lie one behind the other: make the buffer longer",
+            }));
         }
         Ok(planned)
     }
@@ -231,7 +280,7 @@ impl PlannedTexture {
     /// Bytes of its texels, from the beginning of the buffer.
     #[must_use]
     pub fn texel_bytes(&self) -> u64 {
-        self.resource(0).bytes(self.format())
+        self.levels(0).map(|level| level.bytes(self.format())).fold(0, u64::saturating_add)
     }
 
     fn format(&self) -> Format {
@@ -268,6 +317,19 @@ impl PlannedTexture {
         Resource { row_pitch, slice_pitch, ..dense }
     }
 
+    /// The levels, of which the first begins at an address.
+    fn levels(&self, address: u64) -> impl Iterator<Item = Resource> {
+        let (first, format) = (self.resource(address), self.format());
+        std::iter::successors(Some((0, first)), move |(level, before)| {
+            let address = before.address.saturating_add(before.bytes(format));
+            let level = level + 1;
+            let extent = level_extent(first.extent, level);
+            Some((level, Resource::dense(address, extent, first.layers, format)))
+        })
+        .take(self.table.levels as usize)
+        .map(|(_, level)| level)
+    }
+
     /// The object, whose texels begin at a device address.
     fn object(&self, address: u64) -> Object {
         let (resource, format) = (self.resource(address), self.format());
@@ -283,15 +345,23 @@ impl PlannedTexture {
                 Some(AddressName::Clamp) | None => AddressMode::Clamp,
             }
         };
-        let filter = match self.table.filter {
-            FilterName::Nearest => Filter::Nearest,
-            FilterName::Linear => Filter::Linear,
+        let table = &self.table;
+        let all = Mipmap::default();
+        let mipmap = Mipmap {
+            filter: table.mip_filter.map_or(all.filter, Filter::from),
+            bias: table.mip_bias.unwrap_or(all.bias),
+            clamp: table.mip_clamp.unwrap_or(all.clamp),
         };
-        let address = [0, 1, 2].map(mode);
-        let (normalized, border) = (self.table.normalized_coordinates, self.table.border);
-        let compare = self.table.compare.map(Comparison::from);
-        let sampler = Sampler { filter, address, normalized, border, compare };
-        Object::Texture(Texture { resource, format, sampler })
+        let sampler = Sampler {
+            filter: table.filter.into(),
+            address: [0, 1, 2].map(mode),
+            normalized: table.normalized_coordinates,
+            border: table.border,
+            compare: table.compare.map(Comparison::from),
+            mipmap,
+        };
+        let smaller = self.levels(address).skip(1).collect();
+        Object::Texture(Texture { resource, smaller, format, sampler })
     }
 }
 

@@ -1,10 +1,12 @@
-//! Textures of launch files: samples, and depths to compare with.
+//! Textures of launch files: samples, depths to compare with, and levels.
 
 use gpucast_forecast::{Alone, Failure, LaunchOptions};
+use gpucast_model::GpuLibrary;
 
 use crate::common::{execute, floats, launch_file};
 
-/// Thread `t` reads sample `t` of pixel (1, 0), or compares 0.5 with texel `t`.
+/// Thread `t` reads sample `t` of pixel (1, 0), or compares 0.5 with texel `t`, or reads the first
+/// texel at level `t`/2.
 const KERNELS: &str = ".version 8.0\n.target sm_80\n.address_size 64
 .global .texref pixels;
 .visible .entry samples(.param .u64 out) {
@@ -18,6 +20,12 @@ const KERNELS: &str = ".version 8.0\n.target sm_80\n.address_size 64
     ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mad.wide.u32 %d1, %r0, 4, %d0;
     cvt.rn.f32.u32 %f4, %r0; mov.f32 %f5, 0f3F000000;
     tex.1d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [pixels, {%f4}], %f5;
+    st.global.f32 [%d1], %f0; ret; }
+.visible .entry levels(.param .u64 out) {
+    .reg .b64 %d<3>; .reg .f32 %f<6>; .reg .b32 %r<3>;
+    ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mad.wide.u32 %d1, %r0, 4, %d0;
+    cvt.rn.f32.u32 %f4, %r0; mul.f32 %f4, %f4, 0f3F000000; mov.f32 %f5, 0f3DCCCCCD;
+    tex.level.1d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [pixels, {%f5}], %f4;
     st.global.f32 [%d1], %f0; ret; }
 ";
 
@@ -48,6 +56,51 @@ fn a_texture_may_have_samples_or_depths() {
     }
 }
 
+/// Levels of 4, 2 and 1 texels lie one behind the other: 0.25, then 2, then 4 are the first ones.
+#[test]
+fn a_texture_may_have_levels() {
+    for (keys, expected) in [
+        ("levels = 3", [0.25, 2.0, 2.0, 4.0]),
+        ("levels = 3\nmip_filter = \"linear\"", [0.25, 1.125, 2.0, 3.0]),
+        ("levels = 2\nmip_filter = \"linear\"", [0.25, 1.125, 2.0, 2.0]),
+        ("levels = 3\nmip_bias = 0.5", [2.0, 2.0, 4.0, 4.0]),
+        ("levels = 3\nmip_filter = \"linear\"\nmip_clamp = [0.5, 1.25]", [1.125, 1.125, 2.0, 2.5]),
+        ("", [0.25; 4]),
+    ] {
+        let texture = format!("width = 4\nnormalized_coordinates = true\n{keys}");
+        assert_eq!(run("levels", &texture).unwrap(), expected, "{keys}");
+    }
+}
+
+/// Lanes ask for levels 0, 0.5, 1 and 1.5, whose texels are in a sector each.
+#[test]
+fn sectors_of_every_level_that_lanes_touch_are_counted() {
+    let sectors = |keys: &str| {
+        let text = format!(
+            "[buffers.texels]\ntype = \"f32\"\nlen = 112\ninit = \"iota\"\n\
+             [buffers.out]\ntype = \"f32\"\nlen = 4\n\
+             [textures.pixels]\nbuffer = \"texels\"\ntype = \"f32\"\nwidth = 64\nlevels = 3\n\
+             normalized_coordinates = true\n{keys}\n\
+             [[launch]]\nkernel = \"levels\"\ngrid = [1, 1, 1]\nblock = [4, 1, 1]\nargs = [\"out\"]\n"
+        );
+        let kernel = launch_file(KERNELS, &text, &LaunchOptions::default()).unwrap();
+        let gpu = GpuLibrary::builtin().unwrap().get("a100-sxm-40gb").unwrap();
+        let metrics = &kernel.count(&gpu).unwrap()[0].profile.metrics;
+        metrics["l2_tex_read_transactions"].value.as_f64()
+    };
+    for (keys, expected) in [
+        ("mip_clamp = [0, 0]", 1.0),
+        ("", 3.0),
+        ("mip_clamp = [1, 2]", 2.0),
+        ("mip_clamp = [0.25, 0.25]", 1.0),
+        ("mip_filter = \"linear\"\nmip_clamp = [0.25, 0.25]", 2.0),
+        ("mip_filter = \"linear\"\nmip_clamp = [1, 1]", 1.0),
+        ("mip_filter = \"linear\"", 3.0),
+    ] {
+        assert_eq!(sectors(keys), expected, "{keys}");
+    }
+}
+
 #[test]
 fn what_no_texture_has_is_refused() {
     for (texture, expected) in [
@@ -57,6 +110,21 @@ fn what_no_texture_has_is_refused() {
         ("width = 2\nlinear = true\nsamples = 2", "linear memory has no `samples`"),
         ("width = 2\nchannels = 2\ncompare = \"less\"", "one channel"),
         ("width = 2\nsurface = true\ncompare = \"less\"", "a surface has no `compare`"),
+        ("width = 4\nlevels = 4", "4 x 1 x 1 texels has from 1 to 3 levels"),
+        ("width = 4\nlevels = 0", "4 x 1 x 1 texels has from 1 to 3 levels"),
+        ("width = 4\nlevels = 4000000000", "4 x 1 x 1 texels has from 1 to 3 levels"),
+        ("width = 4\nlevels = 2", "several levels needs normalised coordinates"),
+        ("width = 8\nlevels = 2\nnormalized_coordinates = true", "the texels need 48 bytes"),
+        ("width = 4\nlevels = 2\npitch = 16", "a texture of several levels has no `pitch`"),
+        ("width = 4\nmip_bias = 1", "a texture of one level has no `mip_bias`"),
+        ("width = 4\nmip_filter = \"linear\"", "a texture of one level has no `mip_filter`"),
+        ("width = 4\nmip_clamp = [0, 1]", "a texture of one level has no `mip_clamp`"),
+        ("width = 4\nlevels = 2\nmip_clamp = [1, 0]", "the least level must not be beyond"),
+        ("width = 4\nlevels = 2\nmip_bias = nan", "the bias must be finite"),
+        ("width = 2\nlevels = 2\nsamples = 2", "of several samples has 1"),
+        ("width = 4\nlinear = true\nlevels = 2", "linear memory has no `levels`"),
+        ("width = 4\nsurface = true\nlevels = 2", "a surface has no `levels`"),
+        ("width = 4294967295\nheight = 4294967295\ndepth = 4294967295", "each extent"),
     ] {
         let refused = run("samples", texture).unwrap_err().to_string();
         assert!(refused.contains(expected), "{texture}: {refused}");

@@ -19,13 +19,14 @@ use crate::observer::{Access, AccessKind, Pattern, Recorder};
 use crate::program::memory_op::Space;
 use crate::program::op::Op;
 use crate::program::texture_op::{
-    Fact, Fetch, ObjectKind, Outside, ResultFormat, SurfaceAccess, SurfaceAction, TextureOp,
+    DetailRows, Fact, Fetch, ObjectKind, Outside, ResultFormat, SurfaceAccess, SurfaceAction,
+    TextureOp,
 };
 use crate::semantics::rounding::Mode;
 use crate::semantics::{F16, Half};
 use crate::texture::{
-    AddressMode, Channel, Comparison, Coordinates, Filter, Footprint, Format, Object, Plane,
-    Sampler, Surface, Texture,
+    AddressMode, Channel, Comparison, Coordinates, Detail, Filter, Footprint, Format, Lookup,
+    Object, Plane, Sampler, Surface, Texture,
 };
 
 /// Bytes that caches fetch together.
@@ -79,15 +80,17 @@ impl Warp {
                 let time = self.clock(context.program, split, access.instruction);
                 self.surface(context, recorder, frame, access, time, mask)
             }
-            &TextureOp::Query { object, fact, answer } => {
+            &TextureOp::Query { object, fact, level, answer } => {
                 let mut lanes = lanes;
                 lanes.try_for_each(|lane| {
                     let at = lane as usize;
                     // SAFETY: the frame's invariants hold, and the operation belongs to its
                     // program.
                     let handle = unsafe { frame.row::<u64>(object)[at] };
-                    let value =
-                        object_of(memories, handle).and_then(|object| answer_to(fact, object));
+                    // SAFETY: as above.
+                    let level = level.map_or(0, |row| unsafe { frame.row::<u32>(row)[at] });
+                    let object = object_of(memories, handle);
+                    let value = object.and_then(|object| answer_to(fact, object, level));
                     let value =
                         value.ok_or_else(|| bad_handle(lane, "the handle of a query", handle))?;
                     // SAFETY: as above.
@@ -127,7 +130,7 @@ impl Warp {
     ) -> Result<(), AccessFault> {
         let memories = &context.memories;
         let (instruction, kind) = (fetch.instruction, AccessKind::Load);
-        let mut footprints: Vec<(u32, Texture, Sampler, Footprint)> = Vec::with_capacity(32);
+        let mut footprints: Vec<(u32, &Texture, Sampler, Footprint)> = Vec::with_capacity(32);
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
             // SAFETY: the frame's invariants hold, and the operation belongs to its program.
             let (texture, sampler, footprint) = unsafe { footprint(frame, memories, fetch, lane)? };
@@ -368,12 +371,12 @@ unsafe fn depth_test(
 /// # Safety
 ///
 /// The invariants of [`Frame`]; `fetch` belongs to its program.
-unsafe fn footprint(
+unsafe fn footprint<'a>(
     frame: &Frame,
-    memories: &Memories<'_>,
+    memories: &Memories<'a>,
     fetch: &Fetch,
     lane: u32,
-) -> Result<(Texture, Sampler, Footprint), AccessFault> {
+) -> Result<(&'a Texture, Sampler, Footprint), AccessFault> {
     let at = lane as usize;
     // SAFETY: operands are rows of the width that the operation says.
     let word = |row: Option<u32>| row.map_or(0, |row| unsafe { frame.row::<u32>(row)[at] });
@@ -400,11 +403,28 @@ unsafe fn footprint(
         true => Coordinates::Real(words.map(f32::from_bits)),
         false => Coordinates::Whole(words.map(u32::cast_signed)),
     };
-    let offset = fetch.offset.map(|row| word(row).cast_signed());
-    let plane = Plane { layer: word(fetch.layer), sample: word(fetch.sample) };
-    let (geometry, gathers) = (fetch.geometry, fetch.gathers.is_some());
-    let footprint = Footprint::of(texture, &sampler, geometry, coordinates, plane, offset, gathers);
-    Ok((*texture, sampler, footprint))
+    if fetch.real && texture.levels() > 1 && !sampler.normalized {
+        let allowed = "one of a sampler with normalised coordinates";
+        let what = "the handle of a sampler for a texture of several levels";
+        let value = fetch.sampler.map_or(value, handle);
+        return Err(AccessFault { lane, kind: FaultKind::BadOperand { what, value, allowed } });
+    }
+    let lookup = Lookup {
+        geometry: fetch.geometry,
+        coordinates,
+        plane: Plane { layer: word(fetch.layer), sample: word(fetch.sample) },
+        offset: fetch.offset.map(|row| word(row).cast_signed()),
+        gathers: fetch.gathers.is_some(),
+    };
+    let real = |row: Option<u32>| f32::from_bits(word(row));
+    let detail = || match fetch.detail {
+        DetailRows::Base => Detail::Base,
+        DetailRows::Level(row) if fetch.real => Detail::Level(real(Some(row))),
+        DetailRows::Level(row) => Detail::Whole(word(Some(row)).cast_signed()),
+        DetailRows::Gradients(rows) => Detail::Gradients(rows.map(|rows| rows.map(real))),
+    };
+    let footprint = Footprint::of(texture, &sampler, &lookup, detail);
+    Ok((texture, sampler, footprint))
 }
 
 /// The four channels of a texel.
@@ -607,13 +627,15 @@ unsafe fn perform(
     Ok(())
 }
 
-/// The answer to a query; `None` if the object has no such fact.
+/// The answer to a query about a level; `None` if the object has no such fact.
 ///
 /// Formats are told by OpenCL's numbers, filters and address modes by their places in the manual's
 /// lists (section 5.3, "Texture sampler and surface types").
-fn answer_to(fact: Fact, object: &Object) -> Option<u32> {
+fn answer_to(fact: Fact, object: &Object, level: u32) -> Option<u32> {
     let (resource, format, sampler) = match object {
-        Object::Texture(one) => (Some(one.resource), Some(one.format), Some(one.sampler)),
+        Object::Texture(one) => {
+            (Some(*one.level(level as usize)), Some(one.format), Some(one.sampler))
+        }
         Object::Surface(one) => (Some(one.resource), Some(one.format), None),
         Object::Sampler(sampler) => (None, None, Some(*sampler)),
     };
@@ -628,7 +650,12 @@ fn answer_to(fact: Fact, object: &Object) -> Option<u32> {
             _ => 0x10b5,
         },
         Fact::NormalizedCoordinates => sampler?.normalized.into(),
-        Fact::Constant(value) => value,
+        Fact::ForceUnnormalizedCoordinates => 0,
+        Fact::Levels => match object {
+            Object::Texture(texture) => texture.levels() as u32,
+            Object::Surface(_) => 1,
+            Object::Sampler(_) => return None,
+        },
         Fact::Filter => (sampler?.filter == Filter::Linear).into(),
         Fact::AddressMode(axis) => match sampler?.address[axis] {
             AddressMode::Wrap => 0,

@@ -9,7 +9,7 @@ use super::memory_op::MemoryOp;
 use super::op::{Code, MEMBERS, Op, SHUFFLES, barrier};
 use super::side_tables::SideTables;
 use super::tensor_memory_op::{FactorA, TensorMemoryOp};
-use super::texture_op::{SurfaceAction, TextureOp};
+use super::texture_op::{DetailRows, SurfaceAction, TextureOp};
 use crate::access_kind::AccessKind;
 
 /// The rows of one operation. Predicates are no rows.
@@ -231,10 +231,23 @@ impl RowUses {
             TextureOp::Fetch(fetch) => {
                 self.reads.push(fetch.texture);
                 self.reads.extend(fetch.sampler.into_iter().chain(fetch.layer));
+                self.reads.extend(fetch.sample.into_iter().chain(fetch.depth));
                 self.reads.extend(fetch.coordinates.into_iter().chain(fetch.offset).flatten());
+                match fetch.detail {
+                    DetailRows::Base => {}
+                    DetailRows::Level(row) => self.reads.push(row),
+                    DetailRows::Gradients(rows) => {
+                        self.reads.extend(rows.into_iter().flatten().flatten());
+                    }
+                }
                 self.writes.extend(fetch.rows.into_iter().flatten());
             }
-            TextureOp::Query { object, answer, .. } | TextureOp::IsType { object, answer, .. } => {
+            TextureOp::Query { object, level, answer, .. } => {
+                self.reads.push(*object);
+                self.reads.extend(*level);
+                self.writes.push(*answer);
+            }
+            TextureOp::IsType { object, answer, .. } => {
                 self.reads.push(*object);
                 self.writes.push(*answer);
             }

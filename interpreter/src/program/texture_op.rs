@@ -11,6 +11,8 @@ pub(crate) enum TextureOp {
         /// Row of the handle.
         object: u32,
         fact: Fact,
+        /// Row of the number of the level that is asked for, if it is not the first.
+        level: Option<u32>,
         /// Row of the answer.
         answer: u32,
     },
@@ -39,6 +41,7 @@ pub(crate) struct Fetch {
     pub(crate) coordinates: [Option<u32>; 3],
     /// True if the coordinates are `.f32`, false for `.s32`.
     pub(crate) real: bool,
+    pub(crate) detail: DetailRows,
     /// Rows of the offset in texels.
     pub(crate) offset: [Option<u32>; 3],
     /// Row of the depth that texels are compared with.
@@ -50,6 +53,17 @@ pub(crate) struct Fetch {
     pub(crate) rows: [Option<u32>; 4],
     /// False if nothing needs the values: addresses are checked and told.
     pub(crate) moves: bool,
+}
+
+/// The rows that choose among the levels of a texture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DetailRows {
+    /// Level 0.
+    Base,
+    /// `.level`: of the coordinates' type.
+    Level(u32),
+    /// `.grad`: two gradients.
+    Gradients([[Option<u32>; 3]; 2]),
 }
 
 /// The registers that a fetch writes.
@@ -80,8 +94,9 @@ pub(crate) enum Fact {
     ChannelType,
     ChannelOrder,
     NormalizedCoordinates,
-    /// There is one level, and the coordinates are as the texture says.
-    Constant(u32),
+    /// Coordinates are always as the texture says.
+    ForceUnnormalizedCoordinates,
+    Levels,
     Filter,
     AddressMode(usize),
     MemoryLayout,

@@ -8,14 +8,18 @@
 //! A resource is rows of texels at regular distances. Arrays, whose layout NVIDIA does not publish,
 //! are kept row by row too (`docs/ptx-choices.md`).
 
+mod cube;
 mod format;
+mod levels;
 mod sampling;
 
 use std::collections::HashMap;
 
 pub use format::{Channel, Format};
+pub(crate) use levels::Detail;
+pub use levels::{Mipmap, level_extent, most_levels};
 pub use sampling::{AddressMode, Comparison, Filter, Sampler};
-pub(crate) use sampling::{Coordinates, Footprint, Geometry, Plane};
+pub(crate) use sampling::{Coordinates, Footprint, Geometry, Lookup, Plane};
 
 /// The upper bits of handles; no buffer has such an address.
 const HANDLE_TAG: u64 = 0x7e58_0000_0000_0000;
@@ -54,7 +58,7 @@ impl Resource {
     #[must_use]
     pub fn dense(address: u64, extent: [u32; 3], layers: u32, format: Format) -> Self {
         let row_pitch = u64::from(extent[0]) * u64::from(format.bytes());
-        let slice_pitch = row_pitch * u64::from(extent[1]);
+        let slice_pitch = row_pitch.saturating_mul(u64::from(extent[1]));
         Self { address, extent, layers, samples: 1, row_pitch, slice_pitch, is_linear: false }
     }
 
@@ -68,8 +72,9 @@ impl Resource {
         format: Format,
     ) -> Self {
         let dense = Self::dense(address, [width, height, 1], layers, format);
-        let row_pitch = dense.row_pitch * u64::from(samples);
-        Self { samples, row_pitch, slice_pitch: row_pitch * u64::from(height), ..dense }
+        let row_pitch = dense.row_pitch.saturating_mul(u64::from(samples));
+        let slice_pitch = row_pitch.saturating_mul(u64::from(height));
+        Self { samples, row_pitch, slice_pitch, ..dense }
     }
 
     /// Linear memory of `texels` texels.
@@ -82,14 +87,15 @@ impl Resource {
     #[must_use]
     pub fn bytes(&self, format: Format) -> u64 {
         let slices = u64::from(self.extent[2]) * u64::from(self.layers);
-        slices.saturating_sub(1).saturating_mul(self.slice_pitch)
-            + u64::from(self.extent[1]).saturating_sub(1).saturating_mul(self.row_pitch)
-            + self.row_bytes(format)
+        let slices = slices.saturating_sub(1).saturating_mul(self.slice_pitch);
+        let rows = u64::from(self.extent[1]).saturating_sub(1).saturating_mul(self.row_pitch);
+        slices.saturating_add(rows).saturating_add(self.row_bytes(format))
     }
 
     /// Bytes of the texels of a row.
     fn row_bytes(&self, format: Format) -> u64 {
-        u64::from(self.extent[0]) * u64::from(self.samples) * u64::from(format.bytes())
+        let texels = u64::from(self.extent[0]) * u64::from(self.samples);
+        texels.saturating_mul(u64::from(format.bytes()))
     }
 
     /// The address of the row `y` of slice `z` of a layer.
@@ -128,14 +134,24 @@ impl Resource {
 }
 
 /// A texture: texels, their format, and how they are read unless the instruction names a sampler.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Texture {
-    /// The texels.
+    /// The texels; those of the largest level if there are several.
     pub resource: Resource,
+    /// The further levels, each with half the extents of the one before.
+    pub smaller: Vec<Resource>,
     /// Their format.
     pub format: Format,
     /// How they are read.
     pub sampler: Sampler,
+}
+
+impl Texture {
+    /// A texture of one level.
+    #[must_use]
+    pub const fn new(resource: Resource, format: Format, sampler: Sampler) -> Self {
+        Self { resource, smaller: Vec::new(), format, sampler }
+    }
 }
 
 /// A surface: texels that kernels read and write by coordinates.
@@ -148,7 +164,7 @@ pub struct Surface {
 }
 
 /// An object that a handle stands for.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Object {
     /// A texture.
     Texture(Texture),
@@ -212,6 +228,27 @@ pub enum BadTexture {
     /// Wrapping and mirroring need to know the extent as 1.
     #[error("the address modes wrap and mirror need normalised coordinates")]
     NotNormalized,
+    /// More levels than there are halves, or several of texels that have none.
+    #[error(
+        "a texture of these extents has from 1 to {most} levels, and one of linear memory or of \
+         several samples has 1"
+    )]
+    Levels {
+        /// The largest number of levels.
+        most: usize,
+    },
+    /// A level that is no half of the one before.
+    #[error("level {level} has not half the extents of the level before, or other layers")]
+    LevelExtent {
+        /// The number of the level.
+        level: u32,
+    },
+    /// Coordinates that mean another place in each level.
+    #[error("a texture of several levels needs normalised coordinates")]
+    LevelsNotNormalized,
+    /// Levels that nothing chooses.
+    #[error("the least level must not be beyond the greatest one, and the bias must be finite")]
+    LevelClamp,
 }
 
 /// The objects of a device.
@@ -242,6 +279,7 @@ impl Textures {
                 texture.format.check()?;
                 texture.resource.check(texture.format)?;
                 texture.sampler.check(Some(texture))?;
+                texture.check_levels()?;
             }
             Object::Sampler(sampler) => sampler.check(None)?,
             Object::Surface(surface) => {

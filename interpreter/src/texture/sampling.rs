@@ -3,10 +3,10 @@
 
 use smallvec::SmallVec;
 
-use super::{BadTexture, Texture};
+use super::{BadTexture, Format, Mipmap, Resource, Texture, cube};
 
 /// Fractions of linear filtering have eight bits and can be exactly one.
-const FRACTION_ONE: u32 = 256;
+pub(super) const FRACTION_ONE: u32 = 256;
 
 /// What a coordinate outside a texture means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,10 +76,13 @@ pub struct Sampler {
     pub border: [f32; 4],
     /// For instructions that compare a depth with each texel; none if the texture has no depths.
     pub compare: Option<Comparison>,
+    /// How levels are chosen, where a texture has several.
+    pub mipmap: Mipmap,
 }
 
 impl Sampler {
     pub(super) fn check(&self, texture: Option<&Texture>) -> Result<(), BadTexture> {
+        self.mipmap.check()?;
         let linear = self.filter == Filter::Linear;
         if linear && texture.is_some_and(|texture| !texture.format.is_real()) {
             return Err(BadTexture::FilteredIntegers);
@@ -125,6 +128,25 @@ pub(crate) enum Coordinates {
     Real([f32; 3]),
 }
 
+/// What one lane asks of a texture.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lookup {
+    pub(crate) geometry: Geometry,
+    pub(crate) coordinates: Coordinates,
+    pub(crate) plane: Plane,
+    /// Texels by which the place is moved.
+    pub(crate) offset: [i32; 3],
+    /// True for the four texels that linear filtering would read, in the order of `tld4`.
+    pub(crate) gathers: bool,
+}
+
+/// The texels of one level of a texture.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level<'a> {
+    pub(super) resource: &'a Resource,
+    pub(super) format: Format,
+}
+
 /// One texel of a footprint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Tap {
@@ -147,22 +169,14 @@ struct Along {
 }
 
 impl Footprint {
-    /// The texels at `coordinates` of a plane, moved by `offset` texels.
-    ///
-    /// `gathers` are the four texels that linear filtering would read, in the order of `tld4`.
-    pub(crate) fn of(
-        texture: &Texture,
-        sampler: &Sampler,
-        geometry: Geometry,
-        coordinates: Coordinates,
-        Plane { layer, sample }: Plane,
-        offset: [i32; 3],
-        gathers: bool,
-    ) -> Self {
-        let resource = &texture.resource;
+    /// The texels that a lane reads of one level.
+    pub(super) fn of_level(level: Level<'_>, sampler: &Sampler, lookup: &Lookup) -> Self {
+        let &Lookup { geometry, coordinates, plane, offset, gathers } = lookup;
+        let Plane { layer, sample } = plane;
+        let resource = level.resource;
         let (coordinates, layer, sampler) = match (geometry.cube, coordinates) {
             (true, Coordinates::Real(direction)) => {
-                let (face, place) = cube_face(direction);
+                let (face, place) = cube::place(direction);
                 let address = [AddressMode::Clamp; 3];
                 let on_face = Sampler { normalized: true, address, ..*sampler };
                 let first = layer.saturating_mul(6).min(resource.layers.saturating_sub(6) / 6 * 6);
@@ -179,7 +193,7 @@ impl Footprint {
         let linear = gathers
             || is_real
                 && sampler.filter == Filter::Linear
-                && texture.format.is_real()
+                && level.format.is_real()
                 && !resource.is_linear;
         let along = |axis: usize| -> Along {
             if axis >= axes {
@@ -213,7 +227,7 @@ impl Footprint {
             let second = |axis: &Along| axis.second.map_or(axis.first, |(index, _)| index);
             let (near, far) = ([x.first, y.first], [second(&x), second(&y)]);
             for place in [[near[0], far[1]], [far[0], far[1]], [far[0], near[1]], near] {
-                footprint.push(texture, [place[0], place[1], Some(0)], plane, 1.0);
+                footprint.push(level, [place[0], place[1], Some(0)], plane, 1.0);
             }
             return footprint;
         }
@@ -221,20 +235,20 @@ impl Footprint {
             for (y, y_weight) in y.taps() {
                 for (x, x_weight) in x.taps() {
                     let weight = x_weight * y_weight * z_weight;
-                    footprint.push(texture, [x, y, z], plane, weight);
+                    footprint.push(level, [x, y, z], plane, weight);
                 }
             }
         }
         footprint
     }
 
-    fn push(&mut self, texture: &Texture, place: [Option<u32>; 3], plane: Plane, weight: f64) {
+    fn push(&mut self, level: Level<'_>, place: [Option<u32>; 3], plane: Plane, weight: f64) {
         let address = match place {
             [Some(x), Some(y), Some(z)] => {
-                let row = texture.resource.row([y, z], plane.layer);
-                let samples = u64::from(texture.resource.samples);
+                let row = level.resource.row([y, z], plane.layer);
+                let samples = u64::from(level.resource.samples);
                 let texel = u64::from(x) * samples + u64::from(plane.sample);
-                Some(row.wrapping_add(texel * u64::from(texture.format.bytes())))
+                Some(row.wrapping_add(texel * u64::from(level.format.bytes())))
             }
             _ => None,
         };
@@ -297,21 +311,4 @@ fn index(mode: AddressMode, at: i64, size: u32) -> Option<u32> {
         AddressMode::Border => return None,
     };
     Some(index as u32)
-}
-
-/// The face of a cube that a direction meets, and where, from 0 to 1 (CUDA C++ programming guide,
-/// "Cubemap textures": faces in the order +x, -x, +y, -y, +z, -z).
-fn cube_face([x, y, z]: [f32; 3]) -> (u32, [f32; 3]) {
-    let (ax, ay, az) = (x.abs(), y.abs(), z.abs());
-    let (face, major, s, t) = if ax >= ay && ax >= az {
-        if x >= 0.0 { (0, ax, -z, -y) } else { (1, ax, z, -y) }
-    } else if ay >= az {
-        if y >= 0.0 { (2, ay, x, z) } else { (3, ay, x, -z) }
-    } else if z >= 0.0 {
-        (4, az, x, -y)
-    } else {
-        (5, az, -x, -y)
-    };
-    let on_face = |s: f32| (s / major + 1.0) / 2.0;
-    (face, [on_face(s), on_face(t), 0.0])
 }

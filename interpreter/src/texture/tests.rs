@@ -2,7 +2,7 @@ use super::*;
 
 fn texture(extent: [u32; 3], sampler: Sampler) -> Texture {
     let format = Format::new(Channel::F32, 1);
-    Texture { resource: Resource::dense(0x1000, extent, 1, format), format, sampler }
+    Texture::new(Resource::dense(0x1000, extent, 1, format), format, sampler)
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn impossible_objects_are_refused() {
     let mut refused = |texture| textures.create(Object::Texture(texture)).unwrap_err();
     let good = texture([4, 4, 1], Sampler::default());
     let with = |change: fn(&mut Texture)| {
-        let mut bad = good;
+        let mut bad = good.clone();
         change(&mut bad);
         bad
     };

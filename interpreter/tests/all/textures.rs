@@ -22,6 +22,7 @@ use crate::common::log::{Accessed, Log};
 use crate::common::module;
 
 mod depths;
+mod levels;
 
 const REAL: Format = Format::new(Channel::F32, 1);
 
@@ -87,9 +88,12 @@ impl Scene {
             self.inputs.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
         memory.bytes_mut("in").unwrap().copy_from_slice(&bytes);
         let out = memory.allocate("out", self.inputs.len() as u64 * 16).unwrap();
-        let mut object = self.object;
+        let mut object = self.object.clone();
         match &mut object {
-            Object::Texture(texture) => texture.resource.address += address,
+            Object::Texture(texture) => {
+                let levels = std::iter::once(&mut texture.resource).chain(&mut texture.smaller);
+                levels.for_each(|level| level.address += address);
+            }
             Object::Surface(surface) => surface.resource.address += address,
             Object::Sampler(_) => {}
         }
@@ -156,7 +160,7 @@ fn first(results: &[[u32; 4]]) -> Vec<f32> {
 }
 
 fn sampled(extent: [u32; 3], sampler: Sampler) -> Texture {
-    Texture { resource: Resource::dense(0, extent, 1, REAL), format: REAL, sampler }
+    Texture::new(Resource::dense(0, extent, 1, REAL), REAL, sampler)
 }
 
 const LINEAR_1D: &str = "tex.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%o, {%f0}]; mov.b32 %r4, %f4;\n\
@@ -164,11 +168,7 @@ const LINEAR_1D: &str = "tex.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%o, {%f0}]; mo
 
 #[test]
 fn linear_memory_is_fetched_by_index_and_is_zero_outside() {
-    let texture = Texture {
-        resource: Resource::linear(0, 3, REAL),
-        format: REAL,
-        sampler: Sampler::default(),
-    };
+    let texture = Texture::new(Resource::linear(0, 3, REAL), REAL, Sampler::default());
     let inputs = [0, 2, 1, 3, u32::MAX].map(|index| [index, 0, 0]);
     let scene = Scene::of(texture, bytes(&[1.5, 2.5, 3.5]), inputs.to_vec());
     let body = "tex.1d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [%o, {%r0}]; mov.b32 %r4, %f4;\n\
@@ -237,7 +237,7 @@ fn unrolled(mode: AddressMode, index: i64, size: i64) -> Option<i64> {
 }
 
 /// The value at a place, as the guide's formulas say.
-fn reference(texels: &[f32], extent: [i64; 3], sampler: &Sampler, place: [f32; 3]) -> f32 {
+fn reference(texels: &[f32], extent: [i64; 3], sampler: &Sampler, place: [f32; 3]) -> f64 {
     let scaled: Vec<f64> = (0..3)
         .map(|axis| match sampler.normalized {
             true => f64::from(place[axis]) * extent[axis] as f64,
@@ -256,11 +256,11 @@ fn reference(texels: &[f32], extent: [i64; 3], sampler: &Sampler, place: [f32; 3
         f64::from(texels[(x + extent[0] * (y + extent[1] * z)) as usize])
     };
     if sampler.filter == Filter::Nearest {
-        return texel([0, 1, 2].map(|axis| scaled[axis].floor() as i64)) as f32;
+        return texel([0, 1, 2].map(|axis| scaled[axis].floor() as i64));
     }
     let begin = [0, 1, 2].map(|axis| (scaled[axis] - 0.5).floor());
-    let fraction =
-        [0, 1, 2].map(|axis: usize| ((scaled[axis] - 0.5 - begin[axis]) * 256.0).round() / 256.0);
+    let fraction = [0, 1, 2]
+        .map(|axis: usize| ((scaled[axis] - 0.5 - begin[axis]) * 256.0).round_ties_even() / 256.0);
     let [i, j, k] = begin.map(|begin| begin as i64);
     let [a, b, c] = fraction;
     let plane = |k: i64| {
@@ -269,7 +269,7 @@ fn reference(texels: &[f32], extent: [i64; 3], sampler: &Sampler, place: [f32; 3
             + (1.0 - a) * b * texel([i, j + 1, k])
             + a * b * texel([i + 1, j + 1, k])
     };
-    ((1.0 - c) * plane(k) + c * plane(k + 1)) as f32
+    (1.0 - c) * plane(k) + c * plane(k + 1)
 }
 
 #[test]
@@ -296,12 +296,12 @@ fn every_filter_and_address_mode_follows_the_formulas_in_three_dimensions() {
                     false => [AddressMode::Clamp, AddressMode::Border, AddressMode::Clamp],
                 };
                 let border = [64.0, 0.0, 0.0, 0.0];
-                let sampler = Sampler { filter, address, normalized, border, compare: None };
+                let sampler = Sampler { filter, address, normalized, border, ..Sampler::default() };
                 let scene = Scene::of(sampled(extent, sampler), bytes(&texels), reals(&places));
                 let extent = extent.map(i64::from);
                 let expected: Vec<f32> = places
                     .iter()
-                    .map(|&place| reference(&texels, extent, &sampler, place))
+                    .map(|&place| reference(&texels, extent, &sampler, place) as f32)
                     .collect();
                 assert_eq!(first(&scene.results("", body)), expected, "{sampler:?}");
             }
@@ -334,7 +334,7 @@ fn texels_of_every_format_become_their_values() {
     ];
     for (format, texel, expected) in cases {
         let resource = Resource::dense(0, [1; 3], 1, format);
-        let texture = Texture { resource, format, sampler: Sampler::default() };
+        let texture = Texture::new(resource, format, Sampler::default());
         let scene = Scene::of(texture, texel.to_vec(), vec![[0; 3]]);
         let body = "tex.2d.v4.u32.s32 {%r4, %r5, %r6, %r7}, [%o, {%r0, %r1}];";
         assert_eq!(scene.results("", body), [expected], "{format:?}");
@@ -348,7 +348,7 @@ fn colours_of_srgb_are_read_as_light() {
     let format = Format { normalized: true, srgb: true, ..Format::new(Channel::U8, 4) };
     let texture = |width, sampler| {
         let resource = Resource::dense(0, [width, 1, 1], 1, format);
-        Texture { resource, format, sampler }
+        Texture::new(resource, format, sampler)
     };
     let codes: Vec<u8> = (0..=255).flat_map(|code| [code, 255 - code, code, code]).collect();
     let places = (0..256).map(|x| [x, 0, 0]).collect();
@@ -381,7 +381,7 @@ fn colours_of_srgb_are_read_as_light() {
 fn results_may_be_halves_and_pairs_of_them() {
     let format = Format::new(Channel::F32, 4);
     let resource = Resource::dense(0, [1; 3], 1, format);
-    let texture = Texture { resource, format, sampler: Sampler::default() };
+    let texture = Texture::new(resource, format, Sampler::default());
     let scene = Scene::of(texture, bytes(&[1.0, -2.0, 0.5, 65504.0]), vec![[0; 3]]);
     let halves = "tex.1d.v4.f16.s32 {%h0, %h1, %h2, %h3}, [%o, {%r0}];\n\
         cvt.u32.u16 %r4, %h0; cvt.u32.u16 %r5, %h1; cvt.u32.u16 %r6, %h2; cvt.u32.u16 %r7, %h3;";
@@ -392,22 +392,18 @@ fn results_may_be_halves_and_pairs_of_them() {
 
 #[test]
 fn layers_are_clamped_and_cubes_have_six_faces() {
-    let layered = Texture {
-        resource: Resource::dense(0, [2, 1, 1], 3, REAL),
-        format: REAL,
-        sampler: Sampler::default(),
-    };
+    let layered = Texture::new(Resource::dense(0, [2, 1, 1], 3, REAL), REAL, Sampler::default());
     let texels = bytes(&[0.0, 1.0, 10.0, 11.0, 20.0, 21.0]);
     let inputs = vec![[0, 1, 0], [1, 0, 0], [2, 1, 0], [9, 0, 0]];
     let body = "tex.a1d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [%o, {%r0, %r1}]; mov.b32 %r4, %f4;";
     let results = Scene::of(layered, texels, inputs).results("", body);
     assert_eq!(first(&results), [1.0, 10.0, 21.0, 20.0]);
 
-    let cube = Texture {
-        resource: Resource::dense(0, [1, 1, 1], 6, REAL),
-        format: REAL,
-        sampler: Sampler { normalized: true, ..Sampler::default() },
-    };
+    let cube = Texture::new(
+        Resource::dense(0, [1, 1, 1], 6, REAL),
+        REAL,
+        Sampler { normalized: true, ..Sampler::default() },
+    );
     let faces = bytes(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
     let directions = [
         [2.0, 1.0, -1.0],
@@ -448,7 +444,7 @@ fn levels_and_gradients_of_one_level_change_nothing_and_offsets_move() {
 fn a_gather_takes_one_channel_of_four_texels_from_the_lower_left_on() {
     let format = Format::new(Channel::U32, 2);
     let resource = Resource::dense(0, [2, 2, 1], 1, format);
-    let texture = Texture { resource, format, sampler: Sampler::default() };
+    let texture = Texture::new(resource, format, Sampler::default());
     let texels = words(&[0, 100, 1, 101, 2, 102, 3, 103]);
     let scene = Scene::of(texture, texels, reals(&[[1.0, 1.0, 0.0]]));
     let gather = |channel| {
@@ -483,7 +479,7 @@ fn queries_tell_what_the_host_has_made() {
     let sampler =
         Sampler { filter: Filter::Linear, address, normalized: true, ..Sampler::default() };
     let resource = Resource::dense(0, [7, 5, 3], 2, format);
-    let texture = Texture { resource, format, sampler };
+    let texture = Texture::new(resource, format, sampler);
     let scene = Scene::of(texture, vec![0; 7 * 5 * 3 * 2 * 4], vec![[0; 3]]);
     for (fact, expected) in [
         ("width", 7),
@@ -605,7 +601,7 @@ fn a_clustering_step_reads_its_features_through_a_texture() {
     let points = 64;
     let features: Vec<f32> = (0..points * 4).map(|i| ((i * 29) % 101) as f32 / 4.0).collect();
     let resource = Resource::linear(0, features.len() as u32, REAL);
-    let texture = Texture { resource, format: REAL, sampler: Sampler::default() };
+    let texture = Texture::new(resource, REAL, Sampler::default());
     let mut scene = Scene::of(texture, bytes(&features), vec![[0; 3]; points]);
     scene.names = vec!["features"];
     let body = format!(

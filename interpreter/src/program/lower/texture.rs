@@ -8,7 +8,8 @@ use super::super::memory_op::AtomicOperation;
 use super::super::op::Code;
 use super::super::side_tables;
 use super::super::texture_op::{
-    Fact, Fetch, ObjectKind, Outside, ResultFormat, SurfaceAccess, SurfaceAction, TextureOp,
+    DetailRows, Fact, Fetch, ObjectKind, Outside, ResultFormat, SurfaceAccess, SurfaceAction,
+    TextureOp,
 };
 use super::builder::{Builder, Lowered, Width, operand};
 use super::memory::elements;
@@ -86,6 +87,30 @@ fn place(
     Ok(Place { object, sampler, layer, sample, coordinates: rows })
 }
 
+/// The operands behind the coordinates that choose among levels: their rows and their number.
+fn detail(
+    builder: &mut Builder<'_>,
+    instruction: &Instruction,
+    axes: usize,
+    coordinate_type: T,
+) -> Lowered<(DetailRows, usize)> {
+    if instruction.has(M::Level) {
+        let level = builder.value(operand(instruction, 2)?, coordinate_type)?;
+        return Ok((DetailRows::Level(level), 1));
+    }
+    if !instruction.has(M::Grad) {
+        return Ok((DetailRows::Base, 0));
+    }
+    let mut gradients = [[None; 3]; 2];
+    for (index, gradient) in gradients.iter_mut().enumerate() {
+        let parts = elements(builder, operand(instruction, 2 + index)?);
+        for (row, part) in gradient.iter_mut().zip(&parts).take(axes) {
+            *row = Some(builder.value(part, T::F32)?);
+        }
+    }
+    Ok((DetailRows::Gradients(gradients), 2))
+}
+
 /// `tex` and `tld4`.
 pub(super) fn fetch(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let geometry = geometry(instruction)?;
@@ -102,14 +127,9 @@ pub(super) fn fetch(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
         _ => None,
     };
     let place = place(builder, operand(instruction, 1)?, geometry, coordinate_type)?;
-    // With a level or gradients, which choose among the levels of a texture. There is one.
-    let levels = match () {
-        () if instruction.has(M::Level) => 1,
-        () if instruction.has(M::Grad) => 2,
-        () => 0,
-    };
+    let (detail, choosing) = detail(builder, instruction, geometry.axes, coordinate_type)?;
     let (mut offset, mut depth) = ([None; 3], None);
-    for extra in instruction.operands.iter().skip(2 + levels) {
+    for extra in instruction.operands.iter().skip(2 + choosing) {
         match extra {
             Operand::Vector(_) => {
                 let parts = elements(builder, extra);
@@ -149,6 +169,7 @@ pub(super) fn fetch(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
         sample: place.sample,
         coordinates: place.coordinates,
         real: coordinate_type == T::F32,
+        detail,
         offset,
         depth,
         gathers,
@@ -210,9 +231,9 @@ pub(super) fn query(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
         (M::ChannelDataType, Fact::ChannelType),
         (M::ChannelOrder, Fact::ChannelOrder),
         (M::NormalizedCoords, Fact::NormalizedCoordinates),
-        (M::NumMipmapLevels, Fact::Constant(1)),
+        (M::NumMipmapLevels, Fact::Levels),
         (M::NumSamples, Fact::Samples),
-        (M::ForceUnnormalizedCoords, Fact::Constant(0)),
+        (M::ForceUnnormalizedCoords, Fact::ForceUnnormalizedCoordinates),
         (M::FilterMode, Fact::Filter),
         (M::AddrMode0, Fact::AddressMode(0)),
         (M::AddrMode1, Fact::AddressMode(1)),
@@ -222,8 +243,12 @@ pub(super) fn query(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
     let fact = FACTS.iter().find(|(modifier, _)| instruction.has(*modifier));
     let &(_, fact) = fact.ok_or_else(|| "the query is not known".to_owned())?;
     let object = handle(builder, operand(instruction, 1)?)?;
+    let level = match instruction.has(M::Level) {
+        true => Some(builder.value(operand(instruction, 2)?, T::B32)?),
+        false => None,
+    };
     builder.define(operand(instruction, 0)?, T::B32, |builder, answer| {
-        emit(builder, TextureOp::Query { object, fact, answer });
+        emit(builder, TextureOp::Query { object, fact, level, answer });
         Ok(())
     })
 }

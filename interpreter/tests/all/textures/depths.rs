@@ -96,12 +96,12 @@ fn a_texture_without_a_comparison_has_no_depths() {
     assert_eq!(first(&real.results("", &independent)), [1.0]);
     let format = Format::new(Channel::U32, 1);
     let resource = Resource::dense(0, [2, 1, 1], 1, format);
-    let texture = Texture { resource, format, sampler: Sampler::default() };
+    let texture = Texture::new(resource, format, Sampler::default());
     let whole = Scene { sampler, ..Scene::of(texture, words(&[9; 2]), vec![[0; 3]]) };
     assert!(whole.fault(&independent).contains("the depth of a texture without a comparison"));
     for format in [Format::new(Channel::F32, 2), Format::new(Channel::U16, 1)] {
         let resource = Resource::dense(0, [1; 3], 1, format);
-        let texture = Texture { resource, format, sampler };
+        let texture = Texture::new(resource, format, sampler);
         let made = Textures::default().create(Object::Texture(texture));
         assert_eq!(made, Err(BadTexture::Depth));
     }
@@ -120,7 +120,7 @@ fn multisampled(layers: u32, samples: u32, inputs: Vec<[u32; 3]>) -> Scene {
             }
         }
     }
-    Scene::of(Texture { resource, format, sampler: Sampler::default() }, words(&texels), inputs)
+    Scene::of(Texture::new(resource, format, Sampler::default()), words(&texels), inputs)
 }
 
 #[test]
@@ -158,8 +158,7 @@ fn only_planes_have_several_samples() {
     let fault = scene.fault("tex.2d.v4.u32.s32 {%r4, %r5, %r6, %r7}, [%o, {%r0, %r1}];");
     assert!(fault.contains("the handle of a texture of several samples"), "{fault}");
     let plane = Resource::multisampled(0, [2, 2], 1, 2, format);
-    let texture =
-        |resource| Object::Texture(Texture { resource, format, sampler: Sampler::default() });
+    let texture = |resource| Object::Texture(Texture::new(resource, format, Sampler::default()));
     let deep = Resource { extent: [2, 2, 2], ..plane };
     let many = Resource::multisampled(0, [2, 2], 1, 33, format);
     for resource in [deep, many, Resource { samples: 0, ..plane }] {
