@@ -408,6 +408,16 @@ impl Totals<'_> {
         self.accesses_where(|counts| counts.space == StateSpace::Shared)
     }
 
+    /// The sum of the accesses of some instructions to textures and surfaces.
+    #[must_use]
+    pub fn texels(&self, opcodes: &[Opcode]) -> MemoryCounts {
+        let mut total = MemoryCounts::default();
+        let is_one = |row: &&Row| opcodes.contains(&row.description.opcode);
+        let all = self.table.rows.iter().filter(is_one).flat_map(|row| &row.memory);
+        all.filter(|counts| counts.space == StateSpace::Tex).for_each(|counts| total.add(counts));
+        total
+    }
+
     fn accesses_where(&self, is_meant: impl Fn(&MemoryCounts) -> bool) -> MemoryCounts {
         let mut total = MemoryCounts::default();
         let all = self.table.rows.iter().flat_map(|row| &row.memory);

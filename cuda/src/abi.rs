@@ -27,6 +27,11 @@ impl<T> Out<T> {
         Ok(())
     }
 
+    /// Fails as [`Out::put`] would, for functions that make something before they write.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.0.is_null() { Err(Error::InvalidValue) } else { Ok(()) }
+    }
+
     /// Writes the result if the caller wants to have it.
     pub(crate) fn maybe_put(self, value: T) {
         if !self.0.is_null() {

@@ -82,7 +82,7 @@ impl LevelReading {
 }
 
 /// The filter of a number.
-fn filter(number: i32) -> Result<Filter, Error> {
+pub(crate) fn filter(number: i32) -> Result<Filter, Error> {
     match number {
         0 => Ok(Filter::Nearest),
         1 => Ok(Filter::Linear),
@@ -139,10 +139,6 @@ pub(crate) fn texture(texels: Texels, reading: &Reading) -> Result<Texture, Erro
         }
         Texels::Array(array) => Texture::new(array.resource, read(array.shape.format), sampler),
         Texels::Levels(Array { shape, resource }, smaller) => {
-            if !reading.normalized {
-                notices::once("a texture of a mipmapped array needs normalised coordinates");
-                return Err(Error::InvalidValue);
-            }
             let sampler = Sampler { mipmap: reading.levels.mipmap()?, ..sampler };
             let smaller = smaller.into_iter().map(|level| level.resource).collect();
             Texture { resource, smaller, format: read(shape.format), sampler }

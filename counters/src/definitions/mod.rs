@@ -20,6 +20,7 @@ mod on_chip_memory;
 mod page;
 mod row;
 mod spaces;
+mod textures;
 
 use crate::metric::{Kind, Level, MetricValue, Metrics, Number};
 use crate::totals::{Extent, Replay, Totals};
@@ -180,6 +181,7 @@ pub const TOPICS: &[Topic] = &[
     control::TOPIC,
     global_memory::TOPIC,
     on_chip_memory::TOPIC,
+    textures::TOPIC,
     caches::TOPIC,
     launch::TOPIC,
     hardware::TOPIC,

@@ -22,6 +22,7 @@ pub(super) fn handle(id: ArrayId) -> ArrayHandle {
 
 /// Makes an array, and writes its handle.
 pub(crate) fn create(place: Out<ArrayHandle>, shape: ArrayShape) -> Result<(), Error> {
+    place.check()?;
     place.put(handle(on_device(|device| device.create_array(shape))?))
 }
 

@@ -23,6 +23,7 @@ pub(crate) fn create(
     shape: ArrayShape,
     levels: u32,
 ) -> Result<(), Error> {
+    handle.check()?;
     handle.put(FIRST + on_device(|device| device.create_mipmap(shape, levels))?.0 as u64)
 }
 

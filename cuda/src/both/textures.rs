@@ -81,6 +81,7 @@ pub(crate) fn texels<F: ElementFormat>(resource: u64) -> Result<Texels, Error> {
 
 /// Makes an object, and writes its handle.
 pub(crate) fn create(handle: Out<u64>, object: Object) -> Result<(), Error> {
+    handle.check()?;
     handle.put(on_device(|device| device.create_object(object))?)
 }
 

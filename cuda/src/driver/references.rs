@@ -81,6 +81,7 @@ driver_functions! {
 
     /// How values are made of levels.
     fn cuTexRefSetMipmapFilterMode(reference: u64, filter: i32) {
+        texture::filter(filter)?;
         change(reference, |reference| reference.levels.filter = filter)
     }
 
@@ -111,6 +112,7 @@ driver_functions! {
 
     /// How values are made of texels.
     fn cuTexRefSetFilterMode(reference: u64, filter: i32) {
+        texture::filter(filter)?;
         change(reference, |reference| reference.filter = filter)
     }
 

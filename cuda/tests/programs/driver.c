@@ -162,6 +162,7 @@ static void levels(Handle module, uint64_t d)
     Handle mipmap, array, reference, function;
     uint64_t texture;
 
+    MUST(cuMipmappedArrayCreate(NULL, &shape, 2) == INVALID_VALUE);
     DO(cuMipmappedArrayCreate(&mipmap, &shape, 2));
     MUST(cuMipmappedArrayGetLevel(&array, mipmap, 2) == INVALID_VALUE);
     for (int level = 0; level < 2; level++) {
@@ -175,12 +176,14 @@ static void levels(Handle module, uint64_t d)
     Reading reading = {{1, 1, 1}, 0, NORMALIZED, 0, LINEAR, {0, 0, 1}, {0}, {0}};
     DO(cuTexObjectCreate(&texture, &resource, &reading, NULL));
     DO(cuModuleGetTexRef(&reference, module, "pyramid"));
+    /* The order does not matter: what a reference stands for is made at the next launch. */
+    DO(cuTexRefSetMipmappedArray(reference, mipmap, 1));
     DO(cuTexRefSetFlags(reference, NORMALIZED));
+    MUST(cuTexRefSetMipmapFilterMode(reference, 7) == INVALID_VALUE);
     DO(cuTexRefSetMipmapFilterMode(reference, LINEAR));
     DO(cuTexRefSetMipmapLevelBias(reference, -8));
     DO(cuTexRefSetMipmapLevelClamp(reference, 0.5f, 1));
     DO(cuTexRefSetMaxAnisotropy(reference, 4));
-    DO(cuTexRefSetMipmappedArray(reference, mipmap, 1));
     void *object[] = {&texture, &d, &width, &height, &detail}, *bound[] = {&d, &width, &height, &detail};
     for (int round = 0; round < 2; round++) {
         DO(cuModuleGetFunction(&function, module, round ? "sample_pyramid" : "sample_level"));

@@ -86,7 +86,8 @@ fn sectors_of_every_level_that_lanes_touch_are_counted() {
         let kernel = launch_file(KERNELS, &text, &LaunchOptions::default()).unwrap();
         let gpu = GpuLibrary::builtin().unwrap().get("a100-sxm-40gb").unwrap();
         let metrics = &kernel.count(&gpu).unwrap()[0].profile.metrics;
-        metrics["l2_tex_read_transactions"].value.as_f64()
+        ["texture_requests", "texture_sectors", "l2_tex_read_transactions"]
+            .map(|name| metrics[name].value.as_f64())
     };
     for (keys, expected) in [
         ("mip_clamp = [0, 0]", 1.0),
@@ -97,8 +98,40 @@ fn sectors_of_every_level_that_lanes_touch_are_counted() {
         ("mip_filter = \"linear\"\nmip_clamp = [1, 1]", 1.0),
         ("mip_filter = \"linear\"", 3.0),
     ] {
-        assert_eq!(sectors(keys), expected, "{keys}");
+        assert_eq!(sectors(keys), [1.0, expected, expected], "{keys}");
     }
+}
+
+/// A warp reads 32 texels of 4 bytes of one surface, and stores those of every second column of
+/// another. Reductions change the texels that it has read.
+#[test]
+fn sectors_of_surfaces_are_counted_by_direction() {
+    let kernels = ".version 8.0\n.target sm_80\n.address_size 64
+.global .surfref read; .global .surfref written;
+.visible .entry copy() {
+    .reg .b32 %r<4>;
+    mov.u32 %r0, %tid.x; shl.b32 %r1, %r0, 2; shl.b32 %r2, %r0, 3;
+    suld.b.1d.b32.trap {%r3}, [read, {%r1}];
+    sust.b.1d.b32.trap [written, {%r2}], {%r3};
+    sured.b.add.1d.u32.trap [read, {%r1}], %r3; ret; }
+";
+    let text = "[buffers.a]\ntype = \"u32\"\nlen = 32\ninit = \"iota\"\n\
+                [buffers.b]\ntype = \"u32\"\nlen = 64\n\
+                [textures.read]\nbuffer = \"a\"\ntype = \"u32\"\nwidth = 32\nsurface = true\n\
+                [textures.written]\nbuffer = \"b\"\ntype = \"u32\"\nwidth = 64\nsurface = true\n\
+                [[launch]]\nkernel = \"copy\"\ngrid = [1, 1, 1]\nblock = [32, 1, 1]\nargs = []\n";
+    let kernel = launch_file(kernels, text, &LaunchOptions::default()).unwrap();
+    let gpu = GpuLibrary::builtin().unwrap().get("a100-sxm-40gb").unwrap();
+    let metrics = &kernel.count(&gpu).unwrap()[0].profile.metrics;
+    let found = [
+        "texture_requests",
+        "texture_sectors",
+        "surface_load_sectors",
+        "surface_store_sectors",
+        "surface_reduction_sectors",
+    ]
+    .map(|name| metrics[name].value.as_f64());
+    assert_eq!(found, [0.0, 0.0, 4.0, 8.0, 4.0]);
 }
 
 #[test]

@@ -391,7 +391,7 @@ fn video_instructions_are_what_the_assembler_makes_of_them() {
 }
 
 /// The place and the length of a field are parts of the instructions, if both are literals
-/// (`ptxas` 12.9, sm_50, sm_75 and sm_90). A length beside a place in a register is moved.
+/// (`ptxas` 12.9, sm_50, sm_75 and sm_90).
 #[test]
 fn literal_places_of_fields_need_no_moves() {
     let stored = |operation: &str| format!("{operation} st.global.u32 [%rd1], %r3;");
@@ -403,18 +403,27 @@ fn literal_places_of_fields_need_no_moves() {
     }
 }
 
-/// The number of the warp may change, so each use reads it. It is a field of a word: `BFE` takes it
-/// until Pascal, `SHF` and `SGXT` since Volta (`ptxas` 12.9).
+/// The number of the warp may change. Each block reads it, and each use since Hopper. It is a field
+/// of a word: `BFE` takes it until Pascal, `SHF` and `SGXT` since Volta (`ptxas` 12.9).
 #[test]
-fn numbers_of_warps_are_read_for_each_use() {
-    let twice = "mov.u32 %r1, %warpid; mov.u32 %r2, %warpid; add.u32 %r3, %r1, %r2; \
-                 st.global.u32 [%rd1], %r3;";
-    let none = "add.u32 %r3, %r1, %r2; st.global.u32 [%rd1], %r3;";
-    let more = |target: &str, name: &str| count(target, twice, name) - count(target, none, name);
-    for (target, fields) in [("sm_50", &["BFE"][..]), ("sm_70", &["SHF", "SGXT"])] {
-        assert_eq!(more(target, "S2R"), 2, "{target}");
-        for field in fields {
-            assert_eq!(more(target, field), 2, "{target}");
+fn numbers_of_warps_are_read_anew() {
+    let once = "mov.u32 %r3, %warpid; st.global.u32 [%rd1], %r3;";
+    let twice = "mov.u32 %r3, %warpid; mov.u32 %r4, %warpid; add.u32 %r5, %r3, %r4; \
+                 st.global.u32 [%rd1], %r5;";
+    let in_two_blocks = "mov.u32 %r3, %warpid; setp.eq.u32 %p1, %r3, 127; @%p1 bra OUT; \
+                         mov.u32 %r4, %warpid; st.global.u32 [%rd1], %r4; OUT:";
+    let none = "st.global.u32 [%rd1], %r2;";
+    for (target, reads, fields) in [
+        ("sm_50", [1, 1, 2], &["BFE"][..]),
+        ("sm_70", [1, 1, 2], &["SHF", "SGXT"]),
+        ("sm_80", [1, 1, 2], &["SHF", "SGXT"]),
+        ("sm_90", [1, 2, 2], &["SHF", "SGXT"]),
+    ] {
+        for (body, expected) in [once, twice, in_two_blocks].into_iter().zip(reads) {
+            for name in fields.iter().chain(&["S2R"]) {
+                let found = count(target, body, name) - count(target, none, name);
+                assert_eq!(found, expected, "{target}: {name} of {body}");
+            }
         }
     }
 }

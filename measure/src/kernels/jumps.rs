@@ -41,8 +41,8 @@ pub(crate) fn jumps(blocks: u64, threads: u64, copies: u64, passes: u64) -> Kern
 /// What each jump of [`awaited_jumps`] waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaited {
-    /// The number of the warp in its SM, which compilers read anew for each use. It is a field of
-    /// the special register's word.
+    /// The number of the warp in its SM, which compilers read anew behind each jump. It is a field
+    /// of the special register's word.
     WarpNumber,
     /// The same field of a word that an instruction of logic makes.
     FieldOfWord,
@@ -71,7 +71,7 @@ pub(crate) fn awaited_jumps(awaited: Awaited, copies: u32, passes: u64) -> Kerne
                 Awaited::WarpNumber => kernel.assembly("mov.u32 $0, %warpid", &[number], &[]),
                 Awaited::FieldOfWord => {
                     // The unit of shifts does this, too. Compilers leave additions to either unit.
-                    kernel.assembly("xor.b32 $0, $0, $1", &[word], &[zero.clone()]);
+                    kernel.assembly("xor.b32 $0, $0, $1", &[word], std::slice::from_ref(&zero));
                     kernel.assembly("bfe.u32 $0, $1, 8, 7", &[number], &[word.into()]);
                 }
             }

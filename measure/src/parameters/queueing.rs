@@ -154,7 +154,7 @@ fn reached(
     Ok(Reached { bytes_in_clock: pass_bytes as f64 / pass, pass })
 }
 
-/// The formula through three points, whose parts are not negative: where one would be, the other one
+/// The formula through three points. Its parts are not negative: where one would be, the other one
 /// fits alone. Differences from the first point are without the rest of a pass.
 fn solved([first, second, third]: [Point; 3], latency: f64) -> Result<Queueing, MeasureError> {
     let hyperbolic = |point: Point| point.used / (1.0 - point.used);
@@ -173,13 +173,18 @@ fn solved([first, second, third]: [Point; 3], latency: f64) -> Result<Queueing, 
             uses.join(", ")
         )));
     }
-    Ok(if hyperbolic < 0.0 {
-        Queueing { linear: fitted([(a, x), (c, y)]).max(0.0), hyperbolic: 0.0 }
+    let fits = if hyperbolic < 0.0 {
+        Queueing { linear: fitted([(a, x), (c, y)]), hyperbolic: 0.0 }
     } else if linear < 0.0 {
-        Queueing { linear: 0.0, hyperbolic: fitted([(b, x), (d, y)]).max(0.0) }
+        Queueing { linear: 0.0, hyperbolic: fitted([(b, x), (d, y)]) }
     } else {
         Queueing { linear, hyperbolic }
-    })
+    };
+    if fits.linear < 0.0 || fits.hyperbolic < 0.0 {
+        let reason = "reads take less time where the memory is used more";
+        return Err(MeasureError::unfit(reason));
+    }
+    Ok(fits)
 }
 
 /// The slope of the line through the origin that is nearest to two points.
@@ -212,14 +217,13 @@ mod tests {
     fn no_part_is_negative() {
         let found = |clocks: [f64; 3]| {
             let points = [(0.2, clocks[0]), (0.5, clocks[1]), (0.8, clocks[2])];
-            solved(points.map(|(used, clocks)| Point { used, clocks }), 500.0).unwrap()
+            solved(points.map(|(used, clocks)| Point { used, clocks }), 500.0)
         };
-        let bent = found([600.0, 750.0, 880.0]);
+        let bent = found([600.0, 750.0, 880.0]).unwrap();
         assert!(bent.hyperbolic == 0.0 && (0.9..1.0).contains(&bent.linear), "{}", bent.linear);
-        let late = found([500.0, 500.0, 700.0]);
+        let late = found([500.0, 500.0, 700.0]).unwrap();
         assert!(late.linear == 0.0 && late.hyperbolic > 0.0, "{}", late.hyperbolic);
-        let falling = found([600.0, 550.0, 400.0]);
-        assert!(falling.linear == 0.0 && falling.hyperbolic == 0.0, "{}", falling.linear);
+        assert!(found([600.0, 550.0, 400.0]).is_err());
     }
 
     #[test]

@@ -193,7 +193,20 @@ fn transactions<const N: usize>(
     Ok(Some(bytes))
 }
 
-/// Bytes of the first level: global, local and atomic sectors, and passes of shared memory.
+/// Transactions of a sector at the first level, beside loads and stores of global memory. A profile
+/// without one of them is taken to have none.
+const BESIDE_GLOBAL: [&str; 7] = [
+    "atomic_transactions",
+    "local_load_transactions",
+    "local_store_transactions",
+    "texture_sectors",
+    "surface_load_sectors",
+    "surface_store_sectors",
+    "surface_reduction_sectors",
+];
+
+/// Bytes of the first level: sectors of global, local and texture memory, and passes of shared
+/// memory.
 ///
 /// The slides multiply the profiler's transactions by 32 bytes. On the GPUs where a transaction is
 /// more than a sector, our counts have the sectors themselves. The slides count shared transactions
@@ -207,7 +220,7 @@ fn first_level(totals: Totals<'_>, pass_bytes: Option<f64>) -> Result<Option<f64
     };
     let Some(global) = global else { return Ok(None) };
     let mut bytes = global;
-    for metric in ["atomic_transactions", "local_load_transactions", "local_store_transactions"] {
+    for metric in BESIDE_GLOBAL {
         bytes += TRANSACTION_BYTES * totals.get(metric)?.unwrap_or_default();
     }
     for metric in ["shared_load_transactions", "shared_store_transactions"] {

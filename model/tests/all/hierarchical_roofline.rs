@@ -198,6 +198,20 @@ fn passes_of_shared_memory_take_the_clocks_of_the_banks() {
     }
 }
 
+/// Texels count at the first level, and sectors are 32 bytes.
+#[test]
+fn sectors_of_textures_and_surfaces_are_bytes_of_the_first_level() {
+    let gpu = GpuLibrary::builtin().unwrap().as_written("titan-v").unwrap().completed();
+    let bytes = |further: &str| {
+        let analysis = analysed(&format!("{SMOOTH}{further}"), &gpu).unwrap();
+        let points = analysis.roofline.points;
+        points.iter().find(|point| point.level == Level::L1).unwrap().bytes
+    };
+    let texels = "texture_sectors = 1000\nsurface_load_sectors = 200\n\
+                  surface_store_sectors = 30\nsurface_reduction_sectors = 4\n";
+    assert_near(bytes(texels) - bytes(""), 32.0 * 1234.0, 1e-6);
+}
+
 #[test]
 fn ecc_bits_beside_the_data_are_warned_of() {
     let library = GpuLibrary::builtin().unwrap();

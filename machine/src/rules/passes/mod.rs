@@ -44,7 +44,7 @@ pub(super) fn find_locals(graph: &mut Graph<'_>, family: &Family, may_unroll: bo
     narrow::narrow(graph);
     copies::propagate(graph);
     constants::fold(graph);
-    share::share(graph, &dominators);
+    share::share(graph, &dominators, family);
     addresses::fold(graph, family);
     dead::remove(graph);
     locals::promote(graph, &dominators, may_unroll);

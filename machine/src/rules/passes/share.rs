@@ -5,10 +5,11 @@
 
 use std::collections::HashMap;
 
-use gpucast_ptx_frontend::isa::{FormId, Modifier, Opcode};
+use gpucast_ptx_frontend::isa::{FormId, Modifier, Opcode, SpecialRegister};
 use gpucast_ptx_frontend::types::ScalarType;
 use smallvec::SmallVec;
 
+use super::super::family::Family;
 use super::super::flow::Dominators;
 use super::super::graph::{Arg, Graph, Op, Part, State};
 use super::dead::is_value;
@@ -24,8 +25,19 @@ struct Expression {
     args: SmallVec<[Arg; 4]>,
 }
 
+impl Expression {
+    /// The number of a warp changes where the warp is moved to another place of its SM.
+    fn reads_warp_number(&self) -> bool {
+        self.args.contains(&Arg::Special(SpecialRegister::Warpid))
+    }
+}
+
+/// The first generation for which the assembler reads the number of a warp for each use. Before, it
+/// reads it once in a block (`ptxas` 12.9, sm_50 to sm_120).
+const READS_WARP_NUMBER_FOR_EACH_USE: u32 = 90;
+
 /// Replaces operations by equal ones that dominate them.
-pub(super) fn share(graph: &mut Graph<'_>, dominators: &Dominators) {
+pub(super) fn share(graph: &mut Graph<'_>, dominators: &Dominators, family: &Family) {
     let mut known: HashMap<Expression, SmallVec<[u32; 2]>> = HashMap::new();
     let order: Vec<u32> = graph.blocks.iter().flat_map(|block| block.first..block.end).collect();
     let mut replacement: Vec<Option<Arg>> = vec![None; graph.definitions.len()];
@@ -33,10 +45,14 @@ pub(super) fn share(graph: &mut Graph<'_>, dominators: &Dominators) {
         let Some(expression) = expression(graph, index, &replacement) else { continue };
         let Some(result) = graph.op(index).result() else { continue };
         let block = graph.op(index).block;
+        let changes = expression.reads_warp_number();
+        if changes && family.since >= READS_WARP_NUMBER_FOR_EACH_USE {
+            continue;
+        }
         let equal = known.entry(expression).or_default();
         let earlier = equal.iter().find(|&&other| {
             let home = graph.op(other).block;
-            home == block || dominators.dominates(home, block)
+            home == block || !changes && dominators.dominates(home, block)
         });
         match earlier.and_then(|&other| graph.op(other).result()) {
             Some(other) => {
@@ -80,6 +96,7 @@ fn expression(graph: &Graph<'_>, index: u32, replacement: &[Option<Arg>]) -> Opt
                 S::Tid(_)
                     | S::Ctaid(_)
                     | S::Laneid
+                    | S::Warpid
                     | S::Clusterid(_)
                     | S::ClusterCtaid(_)
                     | S::ClusterCtarank

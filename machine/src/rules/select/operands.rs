@@ -339,8 +339,12 @@ fn direct_operands(op: &Op<'_>, family: &Family) -> Direct {
         Opcode::Lop3 => Direct { ignored: 3..4, register_first: None },
         // The place and the length of a field. One literal holds both on Maxwell, and since Volta
         // two instructions have one of them each.
-        Opcode::Bfe if are_constants(1..3) => Direct { ignored: 1..3, register_first: None },
-        Opcode::Bfi if are_constants(2..4) => Direct { ignored: 2..4, register_first: None },
+        Opcode::Bfe if op.ty.bits() == 32 && are_constants(1..3) => {
+            Direct { ignored: 1..3, register_first: None }
+        }
+        Opcode::Bfi if op.ty.bits() == 32 && are_constants(2..4) => {
+            Direct { ignored: 2..4, register_first: None }
+        }
         _ => Direct::default(),
     }
 }
