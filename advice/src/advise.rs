@@ -317,12 +317,26 @@ fn costliest(case: &Case<'_>) -> Option<Costliest> {
     }
 }
 
-/// Bytes of the buffers among the arguments of a launch.
+/// Bytes of the buffers among the arguments of a launch, and of those that textures are made of: a
+/// kernel reads textures of its module without arguments.
 fn buffer_bytes(plan: &Plan, index: usize) -> u64 {
     let Some(launch) = plan.launches.get(index) else { return 0 };
     let mut buffers: Vec<usize> =
         launch.arguments.iter().flat_map(PlannedArgument::buffers).collect();
+    buffers.extend(plan.textures.iter().map(|texture| texture.buffer));
     buffers.sort_unstable();
     buffers.dedup();
     buffers.iter().filter_map(|&buffer| plan.buffers.get(buffer)).map(|one| one.bytes()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use gpucast_forecast::{Kernel, LaunchOptions};
+
+    #[test]
+    fn texels_are_bytes_that_a_launch_is_given() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/textures/picture.toml");
+        let kernel = Kernel::open(file, &LaunchOptions::default()).unwrap();
+        assert_eq!(super::buffer_bytes(kernel.plan(), 0), 4 * 4_194_304 + 4);
+    }
 }

@@ -126,6 +126,24 @@ fn inline_ecc(profile: &KernelProfile, gpu: &Gpu) -> Option<Warning> {
     (gpu.has_inline_ecc() && reads > 0.0).then_some(Warning::InlineEcc)
 }
 
+/// Fetches of texels, for models on machine code: these charge the unit and its latency, and no
+/// cache or memory.
+pub(crate) fn texels(profile: &KernelProfile, gpu: &Gpu) -> Option<Warning> {
+    const SECTORS: [&str; 4] = [
+        "texture_sectors",
+        "surface_load_sectors",
+        "surface_store_sectors",
+        "surface_reduction_sectors",
+    ];
+    let total = |metric| profile.metrics.get(metric).map_or(0.0, |figure| figure.value.as_f64());
+    if SECTORS.into_iter().map(total).sum::<f64>() == 0.0 {
+        return None;
+    }
+    let bytes = (total("dram_read_bytes") + total("dram_write_bytes")) * profile.invocations as f64;
+    let milliseconds = bytes / optional!(gpu.memory_bandwidth)? / 1e6;
+    Some(Warning::TexelsWithoutMemory { milliseconds })
+}
+
 /// A launch whose own cost is a part of the time that shows.
 fn short_launch(profile: &KernelProfile, gpu: &Gpu, time_ms: f64) -> Option<Warning> {
     let milliseconds = time_ms / profile.invocations as f64;
@@ -146,4 +164,30 @@ fn warp_efficiency_percent(profile: &KernelProfile) -> Option<f64> {
         let warps = value("inst_executed").filter(|&warps| warps > 0.0)?;
         Some(100.0 * threads / (WARP_LANES * warps))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use gpucast_counters::import::metrics_toml;
+
+    use super::{Warning, texels};
+    use crate::gpu::GpuLibrary;
+
+    #[test]
+    fn texels_are_told_with_the_time_of_their_memory() {
+        let gpu = GpuLibrary::builtin().unwrap().as_written("titan-v").unwrap().completed();
+        let of = |sectors: u32| {
+            let text = format!(
+                "kernel = \"fetch\"\ninvocations = 2\n[metrics]\ndram_read_bytes = 3000000000\n\
+                 dram_write_bytes = 0\ntexture_sectors = {sectors}\n"
+            );
+            texels(&metrics_toml(&text).unwrap(), &gpu)
+        };
+        assert_eq!(of(0), None);
+        let Some(Warning::TexelsWithoutMemory { milliseconds }) = of(1) else {
+            panic!("texels without a warning")
+        };
+        let bandwidth = gpu.memory_bandwidth.as_ref().unwrap().value.0;
+        assert!((milliseconds * bandwidth / 6e3 - 1.0).abs() < 1e-9, "{milliseconds}");
+    }
 }

@@ -126,6 +126,11 @@ pub enum Warning {
     ///
     /// [`Gpu::has_inline_ecc`]: crate::Gpu::has_inline_ecc
     InlineEcc,
+    /// Texels are fetched in a fixed latency, wherever they come from.
+    TexelsWithoutMemory {
+        /// The time that all bytes of device memory take at its bandwidth.
+        milliseconds: f64,
+    },
     /// The registers of a thread are not known, so that they limit no occupancy.
     UnknownRegisters,
     /// Counts between barriers are those of PTX, scaled to the machine-level counts of the launch.
@@ -303,6 +308,13 @@ impl fmt::Display for Warning {
                  them with streams of data; scattered accesses read more of them, and no count \
                  contains them",
             ),
+            Self::TexelsWithoutMemory { milliseconds } => write!(
+                f,
+                "texels take a fixed latency, wherever they come from: what they read from the L2 \
+                 and from device memory is not in the time, and all bytes of device memory take {} at \
+                 its bandwidth",
+                duration(*milliseconds)
+            ),
             Self::UnknownRegisters => f.write_str(
                 "how many registers a thread has is not known, so that they do not limit the blocks of \
                  an SM: fewer may fit",
@@ -406,6 +418,7 @@ codes! {
     EstimatedFootprint => "estimated-footprint", "A ratio of accesses to footprint rests on a sample.";
     CountedElsewhere => "counted-elsewhere", "The counts follow the memory system of another GPU.";
     InlineEcc => "inline-ecc", "ECC bits take bandwidth, and no count contains them.";
+    TexelsWithoutMemory => "texels-without-memory", "Texels take a fixed latency, wherever they come from.";
     UnknownRegisters => "unknown-registers", "The registers of a thread are not known and limit no occupancy.";
     ScaledStages => "scaled-stages", "Instructions between barriers are scaled from PTX.";
     MergedStages => "merged-stages", "Further stages are part of the last one.";

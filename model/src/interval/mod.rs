@@ -147,6 +147,7 @@ impl Model for Interval {
             intermediate.push(state.name(), 100.0 * share, "%");
         }
         let mut warnings = assumptions::common(profile, gpu, conditions, time_ms);
+        warnings.extend(assumptions::texels(profile, gpu));
         if conditions.launch.is_some_and(|launch| launch.registers.is_none()) {
             warnings.push(Warning::UnknownRegisters);
         }

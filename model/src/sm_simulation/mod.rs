@@ -417,6 +417,7 @@ impl Model for SmSimulation {
             intermediate.push(state.name(), 100.0 * share, "%");
         }
         let mut warnings = assumptions::common(profile, gpu, conditions, time_ms);
+        warnings.extend(assumptions::texels(profile, gpu));
         warnings.extend(assumptions::few_threads(gpu, conditions));
         if conditions.launch.is_some_and(|launch| launch.registers.is_none()) {
             warnings.push(Warning::UnknownRegisters);
