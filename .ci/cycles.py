@@ -12,7 +12,7 @@ import sys
 
 # The crates of the workspace, each of whose modules stand in one order.
 CRATES = [
-    ".", "advice", "buffers", "corpus", "counters", "cuda", "forecast", "host", "interpreter", "machine", "measure", "model",
+    ".", "advice", "buffers", "corpus", "counters", "cuda", "forecast", "formulas", "host", "interpreter", "machine", "measure", "model",
     "plot", "ptx-frontend", "python", "render", "sanitizer", "simulation", "toolchain",
 ]
 

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+use std::num::NonZero;
 use std::process::Command;
+use std::sync::Mutex;
 
 use serde_json::Value;
 
@@ -30,7 +32,16 @@ fn every_corpus_kernel_computes_what_its_reference_says_at_full_size() {
     let entries = list["kernels"].as_array().unwrap();
     assert!(entries.len() >= 99, "the corpus has shrunk to {} entries", entries.len());
     let names = entries.iter().map(|entry| entry["name"].as_str().unwrap());
-    names.filter(|name| !SLOW.contains(name)).for_each(check_reference);
+    let names = Mutex::new(names.filter(|name| !SLOW.contains(name)));
+    // References are computed by one thread, so that several kernels fill the cores.
+    let next = || names.lock().unwrap().next();
+    let worker = || std::iter::from_fn(next).for_each(check_reference);
+    let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(worker);
+        }
+    });
 }
 
 #[test]

@@ -5,6 +5,7 @@ use gpucast_forecast::Report;
 use gpucast_forecast::number;
 use gpucast_forecast::parametric::{
     Atom, LaunchFormulas, MetricFormula, ParametricCounts, Piece, Residue, SCHEMA, Sizes, Terms,
+    in_words,
 };
 use serde::Serialize;
 
@@ -44,7 +45,7 @@ fn text(view: &View<'_>) -> String {
         .names
         .iter()
         .zip(&counts.sizes)
-        .map(|(name, sizes)| format!("{name} = {}", sizes.in_words()))
+        .map(|(name, sizes)| format!("{name} = {}", in_words(*sizes)))
         .collect();
     let largest: Vec<String> = counts
         .names

@@ -142,22 +142,26 @@ fn is_sound(value: &serde_json::Value) -> bool {
     }
 }
 
+/// All pairs where `GPUCAST_NIGHTLY` asks for them. Otherwise each kernel meets every third GPU, the
+/// next one others, so that each GPU meets a third of the kernels.
 #[test]
 fn every_gpu_predicts_every_kernel_of_the_corpus() {
     let list = json("gpus list --format json");
     let gpus: Vec<&str> =
         list["gpus"].as_array().unwrap().iter().map(|gpu| gpu["name"].as_str().unwrap()).collect();
     assert!(gpus.len() >= 45);
+    let stride = if std::env::var_os("GPUCAST_NIGHTLY").is_some() { 1 } else { 3 };
     let corpus = json("corpus list --format json");
-    for kernel in corpus["kernels"].as_array().unwrap() {
+    for (at, kernel) in corpus["kernels"].as_array().unwrap().iter().enumerate() {
         let kernel = kernel["name"].as_str().unwrap();
-        let all = gpus.join(",");
+        let met: Vec<&str> = gpus.iter().copied().skip(at % stride).step_by(stride).collect();
+        let all = met.join(",");
         let result = json(&format!("predict {kernel} --size small --gpu {all} --format json"));
         let predictions = result["predictions"].as_array().unwrap();
         let predicted: Vec<&str> =
             predictions.iter().map(|prediction| prediction["gpu"].as_str().unwrap()).collect();
-        assert_eq!(predicted.len() % gpus.len(), 0, "{kernel}");
-        assert!(gpus.iter().all(|gpu| predicted.contains(gpu)), "{kernel}");
+        assert_eq!(predicted.len() % met.len(), 0, "{kernel}");
+        assert!(met.iter().all(|gpu| predicted.contains(gpu)), "{kernel}");
         for prediction in predictions {
             assert!(prediction["time_ms"].as_f64().unwrap() > 0.0, "{kernel}: {prediction}");
             assert!(is_sound(prediction), "{kernel}: {prediction}");

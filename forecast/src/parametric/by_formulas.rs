@@ -1,12 +1,12 @@
 //! Launches counted by formulas, which are found in some sizes and kept for later runs.
 
+use gpucast_formulas::sizes::Sizes;
 use gpucast_interpreter::Program;
 use gpucast_model::Gpu;
 use serde::{Deserialize, Serialize};
 
 use super::PlanAt;
 use super::profiles::{Family, ProfileFormulas};
-use super::sizes::Sizes;
 use crate::choice::gpu_argument;
 use crate::failure::{Failure, SourceText};
 use crate::input::expression::Parameters;

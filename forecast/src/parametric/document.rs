@@ -4,12 +4,12 @@
 
 use gpucast_counters::definitions::definition;
 use gpucast_counters::{Kind, Level};
+use gpucast_formulas::expression::{Atom, Expression, Monomial};
+use gpucast_formulas::residues::Residue;
+use gpucast_formulas::sizes::{LARGEST, Sizes};
 use num_rational::BigRational;
 use serde::Deserialize;
 
-use super::expression::{Atom, Expression, Monomial};
-use super::residues::Residue;
-use super::sizes::{LARGEST, Sizes};
 use super::{LaunchFormulas, MetricFormula, ParametricCounts, Piece};
 use crate::failure::{Report, SourceText};
 

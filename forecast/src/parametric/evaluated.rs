@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use gpucast_counters::{Kind, Level};
+use gpucast_formulas::sizes::Sizes;
 
-use super::sizes::{Sizes, Wanted};
+use super::sizes::{Wanted, in_words};
 use super::{LaunchFormulas, MetricFormula, ParametricCounts, count_at};
 use crate::choice::metric_choice::MetricChoice;
 use crate::failure::{Report, SourceText};
@@ -74,7 +75,7 @@ impl ParametricCounts {
             if !of.has(size) {
                 let size = number::count(size);
                 let message = format!("{name} = {size} is none of the sizes of the formulas");
-                return Err(Report::new(message).fact(format!("they are {}", of.in_words())));
+                return Err(Report::new(message).fact(format!("they are {}", in_words(*of))));
             }
         }
         let launch = |launch: &LaunchFormulas| {

@@ -15,16 +15,11 @@
 //! No formula is reported that misses any executed size of its domain. A count without a formula
 //! is reported as one.
 
-mod bases;
 mod by_formulas;
 mod document;
 mod evaluated;
 mod executed;
-mod expression;
-mod fitting;
-mod linear;
 mod profiles;
-mod residues;
 mod several;
 mod sizes;
 mod slice;
@@ -32,6 +27,10 @@ mod slice;
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpucast_counters::{Kind, Level};
+use gpucast_formulas::fitting::Found;
+use gpucast_formulas::linear::Sample;
+use gpucast_formulas::residues::Case;
+use gpucast_formulas::sizes::{self as spacings, LARGEST};
 use gpucast_model::Gpu;
 use num_traits::ToPrimitive as _;
 
@@ -40,17 +39,16 @@ use crate::failure::{Failure, Report};
 use crate::run::sources::Counts;
 use crate::run::supervisor::Supervisor;
 use executed::{At, Executed, Key, Name, Wanted as WantedCounts};
-use linear::Sample;
-use residues::Case;
 use slice::{Answer, Slice};
 
 pub use by_formulas::{ByFormulas, Problem, Swept, counted_by_kept, sizes_of};
 pub use document::{SCHEMA, StoredCounts};
 pub use evaluated::{CountsAt, LaunchAt, MetricAt};
 pub use executed::PlanAt;
-pub use expression::{Atom, Expression, Monomial, Terms, Written};
-pub use residues::Residue;
-pub use sizes::{Sizes, Wanted};
+pub use gpucast_formulas::expression::{Atom, Expression, Monomial, Terms, Written};
+pub use gpucast_formulas::residues::Residue;
+pub use gpucast_formulas::sizes::Sizes;
+pub use sizes::{Wanted, in_words};
 
 /// The counts of all launches as functions of the parameters.
 #[derive(Clone, Debug)]
@@ -281,7 +279,7 @@ fn spaced(parameters: &[Wanted], executed: &mut Executed<'_>) -> Result<Vec<Size
     };
     let mut all = Vec::new();
     for (parameter, wanted) in parameters.iter().enumerate() {
-        let last = wanted.last.unwrap_or(sizes::LARGEST);
+        let last = wanted.last.unwrap_or(LARGEST);
         if let (Some(first), Some(step)) = (wanted.first, wanted.step) {
             all.push(Sizes { first, step, last });
             continue;
@@ -313,7 +311,7 @@ fn spacing_of(
             sizes[parameter] = (ran.len() as u64 + 1) * wanted.grain;
             ran.push(executed.at(&sizes)?.is_some());
         }
-        if let Some((first, step)) = sizes::spacing(&ran) {
+        if let Some((first, step)) = spacings::spacing(&ran) {
             return Ok((first * wanted.grain, step * wanted.grain));
         }
         until *= 2;
@@ -373,7 +371,7 @@ fn of_one(
         let mut pieces = Vec::new();
         slice.below(key, function.from, MOST_PIECES, &mut pieces, executed)?;
         pieces.push((function.from, function.until, function.found.clone()));
-        let piece = |(from, until, found): (u64, Option<u64>, fitting::Found)| {
+        let piece = |(from, until, found): (u64, Option<u64>, Found)| {
             found.cases.into_iter().map(move |Case { residues, formula }| Piece {
                 first: vec![sizes[0].at(from)],
                 last: vec![until.map(|until| sizes[0].at(until))],

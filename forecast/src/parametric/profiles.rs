@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use gpucast_counters::cells::{Cell, Cells};
+use gpucast_formulas::expression::{Atom, Expression, Monomial};
+use gpucast_formulas::residues::Residue;
+use gpucast_formulas::sizes::Sizes;
 use gpucast_model::Gpu;
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
 
 use super::executed::{At, Executed, Key, Name, Said, Wanted};
-use super::expression::{Atom, Expression, Monomial};
-use super::residues::Residue;
 use super::several::held_back;
-use super::sizes::Sizes;
 use super::{HELD_BACK, Piece, PlanAt, Solved, count_at, points_of_residues, solved};
 use crate::failure::Failure;
 use crate::run::counting::rebuilt::FoundOut;

@@ -7,11 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use gpucast_formulas::expression::{Atom, Monomial};
+use gpucast_formulas::linear::{Sample, solve};
+use gpucast_formulas::residues::{self, Case, Residue};
+use gpucast_formulas::sizes::Sizes;
+
 use super::executed::{At, Executed, Key};
-use super::expression::{Atom, Monomial};
-use super::linear::{Sample, solve};
-use super::residues::{self, Case, Residue};
-use super::sizes::Sizes;
 use super::slice::{Answer, FIRST_ANGLE, OTHER_ANGLE, spread};
 use crate::failure::Failure;
 

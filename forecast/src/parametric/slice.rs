@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bases::{self, Bases};
+use gpucast_formulas::bases::{self, Bases};
+use gpucast_formulas::expression::Expression;
+use gpucast_formulas::fitting::{self, Found};
+use gpucast_formulas::linear::Sample;
+use gpucast_formulas::sizes::Sizes;
+
 use super::executed::{Executed, Key};
-use super::expression::Expression;
-use super::fitting::{self, Found};
-use super::linear::Sample;
-use super::sizes::Sizes;
 use crate::failure::Failure;
 
 /// Sizes that are executed: first a few, and more for the counts that these leave open.

@@ -7,7 +7,7 @@
 use num_rational::BigRational;
 use num_traits::Zero as _;
 
-use super::expression::{Atom, Expression, Monomial};
+use crate::expression::{Atom, Expression, Monomial};
 
 /// The Mersenne prime 2⁶¹ − 1: products of two residues fit 128 bits.
 const PRIME: u64 = (1 << 61) - 1;
@@ -53,65 +53,87 @@ fn residue(monomial: &Monomial, sizes: &[u64]) -> u64 {
 
 /// A count at some sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Sample {
-    pub(super) sizes: Vec<u64>,
-    pub(super) count: u128,
+pub struct Sample {
+    /// The size of each parameter.
+    pub sizes: Vec<u64>,
+    /// The count at these sizes.
+    pub count: u128,
 }
 
-/// The rows that determine the coefficients of `basis`, unless some samples contradict each other.
-fn pivots(basis: &[Monomial], samples: &[Sample]) -> Option<Vec<usize>> {
-    let width = basis.len();
-    // Each with the place of its leading one.
-    let mut echelon: Vec<(usize, Vec<u64>)> = Vec::with_capacity(width);
-    let mut pivots = Vec::with_capacity(width);
-    for (at, sample) in samples.iter().enumerate() {
-        let mut row: Vec<u64> =
-            basis.iter().map(|monomial| residue(monomial, &sample.sizes)).collect();
-        row.push((sample.count % u128::from(PRIME)) as u64);
-        for (lead, earlier) in &echelon {
-            let factor = row[*lead];
-            if factor != 0 {
-                for (own, other) in row.iter_mut().zip(earlier).skip(*lead) {
-                    *own = minus(*own, times(factor, *other));
+/// The equations of a basis modulo the prime, computed once for all subsets of it that are tried.
+struct Equations {
+    /// For each sample the products' values, then the count.
+    rows: Vec<Vec<u64>>,
+    /// The number of products.
+    width: usize,
+}
+
+impl Equations {
+    fn new(basis: &[Monomial], samples: &[Sample]) -> Self {
+        let row = |sample: &Sample| -> Vec<u64> {
+            let count = (sample.count % u128::from(PRIME)) as u64;
+            let products = basis.iter().map(|monomial| residue(monomial, &sample.sizes));
+            products.chain([count]).collect()
+        };
+        Self { rows: samples.iter().map(row).collect(), width: basis.len() }
+    }
+
+    /// The samples that determine the coefficients of the products in `columns`, unless some samples
+    /// contradict each other.
+    fn pivots(&self, columns: &[usize]) -> Option<Vec<usize>> {
+        let width = columns.len();
+        // Each with the place of its leading one.
+        let mut echelon: Vec<(usize, Vec<u64>)> = Vec::with_capacity(width);
+        let mut pivots = Vec::with_capacity(width);
+        for (at, values) in self.rows.iter().enumerate() {
+            let mut row: Vec<u64> = columns.iter().map(|&column| values[column]).collect();
+            row.push(values[self.width]);
+            for (lead, earlier) in &echelon {
+                let factor = row[*lead];
+                if factor != 0 {
+                    for (own, other) in row[*lead..].iter_mut().zip(&earlier[*lead..]) {
+                        *own = minus(*own, times(factor, *other));
+                    }
+                }
+            }
+            match row[..width].iter().position(|&number| number != 0) {
+                None if row[width] != 0 => return None,
+                None => {}
+                Some(lead) => {
+                    let inverse = inverse(row[lead]);
+                    row.iter_mut().for_each(|number| *number = times(*number, inverse));
+                    let place = echelon.partition_point(|(earlier, _)| *earlier < lead);
+                    echelon.insert(place, (lead, row));
+                    pivots.push(at);
                 }
             }
         }
-        match row[..width].iter().position(|&number| number != 0) {
-            None if row[width] != 0 => return None,
-            None => {}
-            Some(lead) => {
-                let inverse = inverse(row[lead]);
-                row.iter_mut().for_each(|number| *number = times(*number, inverse));
-                let place = echelon.partition_point(|(earlier, _)| *earlier < lead);
-                echelon.insert(place, (lead, row));
-                pivots.push(at);
-            }
-        }
+        Some(pivots)
     }
-    Some(pivots)
 }
 
 /// Samples beyond those that determine the coefficients: fewer could agree by chance.
-pub(super) const MORE_SAMPLES: usize = 8;
+pub const MORE_SAMPLES: usize = 8;
 
 /// The sum over `basis` that gives every sample, with as few terms as dropping one after the other
 /// leaves. `None` if there is no such sum, or if too few samples would contradict a wrong one.
-pub(super) fn solve(basis: &[Monomial], samples: &[Sample]) -> Option<Expression> {
-    let rank = pivots(basis, samples)?.len();
-    if samples.len() < rank + MORE_SAMPLES {
+#[must_use]
+pub fn solve(basis: &[Monomial], samples: &[Sample]) -> Option<Expression> {
+    let equations = Equations::new(basis, samples);
+    let mut columns: Vec<usize> = (0..basis.len()).collect();
+    let mut rows = equations.pivots(&columns)?;
+    if samples.len() < rows.len() + MORE_SAMPLES {
         return None;
     }
-    let mut basis = basis.to_vec();
     // The last ones of a basis are the least simple.
-    for at in (0..basis.len()).rev() {
-        let mut fewer = basis.clone();
-        fewer.remove(at);
-        if pivots(&fewer, samples).is_some() {
-            basis = fewer;
+    for column in (0..basis.len()).rev() {
+        let fewer: Vec<usize> = columns.iter().copied().filter(|&own| own != column).collect();
+        if let Some(pivots) = equations.pivots(&fewer) {
+            (columns, rows) = (fewer, pivots);
         }
     }
-    let rows = pivots(&basis, samples)?;
-    let chosen: Vec<&Sample> = rows.iter().map(|&at| &samples[at]).collect();
+    let basis: Vec<Monomial> = columns.into_iter().map(|column| basis[column].clone()).collect();
+    let chosen: Vec<&Sample> = rows.into_iter().map(|at| &samples[at]).collect();
     let coefficients = solution(&basis, &chosen)?;
     let expression = Expression::new(coefficients.into_iter().zip(basis));
     let agrees = |sample: &Sample| expression.gives(&sample.sizes, sample.count);

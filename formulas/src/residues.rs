@@ -17,9 +17,9 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::expression::Expression;
-use super::linear::{MORE_SAMPLES, Sample};
-use super::sizes::Sizes;
+use crate::expression::Expression;
+use crate::linear::{MORE_SAMPLES, Sample};
+use crate::sizes::Sizes;
 
 /// The sizes of one parameter that leave a residue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -42,19 +42,21 @@ impl Residue {
 
 /// A formula, and the residues of the sizes for which it holds: all of them together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Case {
-    pub(super) residues: Vec<Residue>,
-    pub(super) formula: Expression,
+pub struct Case {
+    /// What the sizes leave, where they are told apart.
+    pub residues: Vec<Residue>,
+    /// The formula for these sizes.
+    pub formula: Expression,
 }
 
 impl Case {
     /// A formula for all sizes.
-    pub(super) fn of_all(formula: Expression) -> Self {
+    pub fn of_all(formula: Expression) -> Self {
         Self { residues: Vec::new(), formula }
     }
 
     /// True if these sizes belong to it.
-    pub(super) fn covers(&self, sizes: &[u64]) -> bool {
+    pub fn covers(&self, sizes: &[u64]) -> bool {
         self.residues.iter().all(|residue| residue.covers(sizes))
     }
 }
@@ -63,12 +65,12 @@ impl Case {
 const MOST_CASES: usize = 64;
 
 /// Finds the sum that gives all samples of a part.
-pub(super) type Solve<'a> = &'a dyn Fn(&[Sample]) -> Option<Expression>;
+pub type Solve<'a> = &'a dyn Fn(&[Sample]) -> Option<Expression>;
 
 /// The fewest cases that give all samples, with moduli up to those of each parameter: powers of
 /// two, and 1 where it is not told apart. `None` if there are none, or if some sizes have too few
 /// samples.
-pub(super) fn cases(
+pub fn cases(
     sizes: &[Sizes],
     moduli: &[u64],
     samples: &[Sample],
@@ -191,9 +193,9 @@ fn residues(part: &[Bits]) -> Vec<Residue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parametric::bases::products;
-    use crate::parametric::expression::Atom;
-    use crate::parametric::linear::solve;
+    use crate::bases::products;
+    use crate::expression::Atom;
+    use crate::linear::solve;
 
     const ALL: Sizes = Sizes { first: 1, step: 1, last: 1 << 20 };
 

@@ -3,37 +3,34 @@
 use num_bigint::BigInt;
 use num_rational::BigRational;
 
-use super::bases::Basis;
-use super::expression::{Atom, Expression, Monomial};
-use super::linear::{Sample, solve};
-use super::residues::{self, Case};
-use super::sizes::Sizes;
+use crate::bases::Basis;
+use crate::expression::{Atom, Expression, Monomial};
+use crate::linear::{Sample, solve};
+use crate::residues::{self, Case};
+use crate::sizes::Sizes;
 
 /// Formulas that hold from some size on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub struct Found {
     /// One, or several for sizes with different residues.
-    pub(super) cases: Vec<Case>,
+    pub cases: Vec<Case>,
 }
 
 impl Found {
     /// One formula for all sizes.
-    pub(super) fn of_all(formula: Expression) -> Self {
+    pub fn of_all(formula: Expression) -> Self {
         Self { cases: vec![Case::of_all(formula)] }
     }
 
     /// True if the formulas give this sample.
-    pub(super) fn gives(&self, sample: &Sample) -> bool {
+    pub fn gives(&self, sample: &Sample) -> bool {
         let case = self.cases.iter().find(|case| case.covers(&sample.sizes));
         case.is_some_and(|case| case.formula.gives(&sample.sizes, sample.count))
     }
 }
 
 /// The simplest sum over one of `bases` that gives every sample.
-pub(super) fn simplest<'b>(
-    bases: impl Iterator<Item = &'b Basis>,
-    samples: &[Sample],
-) -> Option<Found> {
+pub fn simplest<'b>(bases: impl Iterator<Item = &'b Basis>, samples: &[Sample]) -> Option<Found> {
     first_sum(bases, samples).map(Found::of_all)
 }
 
@@ -45,11 +42,11 @@ fn first_sum<'b>(
 }
 
 /// The greatest period of sums that differ by the residue of the size.
-pub(super) const GREATEST_PERIOD: u64 = 64;
+pub const GREATEST_PERIOD: u64 = 64;
 
 /// Sums that differ by the residue of one parameter, over that of several sets of bases which needs
 /// the fewest.
-pub(super) fn by_residues(
+pub fn by_residues(
     parameter: usize,
     sizes: &[Sizes],
     sets: &[Vec<Basis>],
@@ -73,14 +70,17 @@ pub(super) fn by_residues(
 
 /// Consecutive sizes with one formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Run {
-    pub(super) first: u64,
-    pub(super) last: u64,
-    pub(super) formula: Expression,
+pub struct Run {
+    /// The smallest size.
+    pub first: u64,
+    /// The largest one.
+    pub last: u64,
+    /// The formula of all sizes between.
+    pub formula: Expression,
 }
 
 /// Straight lines and single values through consecutive samples, in their order.
-pub(super) fn runs(parameter: usize, samples: &[Sample]) -> Vec<Run> {
+pub fn runs(parameter: usize, samples: &[Sample]) -> Vec<Run> {
     let mut runs = Vec::new();
     let mut rest = samples;
     while let Some(first) = rest.first() {
@@ -129,7 +129,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::parametric::bases::{self, Bases, divisors};
+    use crate::bases::{self, Bases, divisors};
 
     fn samples(sizes: impl Iterator<Item = u64>, count: impl Fn(u64) -> u64) -> Vec<Sample> {
         sizes.map(|size| Sample { sizes: vec![size], count: count(size).into() }).collect()

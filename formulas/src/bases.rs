@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
-use super::expression::{Atom, Monomial};
+use crate::expression::{Atom, Monomial};
 
 /// Powers of two up to the threads of the largest block: sectors, lines, warps, blocks and tiles
 /// are of such sizes.
@@ -14,13 +14,13 @@ const HIGHEST: u32 = 3;
 
 /// Divisors of a parameter: powers of two and those that a launch suggests. What divides the step
 /// of the parameter gives nothing new.
-pub(super) fn divisors(step: u64, of_launch: &BTreeSet<u64>) -> Vec<u64> {
+pub fn divisors(step: u64, of_launch: &BTreeSet<u64>) -> Vec<u64> {
     let all: BTreeSet<u64> = POWERS_OF_TWO.into_iter().chain(of_launch.iter().copied()).collect();
     all.into_iter().filter(|&by| by > 1 && !step.is_multiple_of(by)).collect()
 }
 
 /// All products of powers of `atoms` up to a degree, the simplest first.
-pub(super) fn products(atoms: &[Atom], degree: u32) -> Vec<Monomial> {
+pub fn products(atoms: &[Atom], degree: u32) -> Vec<Monomial> {
     let mut all = vec![Monomial::default()];
     let mut last = all.clone();
     for _ in 0..degree {
@@ -35,13 +35,13 @@ pub(super) fn products(atoms: &[Atom], degree: u32) -> Vec<Monomial> {
 }
 
 /// Products whose sum is tried.
-pub(super) type Basis = Vec<Monomial>;
+pub type Basis = Vec<Monomial>;
 
 /// Made when it is first asked for.
 type Later<T> = LazyCell<T, Box<dyn FnOnce() -> T>>;
 
 /// The bases for a function of one parameter.
-pub(super) struct Bases {
+pub struct Bases {
     /// Those without shifts, triples and high degrees, the simplest first: enough for parts of a
     /// domain.
     simple: Vec<Basis>,
@@ -53,7 +53,7 @@ pub(super) struct Bases {
 
 impl Bases {
     /// `divisors` are those of the parameter, which is one of `parameters`.
-    pub(super) fn of_one(parameter: usize, parameters: usize, divisors: Vec<u64>) -> Self {
+    pub fn of_one(parameter: usize, parameters: usize, divisors: Vec<u64>) -> Self {
         let basis = |(atoms, degree): (Vec<Atom>, u32)| products(&atoms, degree);
         let simple = simple_atoms(parameter, &divisors).map(basis).collect();
         let of_others = divisors.clone();
@@ -67,17 +67,17 @@ impl Bases {
     }
 
     /// Those for sizes of one residue: see [`of_residues`].
-    pub(super) fn of_residues(&self) -> &[Vec<Basis>; 2] {
+    pub fn of_residues(&self) -> &[Vec<Basis>; 2] {
         LazyCell::force(&self.of_residues)
     }
 
     /// The simple ones, the simplest first.
-    pub(super) fn simple(&self) -> impl Iterator<Item = &Basis> {
+    pub fn simple(&self) -> impl Iterator<Item = &Basis> {
         self.simple.iter()
     }
 
     /// All, the simplest first.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Basis> {
+    pub fn all(&self) -> impl Iterator<Item = &Basis> {
         let others = || LazyCell::force(&self.others).iter();
         self.simple.iter().chain(std::iter::once_with(others).flatten())
     }
@@ -90,11 +90,7 @@ const OF_PRODUCTS: [u64; 5] = [2, 4, 8, 16, 32];
 /// polynomials, and those of products, the simplest first. Rows of a matrix that lie one behind the
 /// other begin anywhere in a sector: what they have in common is the sector in which the last one
 /// ends.
-pub(super) fn of_residues(
-    parameter: usize,
-    parameters: usize,
-    divisors: &[u64],
-) -> [Vec<Basis>; 2] {
+pub fn of_residues(parameter: usize, parameters: usize, divisors: &[u64]) -> [Vec<Basis>; 2] {
     let size = Atom::Parameter(parameter);
     let up = |by: u64| up(parameter, by);
     let polynomials = || (0..=HIGHEST).map(|degree| products(&[size], degree));
