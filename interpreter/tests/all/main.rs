@@ -12,6 +12,7 @@ mod common;
 mod cooperation;
 mod coverage;
 mod engine;
+mod executor;
 mod faults;
 #[path = "../fuzzed/mod.rs"]
 mod fuzzed;
