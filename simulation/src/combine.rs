@@ -1,33 +1,47 @@
 //! Atomics whose values a warp adds up before one lane takes them to memory.
 //!
 //! The record says what the PTX asks for: an addition of each lane. Where all lanes have one
-//! address, `ptxas` may add their values up first. Its code then has a `REDUX` beside the access.
-//! Older GPUs ask with a `VOTE` if the whole warp is there, and only then add up.
+//! address, a compiler may add their values up first, or the instruction may do it itself. The back
+//! end that made the machine code says so of each queue.
 
 use std::collections::HashMap;
 
-use crate::code::{AccessKind, Action, Code, Instruction, MemoryAccess, Space};
 use crate::launch::{Beside, Launch, Request, Turn, turns_in};
 
-/// Which warps add up.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Combining {
-    Any,
-    Whole,
+/// How the lanes of an atomic become fewer updates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combining {
+    /// One lane takes the sum of all, whichever lanes there are.
+    Elected,
+    /// One lane takes the sum if all 32 are there; otherwise each updates by itself.
+    WholeWarp,
+    /// The instruction counts the lanes at each address, and adds the number once
+    /// (`ATOMS.POPC.INC`).
+    Counted,
+}
+
+impl Combining {
+    fn applies_to(self, request: &Request) -> bool {
+        let meets_at_one_address = request.serial == request.lanes;
+        match self {
+            Self::Elected => meets_at_one_address,
+            Self::WholeWarp => meets_at_one_address && request.lanes == 32,
+            Self::Counted => true,
+        }
+    }
 }
 
 impl Launch {
     /// The same, where requests of atomics that a warp adds up first are those of one lane.
+    /// `queues` are the queues of such atomics.
     #[must_use]
-    pub fn with_combined_atomics(mut self) -> Self {
-        let queues = queues(&self.code);
+    pub fn with_combined_atomics(mut self, queues: &HashMap<u32, Combining>) -> Self {
         let mut combiner = Combiner::default();
         let samples = self.classes.iter_mut().flat_map(|class| &mut class.samples);
         for warp in samples.flat_map(|sample| &mut sample.warps) {
-            for (&queue, &combining) in &queues {
-                for request in warp.requests.get_mut(queue).into_iter().flatten() {
-                    let is_whole = request.lanes == 32 || combining == Combining::Any;
-                    if is_whole && request.serial == request.lanes && request.lanes > 1 {
+            for (&queue, combining) in queues {
+                for request in warp.requests.get_mut(queue as usize).into_iter().flatten() {
+                    if request.serial > 1 && combining.applies_to(request) {
                         *request = combiner.combined(request, &mut self.turns);
                     }
                 }
@@ -60,30 +74,4 @@ impl Combiner {
         }
         Request { serial: 1, beside, ..*request }
     }
-}
-
-/// The queues of atomics that warps add up, with the warps that do.
-fn queues(code: &Code) -> HashMap<usize, Combining> {
-    let stands_beside = |ptx: u32, name: &str| {
-        let is_it = |one: &Instruction| one.ptx == Some(ptx) && one.mnemonic.starts_with(name);
-        code.instructions.iter().any(is_it)
-    };
-    let mut queues = HashMap::new();
-    for instruction in &code.instructions {
-        let Action::Access(MemoryAccess { space, kind, queue: Some(queue), .. }) =
-            instruction.action
-        else {
-            continue;
-        };
-        let updates = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
-        let Some(ptx) = instruction.ptx.filter(|_| updates && space != Space::Shared) else {
-            continue;
-        };
-        if stands_beside(ptx, "REDUX") {
-            queues.insert(queue as usize, Combining::Any);
-        } else if stands_beside(ptx, "VOTE") {
-            queues.insert(queue as usize, Combining::Whole);
-        }
-    }
-    queues
 }

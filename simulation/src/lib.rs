@@ -50,7 +50,7 @@ pub mod walk;
 mod work;
 pub mod writer;
 
-pub use combine::Combiner;
+pub use combine::{Combiner, Combining};
 pub use memory::Served;
 pub use packed::Packed;
 pub use run::{Limits, Outcome, resident_ctas, simulate, simulate_clocks};

@@ -6,7 +6,7 @@ use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
 use gpucast_counters::metric::Kind;
 use gpucast_counters::operation::class_metric;
 use gpucast_counters::table::BaseTable;
-use gpucast_interpreter::Program;
+use gpucast_interpreter::{AccessKind, Program};
 use gpucast_ptx_frontend::isa::InstructionClass;
 
 use super::agreement::{Contradiction, contradictions, is_tolerable};
@@ -136,7 +136,12 @@ fn work_found(
         if let Some(ptx) = row.instruction {
             let bytes = expected(ptx).map_or(0, |(_, bytes)| bytes);
             let wider = row.access.and_then(|access| access.bytes.checked_div(bytes)).unwrap_or(1);
-            *of_ptx.entry(ptx).or_default() += row.thread_executions * u128::from(wider.max(1));
+            // One lane may update memory for all.
+            let threads = match row.access.map(|access| access.kind) {
+                Some(AccessKind::Atomic | AccessKind::Reduction) => row.issued_lanes,
+                _ => row.thread_executions,
+            };
+            *of_ptx.entry(ptx).or_default() += threads * u128::from(wider.max(1));
         }
     }
     of_ptx.into_iter().fold((0, 0), |(found, all), (ptx, executions)| match expected(ptx) {
@@ -198,11 +203,9 @@ fn class_name(class: InstructionClass) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use gpucast_counters::machine::MachineAccess;
     use gpucast_counters::operation::{FlopKind, Flops, Precision};
-    use gpucast_interpreter::AccessKind;
-
-    use super::*;
 
     #[test]
     fn copies_of_an_instruction_add_up_and_what_is_missing_is_missed() {

@@ -1,6 +1,6 @@
 //! The machine code of a kernel beside the PTX that each instruction stands for.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use gpucast_counters::table::{BaseTable, Row};
 use gpucast_interpreter::Program;
@@ -12,6 +12,7 @@ use super::image::Image;
 use super::isa::{Decoded, Flow, Meaning, meaning};
 use super::line_table::LineTable;
 use super::loops::{Lanes, Loops};
+use super::updates::{Update, updates};
 use super::{MachineError, Prepared};
 
 /// The code beside the known facts about the PTX behind it.
@@ -27,6 +28,8 @@ pub(super) struct Listing<'a> {
     /// which have a path of their own for rare operands.
     pub(super) branching: Vec<u32>,
     pub(super) loops: Loops,
+    /// For each machine instruction that updates memory for an atomic of the PTX, for which lanes.
+    pub(super) updates: BTreeMap<usize, Update>,
 }
 
 impl<'a> Listing<'a> {
@@ -54,6 +57,7 @@ impl<'a> Listing<'a> {
             ptx: Vec::with_capacity(code.instructions.len()),
             meanings: Vec::with_capacity(code.instructions.len()),
             branching: Vec::new(),
+            updates: BTreeMap::new(),
         };
         for instruction in &code.instructions {
             let section = &image.sections[instruction.section];
@@ -67,6 +71,7 @@ impl<'a> Listing<'a> {
             return Err(MachineError::NoLines { kernel: program.kernel().to_owned() });
         }
         listing.branching = listing.find_branching();
+        listing.updates = updates(image, code, &|index| listing.atomic(index).is_some());
         Ok(listing)
     }
 
@@ -83,6 +88,7 @@ impl<'a> Listing<'a> {
             counts,
             ptx: self.ptx.clone(),
             meanings: self.meanings.clone(),
+            updates: self.updates.clone(),
             branching: Vec::new(),
         };
         listing.branching = listing.find_branching();

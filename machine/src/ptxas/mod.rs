@@ -33,6 +33,7 @@ mod rows;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod updates;
 
 pub use attribute::{attribute, examine};
 pub(super) use isa::meaning;

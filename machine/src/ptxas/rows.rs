@@ -8,6 +8,7 @@ use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use super::flow::{Predicated, Solution};
 use super::isa::{Flow, Guard};
 use super::listing::{Listing, bytes_accessed};
+use super::updates::Update;
 
 impl Listing<'_> {
     pub(super) fn rows(&self, solution: &Solution) -> Vec<MachineRow> {
@@ -43,6 +44,9 @@ impl Listing<'_> {
         let lanes = solution.lanes[block];
         if self.meanings[index].is_uniform(decoded.mnemonic) {
             return 0;
+        }
+        if self.updates.get(&index) == Some(&Update::OneLane) {
+            return solution.warps[block].min(lanes);
         }
         match decoded.guard {
             Guard::Always => lanes,

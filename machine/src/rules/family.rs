@@ -61,6 +61,17 @@ pub(super) enum Expansions {
     Volta,
 }
 
+/// How the lanes of an atomic at one address become one update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aggregation {
+    /// They do not, as far as is known.
+    None,
+    /// A ballot counts the lanes; different values are exchanged by whole warps only.
+    Shuffles,
+    /// `REDUX` combines different values of any lanes, and `ATOMS.POPC.INC` counts them.
+    Reductions,
+}
+
 /// One generation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Family {
@@ -105,8 +116,10 @@ pub(super) struct Family {
     pub(super) video: Video,
     /// The column of the tables of expansions.
     pub(super) expansions: Expansions,
-    /// Atomic sums of integers at one address are reduced within the warp first.
-    pub(super) aggregates_atomics: bool,
+    /// How the lanes of an atomic at one address are added up first.
+    pub(super) aggregation: Aggregation,
+    /// Numbers that all lanes share have instructions of their own (`VOTEU`, `UFLO`).
+    pub(super) uniform_datapath: bool,
     /// The most machine instructions of a skipped block that become guarded instructions instead.
     pub(super) guarded_limit: u32,
     /// The same for a block that loads from global memory: the load had better be under way early.
@@ -136,7 +149,8 @@ const FERMI: Family = Family {
     float_selection: "SEL",
     video: Video::Simd,
     expansions: Expansions::Fermi,
-    aggregates_atomics: false,
+    aggregation: Aggregation::None,
+    uniform_datapath: false,
     guarded_limit: 8,
     guarded_limit_of_loads: 20,
 };
@@ -156,6 +170,7 @@ const MAXWELL: Family = Family {
     guarded_limit: 7,
     video: Video::Scalar,
     expansions: Expansions::Maxwell,
+    aggregation: Aggregation::Shuffles,
     ..FERMI
 };
 const PASCAL: Family = Family { since: 60, until: 62, name: "Pascal", ..MAXWELL };
@@ -163,6 +178,7 @@ const VOLTA: Family = Family {
     since: 70,
     until: 72,
     name: "Volta",
+    uniform_datapath: false,
     preamble: 1,
     gathers_lanes: true,
     saves_barrier: true,
@@ -182,6 +198,8 @@ const TURING: Family = Family {
     float_selection: "FSEL",
     video: Video::None,
     expansions: Expansions::Volta,
+    aggregation: Aggregation::Shuffles,
+    uniform_datapath: true,
     ..FERMI
 };
 const AMPERE: Family = Family {
@@ -189,7 +207,7 @@ const AMPERE: Family = Family {
     until: 88,
     name: "Ampere",
     descriptor: true,
-    aggregates_atomics: true,
+    aggregation: Aggregation::Reductions,
     ..TURING
 };
 const ADA: Family = Family { since: 89, until: 89, name: "Ada", ..AMPERE };

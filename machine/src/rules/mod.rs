@@ -27,6 +27,7 @@ mod schedule;
 mod select;
 #[cfg(test)]
 mod tests;
+mod uniform;
 
 use gpucast_counters::machine::architecture::Architecture;
 use gpucast_counters::machine::{BackEnd, MachineProfile};

@@ -2,6 +2,7 @@
 
 use gpucast_counters::machine::MachineRow;
 use gpucast_counters::table::BaseTable;
+use gpucast_simulation::Combining;
 
 use super::branches::{home, outside_of, run_into};
 use super::emit::{Emission, Emitted, Place};
@@ -79,6 +80,10 @@ fn row(emitted: &Emitted, executions: Executions) -> MachineRow {
         instruction: Some(emitted.operation),
         warp_executions: executions.warps * count,
         issued_lanes: executions.lanes * count,
-        thread_executions: if selected.is_idle { 0 } else { executions.threads * count },
+        thread_executions: match selected.combining {
+            _ if selected.is_idle => 0,
+            Some(Combining::Elected) => executions.warps.min(executions.threads) * count,
+            _ => executions.threads * count,
+        },
     }
 }

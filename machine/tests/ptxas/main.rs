@@ -6,6 +6,7 @@
     reason = "helpers of tests may fail as tests do; clippy.toml only allows it inside #[test]"
 )]
 
+mod atomics;
 mod nests;
 mod schedule;
 

@@ -20,7 +20,7 @@ impl Executed {
         schedule(&image, &prepared, &self.program, &self.table, &self.trace)
     }
 
-    fn launch(&self, input: &str) -> Launch {
+    pub(super) fn launch(&self, input: &str) -> Launch {
         self.try_launch(input).unwrap()
     }
 }

@@ -1,11 +1,11 @@
 //! Atomics that meet: operations times the clocks of one, whoever asks for them.
 
-use gpucast_simulation::busiest_line;
-use gpucast_simulation::code::{AccessKind, Class, Code, Control, Space};
+use gpucast_simulation::code::{AccessKind, Code, Control, Space};
 use gpucast_simulation::launch::{Beside, Launch, Request, Turn, WarpTrace};
 use gpucast_simulation::parameters::Parameters;
 use gpucast_simulation::states::State;
 use gpucast_simulation::writer::Writer;
+use gpucast_simulation::{Combining, busiest_line};
 
 use crate::machine::machine;
 use crate::{looped, round, run};
@@ -150,31 +150,29 @@ fn the_busiest_line_is_that_of_most_steps_over_all_ctas() {
 
 #[test]
 fn warps_that_add_up_first_take_one_turn() {
-    let code = |name: &'static str| {
-        let mut code = looped(|writer: &mut Writer| {
-            writer.op(name, Class::Shuffle, Control::after(2));
-            writer.access(Space::Global, AccessKind::Reduction, 4, Control::after(1));
-        });
-        code.instructions.iter_mut().for_each(|instruction| instruction.ptx = Some(7));
-        code
-    };
-    let combined = |name, lanes, serial| {
+    let code = looped(|writer: &mut Writer| {
+        writer.access(Space::Global, AccessKind::Reduction, 4, Control::after(1));
+    });
+    let combined = |combining: Option<Combining>, lanes, serial| {
         let beside = Beside::Turns { first: 0, lines: 1 };
         let request = Request { lanes, serial, ..Request::global(0, 1, 0) }.with(beside);
         let trace = WarpTrace::of_loop(3, &[request]);
-        let launch = Launch::of_equal_ctas(code(name), vec![trace], 1);
+        let launch = Launch::of_equal_ctas(code.clone(), vec![trace], 1);
         let turns = vec![Turn { steps: serial, ..SHARED }];
-        let launch = Launch { turns, ..launch }.with_combined_atomics();
+        let queues = combining.map(|combining| (0, combining)).into_iter().collect();
+        let launch = Launch { turns, ..launch }.with_combined_atomics(&queues);
         let request = launch.classes[0].samples[0].warps[0].requests[0][2];
         (request.serial, launch.turns_of(&request)[0].steps)
     };
-    assert_eq!(combined("REDUX", 32, 32), (1, 1));
-    assert_eq!(combined("REDUX", 20, 20), (1, 1));
-    assert_eq!(combined("VOTE", 32, 32), (1, 1));
+    assert_eq!(combined(Some(Combining::Elected), 32, 32), (1, 1));
+    assert_eq!(combined(Some(Combining::Elected), 20, 20), (1, 1));
+    assert_eq!(combined(Some(Combining::WholeWarp), 32, 32), (1, 1));
     // A part of the warp, and lanes at other addresses.
-    assert_eq!(combined("VOTE", 20, 20), (20, 20));
-    assert_eq!(combined("REDUX", 32, 16), (16, 16));
-    assert_eq!(combined("FADD", 32, 32), (32, 32));
+    assert_eq!(combined(Some(Combining::WholeWarp), 20, 20), (20, 20));
+    assert_eq!(combined(Some(Combining::Elected), 32, 16), (16, 16));
+    assert_eq!(combined(None, 32, 32), (32, 32));
+    // An instruction that counts lanes needs no more for a half of them at each of two addresses.
+    assert_eq!(combined(Some(Combining::Counted), 32, 16), (1, 1));
 }
 
 #[test]

@@ -8,13 +8,15 @@
 //!
 //! Only the parts that counting and scheduling need are decoded: mnemonic, guard, control flow, the
 //! size of accesses, the scheduling fields (`control.rs`), what decides about waiting and units
-//! (`detail.rs`), and the constant that is an operand (`constant.rs`). The tables were made by
+//! (`detail.rs`), the constant that is an operand (`constant.rs`), and the lanes that an atomic is
+//! for (`lanes.rs`). The tables were made by
 //! assembling PTX for every target and comparing with `nvdisasm`, which is the oracle of the tests.
 
 mod constant;
 mod control;
 mod detail;
 mod kepler;
+mod lanes;
 mod maxwell;
 mod meaning;
 mod volta;

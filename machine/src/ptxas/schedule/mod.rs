@@ -12,12 +12,14 @@
 //! | `classes` | the unit of each mnemonic |
 //! | `instructions` | what each instruction does besides |
 //! | `queues` | the recorded requests that machine instructions make |
+//! | `combining` | atomics whose values a warp adds up first |
 //! | `solutions` | executions of machine blocks by one warp |
 //! | `plan` | the PTX block that brings about each machine block |
 //! | `replay` | the order of machine blocks |
 //! | `nest` | loops of a control-flow graph |
 
 mod classes;
+mod combining;
 mod instructions;
 mod nest;
 mod plan;
@@ -37,6 +39,7 @@ use super::image::Image;
 use super::line_table::LineTable;
 use super::listing::Listing;
 use super::{MachineError, Prepared};
+use combining::combining;
 use instructions::translate;
 use nest::Nest;
 use plan::{Anchors, Plan};
@@ -90,7 +93,8 @@ pub fn schedule(
         tensor_columns: trace.tensor_columns,
         turns: trace.turns.clone(),
     };
-    Ok(launch.with_equal_pairs().with_combined_atomics())
+    let combining = combining(&listing, &launch.code);
+    Ok(launch.with_equal_pairs().with_combined_atomics(&combining))
 }
 
 /// The classes with a sample each; `None` if there are no samples.

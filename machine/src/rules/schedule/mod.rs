@@ -39,6 +39,7 @@ use std::collections::{BTreeMap, HashMap};
 use gpucast_counters::machine::architecture::Architecture;
 use gpucast_counters::trace::{ClassTrace, LaunchTrace};
 use gpucast_ptx_frontend::types::StateSpace;
+use gpucast_simulation::Combining;
 use gpucast_simulation::code::{Class, Code, Instruction};
 use gpucast_simulation::launch::{CtaClass, Launch};
 
@@ -62,6 +63,7 @@ pub(super) fn schedule(compiled: &Compiled<'_>, trace: &LaunchTrace) -> Launch {
     let walker = Walker { compiled, layout: &layout, lengths: &lengths, queues: &queues };
     let classes = classes(&walker, &trace.classes);
     let order = if classes.is_empty() { Vec::new() } else { trace.order.clone() };
+    let combining = combining(compiled, &queues);
     Launch {
         code,
         classes,
@@ -71,7 +73,21 @@ pub(super) fn schedule(compiled: &Compiled<'_>, trace: &LaunchTrace) -> Launch {
         turns: trace.turns.clone(),
     }
     .with_equal_pairs()
-    .with_combined_atomics()
+    .with_combined_atomics(&combining)
+}
+
+/// The queues of atomics that fewer lanes execute than the PTX says.
+fn combining(compiled: &Compiled<'_>, queues: &[Queue]) -> HashMap<u32, Combining> {
+    let kinds: HashMap<u32, Combining> = compiled
+        .emission
+        .instructions
+        .iter()
+        .filter_map(|emitted| Some((emitted.operation, emitted.selected.combining?)))
+        .collect();
+    (0..)
+        .zip(queues)
+        .filter_map(|(number, queue)| Some((number, *kinds.get(&queue.operation)?)))
+        .collect()
 }
 
 /// The operations whose requests machine instructions take, in order.

@@ -1,4 +1,4 @@
-//! Loads, stores and atomics.
+//! Loads and stores.
 
 use gpucast_counters::machine::MachineAccess;
 use gpucast_interpreter::AccessKind;
@@ -6,9 +6,9 @@ use gpucast_ptx_frontend::isa::{Modifier, Opcode, opcode_facts};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use smallvec::smallvec;
 
-use super::super::family::{Convergence, Family};
-use super::super::graph::{Arg, Graph, Op};
-use super::{Selected, Selection};
+use super::super::family::Family;
+use super::super::graph::{Graph, Op};
+use super::{Selected, Selection, atomics};
 
 pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selection {
     use Opcode as O;
@@ -32,7 +32,7 @@ pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selecti
             let bytes = element * op.args.len().max(1) as u32;
             split(one(store(space), access(AccessKind::Store, bytes)), bytes)
         }
-        O::Atom | O::Red => atomic(graph, op, family, element),
+        O::Atom | O::Red => atomics::select(graph, op, family, element),
         O::CpAsync => one("LDGSTS", access(AccessKind::Load, element)),
         O::Ldmatrix => {
             let bytes = 4 * op.results.len() as u32;
@@ -113,58 +113,4 @@ fn split(mut selection: Selection, bytes: u32) -> Selection {
         }
     }
     selection
-}
-
-fn atomic(graph: &Graph<'_>, op: &Op<'_>, family: &Family, bytes: u32) -> Selection {
-    let space = op.memory.and_then(|memory| memory.space);
-    let shared = space == Some(StateSpace::Shared);
-    let floating = matches!(
-        op.source.types().last(),
-        Some(ScalarType::F32 | ScalarType::F64 | ScalarType::F16x2)
-    );
-    let unread = op.results.iter().all(|result| graph.uses(*result).is_empty());
-    let needs_result = op.has(Modifier::Cas) || op.has(Modifier::Exch);
-    let (name, kind) = match (shared, unread && !needs_result) {
-        (true, _) => ("ATOMS", AccessKind::Atomic),
-        (false, true) => ("RED", AccessKind::Reduction),
-        (false, false) if space == Some(StateSpace::Global) => ("ATOMG", AccessKind::Atomic),
-        (false, false) => ("ATOM", AccessKind::Atomic),
-    };
-    let access = Some(MachineAccess { space, kind, bytes });
-    let instruction = Selected { access, ..Selected::new(name, 1) };
-    // Fermi and Kepler lock a word of shared memory around every update (`LDSLK`, `STSUL`); later
-    // ones have integer atomics there and exchange floating-point sums until they fit.
-    let locks = family.convergence == Convergence::Suffix;
-    if shared && (locks || floating) {
-        let load = MachineAccess { space, kind: AccessKind::Load, bytes: 4 };
-        return smallvec![
-            Selected { mnemonic: "LDS", access: Some(load), ..instruction },
-            Selected::new("FADD", 1),
-            instruction,
-            Selected::new("ISETP", 1),
-            Selected::new("BRA", 1),
-        ];
-    }
-    let adds = op.has(Modifier::Add) && !floating;
-    let one_address = matches!(op.memory.and_then(|memory| memory.base), Some(Arg::Bank(_)));
-    if family.aggregates_atomics && !shared && adds && unread && one_address {
-        // One lane adds the values of the others.
-        return smallvec![
-            Selected::new("REDUX", 2),
-            Selected::new("ISETP", 2),
-            Selected::new("S2R", 2),
-            instruction,
-        ];
-    }
-    if !shared && adds && !unread && one_address {
-        // Are all lanes there? Then they would be added up first.
-        return smallvec![
-            Selected::new("VOTE", 1),
-            Selected::new("ISETP", 1),
-            Selected::new("MOV", 2),
-            instruction,
-            Selected::new("BRA", 1),
-        ];
-    }
-    smallvec![instruction]
 }

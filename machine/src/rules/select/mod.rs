@@ -1,5 +1,6 @@
 //! Selects the machine instructions that stand for an operation.
 
+mod atomics;
 mod convert;
 mod expansions;
 mod float;
@@ -14,6 +15,7 @@ use gpucast_counters::operation::Flops;
 use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode, opcode_facts};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace, TypeKind};
+use gpucast_simulation::Combining;
 use smallvec::{SmallVec, smallvec};
 
 use super::family::{Convergence, Family};
@@ -36,6 +38,8 @@ pub(super) struct Selected {
     pub(super) count: u32,
     /// True if its guard is false for ordinary numbers: it is issued, and no thread executes it.
     pub(super) is_idle: bool,
+    /// How an atomic becomes updates by fewer lanes.
+    pub(super) combining: Option<Combining>,
 }
 
 /// The machine instructions of one operation.
@@ -54,6 +58,7 @@ impl Selected {
             access: None,
             count,
             is_idle: false,
+            combining: None,
         }
     }
 
