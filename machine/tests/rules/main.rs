@@ -21,7 +21,7 @@ use gpucast_counters::operation::{FlopKind, Precision};
 use gpucast_counters::table::{BaseTable, Description, Row};
 use gpucast_interpreter::Program;
 use gpucast_machine::rules::translate;
-use gpucast_ptx_frontend::isa::InstructionClass;
+use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 
 const SMALL: &str = include_str!("../ptxas/corpus-small.counts");
 const THESIS: &str = include_str!("../ptxas/thesis.counts");
@@ -387,6 +387,85 @@ fn machine_code_of_kernels_that_no_rule_was_made_for() {
 fn ptxas(file: &str, name: &str, target: &str) -> Vec<u128> {
     let line = file.lines().find(|line| line.starts_with(&format!("{name} {target} ")));
     line.unwrap().split(' ').skip(2).map(|word| word.parse().unwrap()).collect()
+}
+
+/// The mnemonics that stand for one `atom` of a class, by space.
+fn atomic(space: &str, class: &str, target: &str) -> Vec<String> {
+    let ty = class.rsplit('.').next().unwrap();
+    let register = match ty {
+        "f64" => "%fd",
+        "f32" => "%f",
+        _ if ty.ends_with("64") => "%rd",
+        "f16" | "bf16" => "%h",
+        _ => "%r",
+    };
+    let compared = if class.contains("cas") { format!(", {register}2") } else { String::new() };
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a) {{\n\
+         .reg .b64 %rd<4>; .reg .b32 %r<4>; .reg .f32 %f<4>; .reg .f64 %fd<4>; .reg .b16 %h<4>;\n\
+         ld.param.u64 %rd0, [a];\natom.{space}.{class} {register}3, [%rd0], {register}1{compared};\n\
+         st.{space}.{} [%rd0], {register}3;\nret;\n}}\n",
+        match register {
+            "%fd" | "%rd" => "b64",
+            "%h" => "b16",
+            _ => "b32",
+        }
+    );
+    let kernel = counted_in(&text, class, "k", ["1 100 1 32"].into_iter());
+    let is_one = |row: &&MachineRow| {
+        let index = row.instruction.unwrap() as usize;
+        kernel.table.rows[index].description.opcode == Opcode::Atom
+    };
+    let profile = kernel.on(target);
+    profile.rows.iter().filter(is_one).map(|row| row.mnemonic.to_string()).collect()
+}
+
+/// What updates a word of shared memory between its load and its store is an instruction of the
+/// word's own type: `LDSLK`, `IADD`, `STSUL`, `BRA` on Fermi and Kepler. Later ones have atomics of
+/// integers, and loops around those of floats (`ptxas` 12.9).
+#[test]
+fn atomics_compute_in_the_type_of_their_words() {
+    let integers = [
+        ("add.u32", "IADD"),
+        ("add.u64", "IADD"),
+        ("min.s32", "IMNMX"),
+        ("max.u32", "IMNMX"),
+        ("and.b32", "LOP"),
+        ("or.b32", "LOP"),
+        ("xor.b32", "LOP"),
+        ("inc.u32", "IADD"),
+        ("dec.u32", "IADD"),
+        ("cas.b32", "SEL"),
+        ("cas.b64", "SEL"),
+        ("exch.b32", "LDS"),
+    ];
+    let floats = [
+        ("add.f32", "FADD"),
+        ("add.f64", "DADD"),
+        ("add.noftz.f16", "HADD2"),
+        ("add.noftz.bf16", "HADD2"),
+        ("add.noftz.f16x2", "HADD2"),
+    ];
+    let is_float = |name: &String| ["FADD", "DADD", "HADD2", "FMNMX"].contains(&name.as_str());
+    let targets =
+        ["sm_20", "sm_30", "sm_35", "sm_50", "sm_60", "sm_61", "sm_70", "sm_90", "sm_100"];
+    for target in targets {
+        let locks = ["sm_20", "sm_30", "sm_35"].contains(&target);
+        for space in ["shared", "global"] {
+            for (class, update) in integers {
+                let names = atomic(space, class, target);
+                assert!(!names.iter().any(is_float), "{space} {class} {target}: {names:?}");
+                let computes = names.iter().any(|name| name == update);
+                assert_eq!(computes, locks && space == "shared", "{class} {target}: {names:?}");
+            }
+            for (class, update) in floats {
+                let names = atomic(space, class, target);
+                let computes = names.iter().any(|name| name == update);
+                assert_eq!(computes, space == "shared", "{space} {class} {target}: {names:?}");
+            }
+        }
+    }
+    assert_eq!(atomic("shared", "add.u32", "sm_35"), ["LDS", "IADD", "ATOMS", "BRA"]);
 }
 
 /// Rows belong to instructions of the program, and nothing runs more often than a machine could.

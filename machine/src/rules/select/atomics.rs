@@ -45,7 +45,7 @@ pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family, bytes: u32
     // ones have integer atomics there and exchange floating-point sums until they fit.
     let locks = family.convergence == Convergence::Suffix;
     if shared && (locks || atomic.is_floating()) {
-        return atomic.exchanges();
+        return atomic.exchanges(locks);
     }
     atomic.counted().or_else(|| atomic.aggregated()).unwrap_or_else(|| smallvec![instruction])
 }
@@ -53,24 +53,28 @@ pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family, bytes: u32
 impl Atomic<'_, '_> {
     fn is_floating(&self) -> bool {
         let ty = self.op.source.types().last();
-        matches!(ty, Some(ScalarType::F32 | ScalarType::F64 | ScalarType::F16x2))
+        use ScalarType as T;
+        matches!(ty, Some(T::F32 | T::F64 | T::F16 | T::F16x2 | T::Bf16 | T::Bf16x2))
     }
 
     fn value(&self) -> Option<Arg> {
         self.op.args.first().copied()
     }
 
-    /// A loop that exchanges the word until nobody has changed it in between.
-    fn exchanges(&self) -> Selection {
+    /// A loop that exchanges the word until nobody has changed it in between, or holds its lock.
+    fn exchanges(&self, locks: bool) -> Selection {
         let load =
             MachineAccess { space: Some(StateSpace::Shared), kind: AccessKind::Load, bytes: 4 };
-        smallvec![
-            Selected { mnemonic: "LDS", access: Some(load), ..self.instruction },
-            Selected::new("FADD", 1),
-            self.instruction,
-            Selected::new("ISETP", 1),
-            Selected::new("BRA", 1),
-        ]
+        let mut selection: Selection =
+            smallvec![Selected { mnemonic: "LDS", access: Some(load), ..self.instruction }];
+        selection.extend(update(self.op, self.family, self.bytes));
+        selection.push(self.instruction);
+        // Whether the lock was had is a predicate of the load and the store themselves.
+        if !locks {
+            selection.push(Selected::new("ISETP", 1));
+        }
+        selection.push(Selected::new("BRA", 1));
+        selection
     }
 
     /// Lanes that add 1 to words of shared memory are counted by the instruction
@@ -226,5 +230,35 @@ impl Atomic<'_, '_> {
             Selected::new("IADD3", 1),
         ]);
         selection
+    }
+}
+
+/// The instructions that compute what an atomic writes, between its load and its store.
+fn update(op: &Op<'_>, family: &Family, bytes: u32) -> Selection {
+    use ScalarType as T;
+    let words = bytes.div_ceil(4).max(1);
+    let one = |mnemonic| smallvec![Selected::new(mnemonic, 1)];
+    match op.source.types().last() {
+        Some(T::F32) => return one("FADD"),
+        Some(T::F64) => return one("DADD"),
+        Some(T::F16 | T::F16x2 | T::Bf16 | T::Bf16x2) => return one("HADD2"),
+        _ => {}
+    }
+    let has = |modifier| op.has(modifier);
+    if has(Modifier::Exch) {
+        smallvec![]
+    } else if has(Modifier::Cas) {
+        smallvec![Selected::new("ISETP", words), Selected::new("SEL", words)]
+    } else if has(Modifier::Min) || has(Modifier::Max) {
+        match words {
+            1 => one("IMNMX"),
+            _ => smallvec![Selected::new("ISETP", words), Selected::new("SEL", words)],
+        }
+    } else if has(Modifier::And) || has(Modifier::Or) || has(Modifier::Xor) {
+        smallvec![Selected::new(if family.lop3 { "LOP3" } else { "LOP" }, words)]
+    } else if has(Modifier::Inc) || has(Modifier::Dec) {
+        smallvec![Selected::new("ISETP", 1), Selected::new("IADD", 1), Selected::new("SEL", 1)]
+    } else {
+        smallvec![Selected::new("IADD", words)]
     }
 }
