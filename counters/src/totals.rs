@@ -334,7 +334,10 @@ impl Totals<'_> {
     pub fn loads_and_stores(&self) -> u128 {
         use InstructionClass::{LoadStore, Texture};
         let constants = match self.machine {
-            Some(_) => self.accesses(StateSpace::Const, Operation::Load),
+            Some(machine) => {
+                let constants = self.machine_accesses(machine, StateSpace::Const, Operation::Load);
+                constants.map(|row| row.warp_executions).sum()
+            }
             None => self.ptx(|row| {
                 let only_constants = !row.memory.is_empty()
                     && row.memory.iter().all(|counts| counts.space == StateSpace::Const);
@@ -434,16 +437,52 @@ impl Totals<'_> {
         self.accesses_where(is_meant).requests
     }
 
-    /// Memory instructions of warps that access a space in one way: the machine's if they are
-    /// known, otherwise those of the PTX.
+    /// Memory instructions of warps that access a space in one way, with a lane that takes part:
+    /// the machine's if they are known, otherwise those of the PTX.
     #[must_use]
     pub fn accesses(&self, space: StateSpace, operation: Operation) -> u128 {
         let Some(machine) = self.machine else { return self.requests(space, operation) };
-        let is_meant = |row: &&MachineRow| {
+        let of_machine = self.machine_accesses(machine, space, operation);
+        of_machine.map(|row| self.taking_part(row)).sum()
+    }
+
+    fn machine_accesses<'a>(
+        &'a self,
+        machine: &'a MachineProfile,
+        space: StateSpace,
+        operation: Operation,
+    ) -> impl Iterator<Item = &'a MachineRow> {
+        machine.rows.iter().filter(move |row| {
             row.access.is_some_and(|access| Operation::of(access.kind) == operation)
                 && self.space_of(row) == Some(space)
+        })
+    }
+
+    /// Executions of a machine access by warps of which a lane takes part. Machine code skips by a
+    /// predicate what the PTX branches around, and profilers do not count an access of which all
+    /// lanes are predicated off: `smsp__sass_inst_executed_op_shared_ld` on an RTX 4090. The PTX
+    /// instruction that it stands for has as many lanes in each of its requests.
+    fn taking_part(&self, row: &MachineRow) -> u128 {
+        if row.thread_executions == 0 {
+            return 0;
+        }
+        let Some(access) = row.access else { return row.warp_executions };
+        let stands_for = |one: &&Row| Some(one.instruction) == row.instruction;
+        let Some(ptx) = self.table.rows.iter().find(stands_for) else { return row.warp_executions };
+        let is_meant = |counts: &&MemoryCounts| {
+            access.space.is_none_or(|space| space == counts.space)
+                && Direction::of(counts.kind) == Direction::of(access.kind)
         };
-        machine.rows.iter().filter(is_meant).map(|row| row.warp_executions).sum()
+        let requests: u128 = ptx.memory.iter().filter(is_meant).map(|one| one.requests).sum();
+        let requests = match ptx.thread_executions {
+            _ if requests == 0 => row.warp_executions,
+            threads if threads == row.thread_executions => requests,
+            threads => {
+                let share = row.thread_executions as f64 / threads.max(1) as f64;
+                (requests as f64 * share).round() as u128
+            }
+        };
+        requests.min(row.warp_executions)
     }
 
     /// Loads and stores of warps to a space with `bytes` bytes per thread: the machine's if they
@@ -456,7 +495,7 @@ impl Totals<'_> {
                 row.access.is_some_and(|it| it.bytes == bytes && !is_update(Direction::of(it.kind)))
                     && self.space_of(row) == Some(space)
             };
-            return machine.rows.iter().filter(is_meant).map(|row| row.warp_executions).sum();
+            return machine.rows.iter().filter(is_meant).map(|row| self.taking_part(row)).sum();
         }
         self.ptx(|row| {
             // Every thread that executes an access moves as much as the instruction says.

@@ -10,7 +10,9 @@ use crate::totals::Direction::{Load, Store, Update};
 pub(super) const TOPIC: Topic = Topic {
     title: "Shared, local and constant memory",
     introduction: "A shared-memory transaction is one pass over the banks; what passes there are \
-                   beyond those that an access without conflicts takes are bank conflicts.",
+                   beyond those that an access without conflicts takes are bank conflicts. Passes \
+                   are those of the PTX's accesses: an assembler that makes one wide access of \
+                   several may need fewer.",
     definitions: DEFINITIONS,
 };
 

@@ -179,6 +179,53 @@ fn machine(back_end: BackEnd) -> MachineProfile {
     }
 }
 
+/// A tree reduction of 256 threads: machine code executes the load and the store of each of its 8
+/// steps in all 8 warps, and the PTX branches around them. Lanes take part in 4, 2, 1, 1 … warps.
+/// An assembler that unrolls a loop has several accesses for one of the PTX.
+#[test]
+fn accesses_of_which_all_lanes_are_predicated_off_are_not_counted() {
+    let (requests, threads) = (4 + 2 + 6, 128 + 64 + 32 + 16 + 8 + 4 + 2 + 1);
+    let row = |instruction, space, kind| Row {
+        instruction,
+        warp_executions: requests,
+        thread_executions: threads,
+        memory: vec![MemoryCounts { space, kind, requests, ..MemoryCounts::default() }],
+        ..table().rows.remove(0)
+    };
+    use AccessKind::{Atomic, Load, Store};
+    use StateSpace::{Global, Local, Shared};
+    let accesses =
+        [(Shared, Load), (Shared, Store), (Global, Load), (Local, Store), (Shared, Atomic)];
+    let rows = (0..).zip(accesses).map(|(index, (space, kind))| row(index, space, kind));
+    let table = BaseTable { rows: rows.collect() };
+    let machine = |copies: u128| {
+        let of = |(index, (space, kind)): (u32, (StateSpace, AccessKind))| MachineRow {
+            access: access(Some(space), kind),
+            instruction: Some(index),
+            thread_executions: threads / copies,
+            ..machine_row("ACCESS", InstructionClass::LoadStore, 64 / copies)
+        };
+        let all = (0..copies).flat_map(|_| (0..).zip(accesses).map(of));
+        MachineProfile { rows: all.collect(), ..machine(BackEnd::Rules) }
+    };
+    for copies in [1, 3] {
+        let machine = machine(copies);
+        let counted = metrics(&totals(&table, Some(&machine)));
+        for name in [
+            "inst_executed_shared_loads",
+            "inst_executed_shared_stores",
+            "inst_executed_global_loads",
+            "inst_executed_local_stores",
+            "inst_executed_shared_atomics",
+        ] {
+            assert_eq!(counted[name].value, Number::Count(requests), "{name}, {copies} copies");
+        }
+        // They are issued all the same.
+        let issued = 5 * copies * (64 / copies);
+        assert_eq!(counted["ldst_executed"].value, Number::Count(issued));
+    }
+}
+
 #[test]
 fn constants_that_are_loaded_are_loads_but_no_accesses_of_memory() {
     let table = table();
@@ -269,6 +316,7 @@ fn integers_are_told_apart_by_kind_and_shared_accesses_by_width() {
     use InstructionClass::{Integer, LoadStore};
     let moves = |mnemonic, space, kind, bytes, warps| MachineRow {
         access: Some(MachineAccess { space: Some(space), kind, bytes }),
+        instruction: None,
         ..machine_row(mnemonic, LoadStore, warps)
     };
     let machine = MachineProfile {
