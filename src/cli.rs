@@ -18,6 +18,7 @@ mod prediction;
 pub(crate) mod report;
 pub(crate) mod shared_sweep;
 mod size;
+pub(crate) mod trust;
 pub(crate) mod tune;
 mod words;
 
@@ -32,7 +33,7 @@ use gpucast_render::profile::{By, SourceChoice};
 use gpucast_sanitizer::Checks;
 
 use crate::failure::Report;
-use crate::project;
+use crate::project::{self, Guarded};
 
 pub(crate) use calibrate::{Calibrate, CalibrateCost, CalibrateOffload, ScaleChoice};
 pub(crate) use counts::Counts;
@@ -100,17 +101,24 @@ pub(crate) fn parse(early: &Early) -> Result<Cli, Unparsed> {
     let found = if early.without_project { Ok(()) } else { project::read() };
     let read = found.and_then(|()| match project::current() {
         Some(project) => project::applied(Cli::command(), &project),
-        None => Ok(Cli::command()),
+        None => Ok((Cli::command(), Vec::new())),
     });
-    let parsed = |command: clap::Command| {
-        let matches = early.applied(command).try_get_matches()?;
-        Cli::from_arg_matches(&matches)
+    let parsed = |command: clap::Command, guarded: &[Guarded]| {
+        let mut command = early.applied(command);
+        let matches = command.try_get_matches_from_mut(std::env::args_os());
+        let matches = matches.map_err(Unparsed::CommandLine)?;
+        if let Some(project) = project::current() {
+            project::check(guarded, &project, &command, &matches).map_err(Unparsed::Project)?;
+        }
+        Cli::from_arg_matches(&matches).map_err(Unparsed::CommandLine)
     };
     match read {
-        Ok(command) => parsed(command).map_err(Unparsed::CommandLine),
+        Ok((command, guarded)) => parsed(command, &guarded),
         // Whoever asks for help gets it, whatever the project says.
-        Err(report) => match parsed(Cli::command()) {
-            Err(error) if !error.use_stderr() => Err(Unparsed::CommandLine(error)),
+        Err(report) => match parsed(Cli::command(), &[]) {
+            Err(Unparsed::CommandLine(error)) if !error.use_stderr() => {
+                Err(Unparsed::CommandLine(error))
+            }
             _ => Err(Unparsed::Project(report)),
         },
     }
@@ -166,6 +174,11 @@ pub(crate) enum Command {
     /// The kernels that measure one thing each: made for any GPU, chosen by tags
     #[command(subcommand)]
     Kernels(kernels::Kernels),
+    /// Let a file name programs to run and places to write: a gpucast.toml, or a tuning space
+    ///
+    /// The record has the file's path and the hash of its contents: an edited file must be trusted
+    /// anew.
+    Trust(trust::Trust),
     /// Write the script by which a shell completes commands, options and names
     ///
     /// For bash: gpucast completions bash > ~/.local/share/bash-completion/completions/gpucast

@@ -16,6 +16,7 @@ mod interrupt;
 mod output;
 mod project;
 mod store;
+mod trust;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -33,7 +34,11 @@ fn main() -> ExitCode {
     commands::completions::answer();
     let early = Early::read(std::env::args_os());
     let colour = early.colour.unwrap_or_default();
-    let cli = match cli::parse(&early) {
+    let parsed = cli::parse(&early);
+    if let Some(text) = project::left_out() {
+        output::diagnostic::warning(text);
+    }
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(Unparsed::Project(report)) => {
             manner::set(colour, Verbosity::Usual);

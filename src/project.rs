@@ -3,6 +3,11 @@
 //!
 //! Its defaults become defaults of the command line itself, so that `--help` shows them and options
 //! go before them. Its GPUs become names that every argument for a GPU takes.
+//!
+//! A project comes with a folder that somebody else may have filled. So it names programs to run
+//! and places to write outside its folder only if the user trusts it (`permission`, `trust`).
+
+mod permission;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,46 +15,87 @@ use std::sync::{Arc, OnceLock};
 
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Command};
+use gpucast_forecast::input::module_text;
 use gpucast_forecast::input::project::{DefaultOption, Project};
 
 use crate::failure::{Report, suggest};
+use crate::trust::{self, Record, Standing};
+
+pub(crate) use permission::{Guarded, check};
 
 static CURRENT: OnceLock<Arc<Project>> = OnceLock::new();
+
+/// Why a project file was left out.
+static LEFT_OUT: OnceLock<String> = OnceLock::new();
+
+/// Why a project file was left out, for whoever prints warnings.
+pub(crate) fn left_out() -> Option<&'static str> {
+    LEFT_OUT.get().map(String::as_str)
+}
 
 /// The project, if there is one and it was read.
 pub(crate) fn current() -> Option<Arc<Project>> {
     CURRENT.get().cloned()
 }
 
-/// Reads the project.
+/// The path of the project file in effect, whoever wrote it.
+pub(crate) fn locate() -> Option<PathBuf> {
+    Project::locate(&std::env::current_dir().ok()?)
+}
+
+/// Reads the project. One that another user may have written is left out, unless the user trusts
+/// it; [`left_out`] then says so.
 pub(crate) fn read() -> Result<(), Report> {
     // A working directory that was removed has no project.
-    let Ok(folder) = std::env::current_dir() else { return Ok(()) };
-    if let Some(project) = Project::find(&folder)? {
-        CURRENT.get_or_init(|| Arc::new(project));
+    let Some(path) = locate() else { return Ok(()) };
+    if let Err(reason) = trust::of_user(&path) {
+        let text = module_text::read_text(&path).ok();
+        let trusted = text.is_some_and(|text| {
+            let standing = |record: Record| record.standing(&path, text.text.as_bytes());
+            Record::read().is_ok_and(|record| standing(record) == Standing::Trusted)
+        });
+        if !trusted {
+            let command = format!("gpucast trust {}", trust::quoted(&path));
+            LEFT_OUT.get_or_init(|| {
+                format!(
+                    "[{}] {} is left out: {reason}; if you trust it: `{command}`, else --no-project",
+                    trust::FOREIGN_FILE,
+                    path.display()
+                )
+            });
+            return Ok(());
+        }
     }
+    let project = Project::read(&path)?;
+    CURRENT.get_or_init(|| Arc::new(project));
     Ok(())
 }
 
-/// The command line with the project's defaults and GPUs.
-pub(crate) fn applied(command: Command, project: &Project) -> Result<Command, Report> {
+/// The command line with the project's defaults and GPUs, and the defaults that need trust.
+pub(crate) fn applied(
+    command: Command,
+    project: &Project,
+) -> Result<(Command, Vec<Guarded>), Report> {
     let mut command = command;
+    let mut guarded = Vec::new();
     for default in &project.defaults {
-        command = with_default(command, default, project)?;
+        command = with_default(command, default, project, &mut guarded)?;
     }
-    Ok(match project.gpus.is_empty() {
+    let command = match project.gpus.is_empty() {
         true => command,
         false => with_gpus(command, &Arc::new(project.gpus.clone())),
-    })
+    };
+    Ok((command, guarded))
 }
 
 fn with_default(
     command: Command,
     default: &DefaultOption,
     project: &Project,
+    guarded: &mut Vec<Guarded>,
 ) -> Result<Command, Report> {
     let folder = project.path.parent().unwrap_or(Path::new(""));
-    let mut setting = Setting { default, folder, found: false, wrong: None };
+    let mut setting = Setting { default, folder, found: false, wrong: None, guarded };
     let command = match &default.command {
         None => setting.in_all(command),
         Some(path) => {
@@ -89,6 +135,8 @@ struct Setting<'a> {
     folder: &'a Path,
     found: bool,
     wrong: Option<Report>,
+    /// Values that need trust.
+    guarded: &'a mut Vec<Guarded>,
 }
 
 impl Setting<'_> {
@@ -120,14 +168,10 @@ impl Setting<'_> {
             return argument;
         }
         self.found = true;
-        let value_name =
-            argument.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
-        let is_path = matches!(value_name.as_deref(), Some("FILE" | "FOLDER" | "PATH"));
-        let mut values: Vec<String> = self.default.values.clone();
-        if is_path {
-            let absolute = |value: &String| self.folder.join(value).display().to_string();
-            values = values.iter().map(absolute).collect();
-        }
+        let place = permission::Place::of(&argument);
+        let given = self.default.values.iter();
+        let mut values: Vec<String> =
+            given.map(|value| place.absolute(value, self.folder)).collect();
         let possible = argument.get_possible_values();
         let is_known = |value: &&String| possible.iter().any(|one| one.matches(value, false));
         if let Some(wrong) = values.iter().find(|value| !possible.is_empty() && !is_known(value)) {
@@ -139,6 +183,15 @@ impl Setting<'_> {
         if !matches!(argument.get_action(), ArgAction::Append) {
             // Of several GPUs, the first is the one for commands that take one.
             values.truncate(1);
+        }
+        for value in &values {
+            let guard = place.guard(value, self.folder);
+            self.guarded.extend(guard.map(|effect| Guarded {
+                option: self.default.option.clone(),
+                value: value.clone(),
+                effect,
+                anchor: self.default.anchor.clone(),
+            }));
         }
         argument.default_values(values).required(false)
     }
@@ -179,7 +232,7 @@ mod tests {
     }
 
     fn parsed(text: &str, words: &[&str]) -> Cli {
-        let command = applied(Cli::command(), &project(text)).unwrap();
+        let (command, _) = applied(Cli::command(), &project(text)).unwrap();
         Cli::from_arg_matches(&command.try_get_matches_from(words).unwrap()).unwrap()
     }
 
@@ -209,7 +262,7 @@ mod tests {
             ("[defaults.predikt]\ngpu = \"a100\"\n", "there is no command `predikt`"),
             ("[defaults]\nmachine = \"rule\"\n", "`rule` is no value of --machine"),
         ] {
-            let report = applied(Cli::command(), &project(text)).unwrap_err();
+            let Err(report) = applied(Cli::command(), &project(text)) else { panic!("{text}") };
             assert_eq!(report.message, message);
             assert!(report.anchor.is_some());
         }

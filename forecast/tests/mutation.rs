@@ -67,10 +67,16 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
 }
 
+/// `GPUCAST_MUTATIONS=100` damages a hundred times as many inputs, outside the gate.
+fn factor() -> usize {
+    std::env::var("GPUCAST_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
 /// Every input as it is, then `rounds` damaged ones.
 fn check(target: &str, rounds: usize, read: impl Fn(&[u8])) {
     let inputs = corpus(target);
     inputs.iter().for_each(|input| read(input));
+    let rounds = rounds * factor();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for _ in 0..rounds {
         let mut input = inputs[random.below(inputs.len())].clone();
@@ -121,4 +127,19 @@ fn arrays_hold_what_their_headers_say() {
 #[test]
 fn machine_code_is_read_or_refused() {
     check("machine_code", 3000, fuzzed::machine_code);
+}
+
+#[test]
+fn written_launch_files_become_plans_or_reports() {
+    check("written_launch", 2000, fuzzed::written_launch);
+}
+
+#[test]
+fn project_files_are_read_or_refused() {
+    check("project", 2000, fuzzed::project);
+}
+
+#[test]
+fn damaged_stores_give_no_wrong_rows() {
+    check("store", 150, fuzzed::store);
 }

@@ -155,13 +155,16 @@ fn text(table: &Table) -> String {
 /// The state of a shared sweep, for people.
 pub fn state(status: &Status) -> String {
     let count = |number: usize| number::count(number as u64);
-    let Status { executions, stored, leased, rows } = status;
+    let Status { executions, stored, damaged, leased, rows } = status;
     let mut text = format!(
         "{} of {} executions are stored; the table will have {} rows or more\n",
         count(*stored),
         count(*executions),
         count(*rows)
     );
+    if *damaged > 0 {
+        text += &format!("{} are damaged, and `work` executes them again\n", count(*damaged));
+    }
     for one in leased {
         text += &format!("  {} is at {:.12}\n", one.worker, one.item);
     }

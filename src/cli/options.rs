@@ -200,7 +200,7 @@ impl From<Size> for settings::Size {
 }
 
 /// The path of an assembler, which must be a file.
-fn assembler(text: &str) -> Result<PathBuf, String> {
+pub(super) fn assembler(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     if path.is_file() { Ok(path) } else { Err("there is no such file".to_owned()) }
 }

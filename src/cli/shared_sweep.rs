@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use gpucast_forecast::sweep::shared::{Shard, USUAL_LEASE};
 use gpucast_render::sweep::TableFormat;
 
+use super::options::assembler;
 use super::{SweepGrid, words};
 
 #[derive(Debug, Subcommand)]
@@ -72,6 +73,11 @@ pub(crate) struct WorkSweep {
     #[arg(long)]
     pub(crate) retry: bool,
 
+    /// The assembler; a plan names none [default: searched in PATH, CUDA installations and Python
+    /// packages]
+    #[arg(long, value_name = "PATH", value_parser = assembler)]
+    pub(crate) ptxas: Option<PathBuf>,
+
     /// Write what printf() in kernels prints to a file instead of the standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) print_to: Option<PathBuf>,
@@ -119,11 +125,11 @@ pub(crate) struct SubmitSweep {
     pub(crate) cores: NonZeroU32,
 
     /// The limit of a task's time, as sbatch takes it: 02:00:00
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = one_line)]
     pub(crate) time: Option<String>,
 
     /// The partition
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = one_line)]
     pub(crate) partition: Option<String>,
 
     /// Print the script instead of submitting it
@@ -131,6 +137,14 @@ pub(crate) struct SubmitSweep {
     pub(crate) dry_run: bool,
 
     /// Further options of sbatch, as -- --account=abc
-    #[arg(last = true, value_name = "OPTION")]
+    #[arg(last = true, value_name = "OPTION", value_parser = one_line)]
     pub(crate) options: Vec<String>,
+}
+
+/// A value that stays on its line of a script: behind a line break it would be a command.
+fn one_line(text: &str) -> Result<String, String> {
+    match text.contains(char::is_control) {
+        true => Err("it has a line break or another control character".to_owned()),
+        false => Ok(text.to_owned()),
+    }
 }

@@ -22,6 +22,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sensitivity;
 pub(crate) mod sweep;
+pub(crate) mod trust;
 pub(crate) mod tune;
 
 use crate::cli::{Cli, Command};
@@ -56,6 +57,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Calibrate(command) => calibrate::run(&command),
         Command::Corpus(command) => corpus::run(command),
         Command::Kernels(command) => kernels::run(command),
+        Command::Trust(arguments) => trust::run(&arguments),
         Command::Completions { shell } => completions::run(shell),
         Command::Man { out } => man::run(out.as_deref()),
     }

@@ -1,9 +1,9 @@
 //! `gpucast tune`: the configurations of a kernel, ranked by models.
 
+mod cache;
+
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -13,7 +13,7 @@ use gpucast_forecast::input::module_text;
 use gpucast_forecast::run::sources::Counts;
 use gpucast_forecast::settings::LaunchOptions;
 use gpucast_forecast::tune::kernel_tuner::{self, Entry};
-use gpucast_forecast::tune::{Configuration, Space, Trial, Tuning, ktt};
+use gpucast_forecast::tune::{Space, Tuning, ktt};
 use gpucast_forecast::{Supervisor as _, number};
 use gpucast_render::json;
 use gpucast_render::tuning::{self, Tuned};
@@ -22,11 +22,15 @@ use gpucast_toolchain::compiler::CommandLine;
 use crate::cli::tune::Tune;
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal, diagnostic};
-use crate::{interrupt, project};
+use crate::{interrupt, project, trust};
+use cache::Cache;
 
 pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
     // Everything that is cheap to refuse is refused before anything is executed.
     let space = Space::read(&arguments.space)?;
+    if let Some(program) = space.compile.as_ref().and_then(|words| words.first()) {
+        trust::check_program(&arguments.space, space.text().as_bytes(), program)?;
+    }
     let configurations = space.configurations()?;
     let models = arguments.prediction.models()?;
     let library = gpu_argument::library()?;
@@ -75,7 +79,7 @@ pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
         match tuning.try_one(configuration) {
             Ok(trial) => {
                 if let Some(cache) = &mut cache {
-                    cache.add(&space, &trial)?;
+                    cache.add(&trial)?;
                 }
                 trials.push(trial);
             }
@@ -124,75 +128,4 @@ fn measured(path: &Path, space: &Space) -> Result<BTreeMap<String, f64>, Report>
     let file = kernel_tuner::read(&text.name, &text.text, space)?;
     let time = |(key, entry): (String, Entry)| Some((key, entry.time_ms?));
     Ok(file.entries.into_iter().filter_map(time).collect())
-}
-
-/// A cache file of Kernel Tuner that gets an entry for each configuration as it is tried.
-struct Cache {
-    path: PathBuf,
-    file: File,
-    /// The text that the file holds, without its end.
-    length: u64,
-    /// Entries that were there.
-    entries: BTreeMap<String, Entry>,
-    models: Vec<&'static str>,
-}
-
-impl Cache {
-    /// Opens a file, or begins one.
-    fn open(
-        path: &Path,
-        space: &Space,
-        device: &str,
-        models: &[&'static str],
-    ) -> Result<Self, Failure> {
-        let unwritten = |error: std::io::Error| Report::file("write", path, &error);
-        let (text, entries) = if path.exists() {
-            let there = module_text::read_text(path)?;
-            let read = kernel_tuner::read(&there.name, &there.text, space)?;
-            let is_measured = |entry: &Entry| entry.time_ms.is_some() && entry.by_model.is_empty();
-            let of_others = if read.device != device {
-                Some(format!("{} is of the GPU {}", path.display(), read.device))
-            } else if read.entries.values().any(is_measured) {
-                Some(format!("{} has times that were not predicted here", path.display()))
-            } else {
-                None
-            };
-            if let Some(message) = of_others {
-                let hint = "name another file, or compare with this one by --measured";
-                return Err(Report::new(message).hint(hint).into());
-            }
-            (kernel_tuner::without_end(&there.text), read.entries)
-        } else {
-            (kernel_tuner::header(space, device)?, BTreeMap::new())
-        };
-        fs::write(path, &text).map_err(unwritten)?;
-        let file = File::options().append(true).open(path).map_err(unwritten)?;
-        let (path, length) = (path.to_owned(), text.len() as u64);
-        Ok(Self { path, file, length, entries, models: models.to_vec() })
-    }
-
-    /// What the file says of a configuration, if it has every model's time or a reason.
-    fn trial(&self, configuration: &Configuration) -> Option<Trial> {
-        let entry = self.entries.get(&configuration.key())?;
-        entry.trial(configuration, &self.models)
-    }
-
-    fn add(&mut self, space: &Space, trial: &Trial) -> Result<(), Report> {
-        self.write(&kernel_tuner::entry(space, trial, SystemTime::now()))
-    }
-
-    fn write(&mut self, text: &str) -> Result<(), Report> {
-        let written = self.file.write_all(text.as_bytes());
-        written.map_err(|error| Report::file("write", &self.path, &error))?;
-        self.length += text.len() as u64;
-        Ok(())
-    }
-
-    /// Completes the file: the last entry has no comma.
-    fn finish(mut self) -> Result<(), Report> {
-        let comma = ",\n".len() as u64;
-        let shorter = self.file.set_len(self.length - comma);
-        shorter.map_err(|error| Report::file("write", &self.path, &error))?;
-        self.write(kernel_tuner::END)
-    }
 }

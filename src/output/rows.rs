@@ -1,8 +1,8 @@
 //! Writes rows of a sweep to a file. Rows are written as they come where the format allows it, so
 //! that a stopped sweep keeps its rows.
 
-use std::fs::{self, File};
-use std::io::Write as _;
+use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use gpucast_forecast::sweep::{Case, Cell, Rows, Table};
@@ -37,6 +37,33 @@ fn partial(path: &Path) -> PathBuf {
     name.into()
 }
 
+/// Begins the file of rows anew, and holds it as long as it is open. Another sweep that writes the
+/// same table would take the file away under this one.
+fn begin(partial: &Path) -> Result<File, Failure> {
+    let cannot = |error: std::io::Error| Report::file("write", partial, &error);
+    let others = || {
+        let report = Report::new(format!("another sweep writes {}", partial.display()));
+        report.hint("wait for its end, or give this one another --output")
+    };
+    if fs::symlink_metadata(partial).is_ok_and(|facts| facts.is_file()) {
+        let old = File::options().write(true).open(partial).map_err(cannot)?;
+        if let Err(TryLockError::WouldBlock) = old.try_lock() {
+            return Err(others().into());
+        }
+    }
+    // A link of this name is not followed: its file is nobody's to write.
+    match fs::remove_file(partial) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot(error).into()),
+        _ => {}
+    }
+    let file = File::create_new(partial).map_err(cannot)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(others().into()),
+        // Where files cannot be locked, sweeps do without.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
 impl RowFile {
     /// Opens the destination, before anything is executed.
     pub(crate) fn open(
@@ -47,8 +74,7 @@ impl RowFile {
         let destination = match path {
             Some(path) if path.metadata().map_or(true, |it| it.is_file()) => {
                 let partial = partial(&path);
-                let file = File::create(&partial);
-                let file = file.map_err(|error| Report::file("write", &partial, &error))?;
+                let file = begin(&partial)?;
                 Destination::Partial { file, partial, path }
             }
             path => Destination::Stream(Output::open(path)?),

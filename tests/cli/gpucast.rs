@@ -24,6 +24,8 @@ pub(crate) fn command(arguments: &str) -> Command {
         command.env_remove(name);
     }
     command.env("PATH", "").env("GPUCAST_CACHE", std::env::temp_dir().join("gpucast-tests"));
+    // Nothing is trusted but what a test trusts in a folder of its own.
+    command.env("XDG_CONFIG_HOME", "/nonexistent");
     command
 }
 

@@ -50,6 +50,8 @@ mod shell;
 mod sweep;
 #[cfg(feature = "cloud")]
 mod sweep_on_s3;
+#[cfg(unix)]
+mod trust;
 mod tune;
 mod what_if;
 #[cfg(unix)]

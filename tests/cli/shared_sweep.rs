@@ -135,6 +135,98 @@ fn damaged_counts_are_executed_again() {
     sweep.assert_merged(grid, "csv");
 }
 
+/// Swapped, cut and missing contents are damaged counts for everybody: state, workers and merge. So
+/// are links that lead round in a circle.
+#[cfg(unix)]
+#[test]
+fn damaged_counts_are_never_taken_for_stored() {
+    let sweep = Sweep::new();
+    let grid = "transpose histogram lmsor --size small --gpu gtx-480,h100-sxm --machine rules";
+    sweep.succeeds(&format!("plan {grid}"));
+    assert_eq!(sweep.succeeds("work"), "note: 6 executed, 0 of them failed\n");
+    let damage: [(&str, usize, &dyn Fn(&[PathBuf])); 4] = [
+        ("swapped", 2, &|paths| {
+            let [first, second] = [&paths[0], &paths[1]].map(|path| fs::read(path).unwrap());
+            fs::write(&paths[0], second).unwrap();
+            fs::write(&paths[1], first).unwrap();
+        }),
+        ("cut", 1, &|paths| {
+            let bytes = fs::read(&paths[2]).unwrap();
+            fs::write(&paths[2], &bytes[..bytes.len() / 2]).unwrap();
+        }),
+        ("circle", 1, &|paths| {
+            fs::remove_file(&paths[3]).unwrap();
+            std::os::unix::fs::symlink(&paths[3], &paths[3]).unwrap();
+        }),
+        ("folder", 1, &|paths| {
+            fs::remove_file(&paths[4]).unwrap();
+            fs::create_dir(&paths[4]).unwrap();
+        }),
+    ];
+    for (name, damaged, damage) in damage {
+        damage(&sweep.objects("counts"));
+        let state = sweep.succeeds("status");
+        let expected = format!("{} of 6 executions are stored", 6 - damaged);
+        assert!(state.starts_with(&expected), "{name}: {state}");
+        assert!(state.contains(&format!("{damaged} are damaged")), "{name}: {state}");
+        let worked = sweep.succeeds("work");
+        assert_eq!(worked, format!("note: {damaged} executed, 0 of them failed\n"), "{name}");
+        sweep.assert_merged(grid, "csv");
+    }
+    // A merge that finds them first says so once, and the next worker mends it.
+    std::os::unix::fs::symlink("circle", sweep.path("store/counts/circle")).unwrap();
+    sweep.assert_merged(grid, "csv");
+    let path = sweep.objects("counts").into_iter().find(|path| path.is_file()).unwrap();
+    fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink(&path, &path).unwrap();
+    assert!(sweep.run("merge").stderr.contains("are damaged"));
+    assert_eq!(sweep.succeeds("work"), "note: 1 executed, 0 of them failed\n");
+    sweep.assert_merged(grid, "csv");
+    // A damaged kernel is stored again with the next plan.
+    let kernel = sweep.objects("kernels").pop().unwrap();
+    fs::write(&kernel, "damaged").unwrap();
+    sweep.objects("counts").iter().for_each(|path| fs::remove_file(path).unwrap());
+    assert_eq!(sweep.run("work").status, 1);
+    sweep.succeeds(&format!("plan {grid}"));
+    sweep.succeeds("work");
+    sweep.assert_merged(grid, "csv");
+}
+
+/// Whoever may write the store names no program for its workers.
+#[cfg(unix)]
+#[test]
+fn a_plan_names_no_program() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let sweep = Sweep::new();
+    let evil = sweep.path("evil");
+    let ran = sweep.path("ran");
+    fs::write(&evil, format!("#!/bin/sh\n: > '{}'\n", ran.display())).unwrap();
+    fs::set_permissions(&evil, fs::Permissions::from_mode(0o755)).unwrap();
+    sweep.succeeds("plan transpose --size small --gpu gtx-480");
+    let path = sweep.path("store/plans/sweep.json");
+    let mut plan: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert!(plan["machine"].get("ptxas").is_none(), "{}", plan["machine"]);
+    plan["machine"]["ptxas"] = evil.display().to_string().into();
+    fs::write(&path, plan.to_string()).unwrap();
+    for what in ["status", "work", "merge --format csv"] {
+        sweep.succeeds(what);
+        assert!(!ran.exists(), "sweep {what}");
+    }
+    // A worker's own assembler has to be of the planned version.
+    sweep.objects("counts").iter().for_each(|path| fs::remove_file(path).unwrap());
+    plan["machine"]["assemblers"] = serde_json::json!(["0.1"]);
+    fs::write(&path, plan.to_string()).unwrap();
+    let refused = sweep.run("work");
+    assert_eq!(refused.status, 1);
+    assert!(refused.stderr.contains("planned with ptxas 0.1"), "{}", refused.stderr);
+    assert!(!ran.exists());
+    let other = sweep.run(&format!("work --ptxas '{}'", evil.display()));
+    assert_eq!(other.status, 1);
+    assert!(ran.exists(), "the command line names it");
+}
+
 /// What fails is stored, and executed again on request alone.
 #[test]
 fn failures_are_stored_and_retried() {

@@ -1,6 +1,7 @@
 //! `gpucast sweep`.
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use serde_json::Value;
 
@@ -284,4 +285,29 @@ fn counts_without_caches_name_the_option_in_their_rows() {
     let rows = document["rows"].as_array().unwrap();
     let errors: Vec<&str> = rows.iter().filter_map(|row| row["error"].as_str()).collect();
     insta::assert_snapshot!(errors.join("\n"));
+}
+
+/// A link in the place of unfinished rows is not followed, and a sweep does not take another one's.
+#[cfg(unix)]
+#[test]
+fn unfinished_rows_are_nobody_elses_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("victim"), "old").unwrap();
+    std::os::unix::fs::symlink("victim", path("table.csv.partial")).unwrap();
+    let sweep = format!(
+        "sweep saxpy.toml --gpu gtx-480 --machine rules -o '{}'",
+        path("table.csv").display()
+    );
+    assert_eq!(gpucast(&sweep).status, 0);
+    assert_eq!(fs::read_to_string(path("victim")).unwrap(), "old");
+    let table = fs::read(path("table.csv")).unwrap();
+    let held = fs::File::create(path("table.csv.partial")).unwrap();
+    held.lock().unwrap();
+    let refused = gpucast(&sweep);
+    assert_eq!(refused.status, 1);
+    assert!(refused.stderr.contains("another sweep writes"), "{}", refused.stderr);
+    drop(held);
+    assert_eq!(gpucast(&sweep).status, 0);
+    assert_eq!(fs::read(path("table.csv")).unwrap(), table);
 }

@@ -1,12 +1,12 @@
 //! `gpucast tune`.
 
 use std::fs;
-use std::path::Path;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::gpucast::{Outcome, command, gpucast, json, stdout};
+use crate::gpucast::{Outcome, command, gpucast, json, outcome, stdout};
 
 /// The kernel of the space is PTX with parameters, so no compiler is needed.
 const TUNE: &str = "tune tuning/space.toml --gpu h100-sxm --machine rules";
@@ -69,56 +69,130 @@ fn a_cut_cache_file_is_completed() {
     assert_eq!(fs::read_to_string(&path).unwrap(), whole);
     // Another model has no times yet; another GPU has another file.
     stdout(&format!("{tune} --model hierarchical-roofline"));
+    // Those of the first one stay.
+    let both = fs::read_to_string(&path).unwrap();
+    assert_eq!(stdout(&tune), alone);
+    assert_eq!(fs::read_to_string(&path).unwrap(), both);
     let other = gpucast(&format!("tune tuning/space.toml --gpu a100 --cache '{}'", path.display()));
     assert_eq!(other.status, 1);
     assert!(other.stderr.contains("is of the GPU"), "{}", other.stderr);
+}
+
+/// A space whose compile command writes down what it compiles. The second configuration waits for
+/// the file `go` if there is a file `wait`.
+#[cfg(unix)]
+struct Slow {
+    folder: tempfile::TempDir,
+}
+
+#[cfg(unix)]
+impl Slow {
+    fn new() -> Self {
+        let slow = Self { folder: tempfile::tempdir().unwrap() };
+        fs::write(slow.path("k.cu"), "__global__ void k() {}").unwrap();
+        fs::write(slow.path("wait"), "").unwrap();
+        let launch = "module = \"k.cu\"\n[parameters]\nregisters = 1\n[[launch]]\nkernel = \"k\"\n\
+                      grid = [1, 1, 1]\nblock = [32, 1, 1]\nargs = []\n";
+        fs::write(slow.path("k.toml"), launch).unwrap();
+        let compile = format!(
+            "echo $0 >> '{compiled}'; [ $0 = 8 ] && [ -e '{wait}' ] && until [ -e '{go}' ]; do :; \
+             done; echo \".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() {{\n\
+             .reg .b32 %r<$0>; ret; }}\" > \"$1\"",
+            compiled = slow.path("compiled").display(),
+            wait = slow.path("wait").display(),
+            go = slow.path("go").display(),
+        );
+        let space = format!(
+            "launch = \"k.toml\"\n[parameters]\nregisters = [4, 8, 16]\n[compile]\ncommand = \
+             [\"/bin/sh\", \"-c\", \"\"\"{}\"\"\", \"${{registers}}\", \"${{output}}\"]\n",
+            compile.replace('\\', "\\\\").replace('"', "\\\"")
+        );
+        fs::write(slow.path("space.toml"), space).unwrap();
+        let trusted = slow.command(&format!("trust '{}'", slow.path("space.toml").display()));
+        assert_eq!(outcome(trusted).status, 0);
+        slow
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut program = command(arguments);
+        program.env("XDG_CONFIG_HOME", self.path("config"));
+        program
+    }
+
+    fn tune(&self) -> Command {
+        self.command(&format!(
+            "tune '{}' --gpu gtx-960 --machine rules --format json --cache '{}'",
+            self.path("space.toml").display(),
+            self.path("cache.json").display()
+        ))
+    }
+
+    /// A tuning that waits amid the second configuration.
+    fn begun(&self) -> Child {
+        let mut tune = self.tune();
+        let begun = tune.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while self.compilations() != "4\n8\n" {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        begun
+    }
+
+    fn compilations(&self) -> String {
+        fs::read_to_string(self.path("compiled")).unwrap_or_default()
+    }
+
+    fn cache(&self) -> String {
+        fs::read_to_string(self.path("cache.json")).unwrap()
+    }
 }
 
 /// The compile command of the second configuration waits, so the kill comes in the midst of it.
 #[cfg(unix)]
 #[test]
 fn a_killed_tuning_goes_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    fs::write(path("k.cu"), "__global__ void k() {}").unwrap();
-    let launch = "module = \"k.cu\"\n[parameters]\nregisters = 1\n[[launch]]\nkernel = \"k\"\n\
-                  grid = [1, 1, 1]\nblock = [32, 1, 1]\nargs = []\n";
-    fs::write(path("k.toml"), launch).unwrap();
-    let (go, compiled) = (path("go"), path("compiled"));
-    let compile = format!(
-        "echo $0 >> '{compiled}'; [ $0 = 8 ] && until [ -e '{go}' ]; do :; done; \
-         echo \".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() {{\n\
-         .reg .b32 %r<$0>; ret; }}\" > \"$1\"",
-        compiled = compiled.display(),
-        go = go.display(),
-    );
-    let space = format!(
-        "launch = \"k.toml\"\n[parameters]\nregisters = [4, 8, 16]\n[compile]\ncommand = \
-         [\"/bin/sh\", \"-c\", \"\"\"{}\"\"\", \"${{registers}}\", \"${{output}}\"]\n",
-        compile.replace('\\', "\\\\").replace('"', "\\\"")
-    );
-    fs::write(path("space.toml"), space).unwrap();
-    let (space, cache) = (path("space.toml"), path("cache.json"));
-    let tune = format!(
-        "tune '{}' --gpu gtx-960 --machine rules --format json --cache '{}'",
-        space.display(),
-        cache.display()
-    );
-    let compilations = || fs::read_to_string(&compiled).unwrap_or_default();
-    let mut killed = command(&tune);
-    killed.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut killed = killed.spawn().unwrap();
-    while compilations() != "4\n8\n" {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    let slow = Slow::new();
+    let mut killed = slow.begun();
     killed.kill().unwrap();
     killed.wait().unwrap();
-    fs::write(&go, "").unwrap();
-    assert_eq!(fs::read_to_string(&cache).unwrap().matches("timestamp").count(), 1);
-    let resumed = stdout(&tune);
-    assert_eq!(compilations(), "4\n8\n8\n16\n");
-    fs::remove_file(&cache).unwrap();
-    assert_eq!(resumed, stdout(&tune));
+    fs::write(slow.path("go"), "").unwrap();
+    assert_eq!(slow.cache().matches("timestamp").count(), 1);
+    // The kill came behind the entry's last brace: it counts.
+    let whole = slow.cache();
+    fs::write(slow.path("cache.json"), whole.trim_end().trim_end_matches(',')).unwrap();
+    let resumed = outcome(slow.tune());
+    assert_eq!((resumed.status, resumed.stderr.as_str()), (0, ""));
+    assert_eq!(slow.compilations(), "4\n8\n8\n16\n");
+    fs::remove_file(slow.path("cache.json")).unwrap();
+    assert_eq!(resumed.stdout, outcome(slow.tune()).stdout);
+}
+
+/// One tuning begins and ends while another one is amid its second configuration.
+#[cfg(unix)]
+#[test]
+fn tunings_at_the_same_time_lose_nothing() {
+    let slow = Slow::new();
+    let mut first = slow.begun();
+    fs::remove_file(slow.path("wait")).unwrap();
+    let second = outcome(slow.tune());
+    assert_eq!((second.status, second.stderr.as_str()), (0, ""));
+    let complete = slow.cache();
+    fs::write(slow.path("go"), "").unwrap();
+    assert!(first.wait().unwrap().success());
+    // The file is whole, has each configuration once, and the entries of the second tuning.
+    let cache: Value = serde_json::from_str(&slow.cache()).unwrap();
+    let entries = cache["cache"].as_object().unwrap();
+    let keys: std::collections::BTreeSet<&str> = entries.keys().map(String::as_str).collect();
+    assert!(keys.iter().eq(&["16", "4", "8"]), "{cache}");
+    assert_eq!(slow.cache().matches("timestamp").count(), 3);
+    assert_eq!(slow.cache(), complete);
+    // Whoever comes later compiles nothing.
+    let compiled = slow.compilations();
+    assert_eq!(outcome(slow.tune()).stdout, second.stdout);
+    assert_eq!(slow.compilations(), compiled);
 }
 
 /// The members that Kernel Tuner's schema of version 1.1.0 requires.
@@ -187,7 +261,7 @@ fn a_compile_command_makes_the_ptx() {
         "module = \"k.cu\"\n[parameters]\nregisters = 1\n[[launch]]\nkernel = \"k\"\n\
          grid = [1, 1, 1]\nblock = [32, 1, 1]\nargs = []\n",
     );
-    let command = "echo \".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() {\n\
+    let compile = "echo \".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() {\n\
                    .reg .b32 %r<$0>; ret; }\" > \"$1\"";
     let space = |command: &str| {
         format!(
@@ -195,12 +269,17 @@ fn a_compile_command_makes_the_ptx() {
              [\"/bin/sh\", \"-c\", '''{command}''', \"${{registers}}\", \"${{output}}\"]\n"
         )
     };
-    write("space.toml", &space(command));
+    write("space.toml", &space(compile));
     write("broken.toml", &space("echo it breaks >&2; exit 1"));
     let of = |name: &str| {
         let path = folder.path().join(name);
-        let tune = format!("tune '{}' --gpu gtx-960 --machine rules", path.display());
-        gpucast(&format!("{tune} --format json"))
+        let run = |arguments: &str| {
+            let mut program = command(&format!("{arguments} '{}'", path.display()));
+            program.env("XDG_CONFIG_HOME", folder.path());
+            outcome(program)
+        };
+        assert_eq!(run("trust").status, 0);
+        run("tune --gpu gtx-960 --machine rules --format json")
     };
     let Outcome { status, stdout, .. } = of("space.toml");
     let tuned: Value = serde_json::from_str(&stdout).unwrap();

@@ -4,9 +4,11 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The folders of the search path.
+/// The folders of the search path. Relative ones, such as the empty name, are left out: nobody
+/// asked for a tool of the working directory, which may come from anybody.
 pub(crate) fn search_path() -> Vec<PathBuf> {
-    env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
+    let all = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&all).filter(|folder| folder.is_absolute()).collect()
 }
 
 /// The folders of CUDA installations, whether they exist or not.

@@ -73,6 +73,12 @@ pub fn unpack(bytes: &[u8]) -> Result<Plan, Report> {
         Report::new(format!("a packed kernel cannot be read: {reason}"))
     };
     let packed: Packed = postcard::from_bytes(bytes).map_err(|error| unreadable(&error))?;
+    // Another machine's files are not read for whoever packed this.
+    let inits = packed.buffers.iter().map(|buffer| &buffer.init);
+    let mut inits = inits.chain(packed.symbols.iter().map(|symbol| &symbol.init));
+    if inits.any(|init| matches!(init, Init::File(_) | Init::Lent)) {
+        return Err(unreadable(&"it names a file"));
+    }
     let target = packed.target.map(|name| name.parse().map_err(|error| unreadable(&error)));
     Ok(Plan {
         module: packed.module,
@@ -136,6 +142,12 @@ mod tests {
         std::fs::write(folder.path().join("b.bin"), [7, 8, 9]).unwrap();
         let unpacked = unpack(&pack(&plan).unwrap()).unwrap();
         assert_eq!(unpacked.buffers[0].init, Init::Bytes([7, 8, 9].into()));
+        // Bytes that name a file after all, which nobody here packs, are refused.
+        let packed = pack(&plan).unwrap();
+        let mut forged: Packed = postcard::from_bytes(&packed).unwrap();
+        forged.buffers[0].init = Init::File("/etc/hostname".into());
+        let refused = unpack(&postcard::to_stdvec(&forged).unwrap()).unwrap_err();
+        assert!(refused.message.contains("names a file"), "{refused}");
     }
 
     #[test]

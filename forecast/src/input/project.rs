@@ -40,7 +40,10 @@ pub const FILE_NAME: &str = "gpucast.toml";
 pub struct Project {
     /// The file.
     pub path: PathBuf,
-    /// Options that stand for those that a command line leaves out.
+    /// Its text, as it was read.
+    pub source: SourceText,
+    /// Options that stand for those that a command line leaves out. Those of one command follow
+    /// those of all, and take their place.
     pub defaults: Vec<DefaultOption>,
     /// Files of GPUs by the names that the project gives them.
     pub gpus: BTreeMap<String, PathBuf>,
@@ -115,11 +118,13 @@ impl Project {
     ///
     /// Everything that is wrong with the file, with its place.
     pub fn find(folder: &Path) -> Result<Option<Self>, Report> {
-        let file = folder.ancestors().map(|folder| folder.join(FILE_NAME));
-        match file.into_iter().find(|path| fs::metadata(path).is_ok_and(|facts| facts.is_file())) {
-            Some(path) => Self::read(&path).map(Some),
-            None => Ok(None),
-        }
+        Self::locate(folder).map(|path| Self::read(&path)).transpose()
+    }
+
+    /// The path of the project file of a folder, or of the nearest folder above it that has one.
+    pub fn locate(folder: &Path) -> Option<PathBuf> {
+        let mut files = folder.ancestors().map(|folder| folder.join(FILE_NAME));
+        files.find(|path| fs::metadata(path).is_ok_and(|facts| facts.is_file()))
     }
 
     /// Reads a project file.
@@ -131,7 +136,12 @@ impl Project {
         Self::of_text(path, read_text(path)?)
     }
 
-    fn of_text(path: &Path, source: SourceText) -> Result<Self, Report> {
+    /// Reads the text of a project file that lies at `path`.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the text, with its place.
+    pub fn of_text(path: &Path, source: SourceText) -> Result<Self, Report> {
         let file: File =
             toml::from_str(&source.text).map_err(|error| toml_report(&source, &error))?;
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
@@ -157,6 +167,10 @@ impl Project {
                 value => add(None, name.get_ref(), value)?,
             }
         }
+        // A command's own words count, whatever the alphabet says of the names.
+        defaults.sort_by_key(|default| {
+            default.command.as_ref().map_or(0, |command| command.split_whitespace().count())
+        });
         for name in file.kernels.keys() {
             let written = name.get_ref();
             if written.contains(['.', '/', '\\', '*', '?']) || written.is_empty() {
@@ -169,7 +183,7 @@ impl Project {
         let gpus = file.gpus.into_iter().map(|(name, path)| (name, folder.join(path))).collect();
         let named = |(name, table): (Spanned<String>, _)| (name.into_inner(), table);
         let kernels = file.kernels.into_iter().map(named).collect();
-        Ok(Self { path: path.to_owned(), defaults, gpus, kernels, folder })
+        Ok(Self { path: path.to_owned(), source, defaults, gpus, kernels, folder })
     }
 
     /// The names of the project's kernels, in alphabetical order.
@@ -254,9 +268,9 @@ mod tests {
             shown,
             [
                 "None gpu [\"a100\", \"next\"]",
-                "Some(\"profile\") gpu [\"a100\"]",
                 "None threads [\"2\"]",
                 "None time-limit [\"60\"]",
+                "Some(\"profile\") gpu [\"a100\"]",
             ]
         );
         assert_eq!(project.gpus["next"], Path::new("p/gpus/next.toml"));

@@ -3,7 +3,7 @@
 //! The name of an entry is a hash of everything that decides the counts: the packed plan, the
 //! modelled GPU, the machine code, the extras, limits, and the build of the program. So an entry
 //! never needs to be dropped for being out of date; the least recently used go where there are too
-//! many. Several programs may use a folder at the same time: an entry appears as a whole, and
+//! many. The name is part of the seal, so that an entry under another name counts as none. Several programs may use a folder at the same time: an entry appears as a whole, and
 //! a damaged one counts as none.
 
 use std::path::PathBuf;
@@ -147,15 +147,16 @@ impl KeptCounts {
     /// Formulas that were kept of a problem. `identity` names everything that decides them.
     pub(crate) fn formulas(&self, identity: &str) -> Option<Vec<u8>> {
         let name = self.name_of_formulas(identity);
-        let bytes = sealed::open(&self.folder.get(&name).ok().flatten()?)?;
+        let bytes = sealed::open(&name, &self.folder.get(&name).ok().flatten()?)?;
         self.folder.touch(&name);
         Some(bytes)
     }
 
     /// Keeps formulas of a problem in place of those before.
     pub(crate) fn keep_formulas(&self, identity: &str, formulas: &[u8]) {
+        let name = self.name_of_formulas(identity);
         // There is nothing to do about a full or read-only disk.
-        if self.folder.put(&self.name_of_formulas(identity), &sealed::seal(formulas)).is_ok() {
+        if self.folder.put(&name, &sealed::seal(&name, formulas)).is_ok() {
             self.folder.keep_most_recent(FORMULAS, self.most_bytes);
         }
     }
@@ -205,7 +206,9 @@ impl KeptCounts {
         extras: Extras,
     ) -> Result<Option<Vec<Counted>>, Failure> {
         let entry = self.folder.get(name).ok().flatten();
-        let Some(bytes) = entry.and_then(|entry| sealed::open(&entry)) else { return Ok(None) };
+        let Some(bytes) = entry.and_then(|entry| sealed::open(name, &entry)) else {
+            return Ok(None);
+        };
         let Ok(kept) = postcard::from_bytes::<Vec<Kept>>(&bytes) else { return Ok(None) };
         let programs = execute::programs(plan, loaded)?;
         if kept.len() != programs.len() {
@@ -224,7 +227,7 @@ impl KeptCounts {
         let kept: Vec<Kept> = counted.iter().map(Kept::of).collect();
         let Ok(bytes) = postcard::to_stdvec(&kept) else { return };
         // There is nothing to do about a full or read-only disk.
-        if self.folder.put(name, &sealed::seal(&bytes)).is_ok() {
+        if self.folder.put(name, &sealed::seal(name, &bytes)).is_ok() {
             self.folder.keep_most_recent(ENTRIES, self.most_bytes);
             // The next run may succeed where this one fails.
             self.folder.tidy(ABANDONED).ok();

@@ -92,7 +92,7 @@ impl KeptSimulations {
     }
 
     fn read(&self) -> Option<Results> {
-        let bytes = sealed::open(&self.folder.get(&self.name).ok().flatten()?)?;
+        let bytes = sealed::open(&self.name, &self.folder.get(&self.name).ok().flatten()?)?;
         postcard::from_bytes(&bytes).ok()
     }
 
@@ -170,7 +170,7 @@ impl Drop for KeptSimulations {
         results.extend(self.read().unwrap_or_default());
         let Ok(bytes) = postcard::to_stdvec(&results) else { return };
         // There is nothing to do about a full or read-only disk.
-        if self.folder.put(&self.name, &sealed::seal(&bytes)).is_ok() {
+        if self.folder.put(&self.name, &sealed::seal(&self.name, &bytes)).is_ok() {
             self.folder.keep_most_recent(ENTRIES, self.most_bytes);
         }
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::{Put, Store, StoreError};
+use crate::input::bounded;
 
 /// A folder. An object is written beside its place and gets its name by `link`, which fails where
 /// the name is taken; local file systems, NFS and Lustre do so atomically.
@@ -20,6 +21,9 @@ pub struct Folder {
 
 /// The folder of files that are not complete.
 const UNFINISHED: &str = "unfinished";
+
+/// The folder of folders that stood in objects' places.
+const SET_ASIDE: &str = "set-aside";
 
 impl Folder {
     /// The store in `path`, which is made with the first object.
@@ -138,6 +142,19 @@ impl Folder {
         }
     }
 
+    /// Moves a folder that stands in an object's place out of the way. It is not ours to remove.
+    fn set_folder_aside(&self, path: &Path) -> io::Result<()> {
+        if !fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir()) {
+            return Ok(());
+        }
+        let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let number = self.written.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{}-{number}", std::process::id(), clock.as_nanos());
+        let aside = self.path.join(SET_ASIDE);
+        fs::create_dir_all(&aside)?;
+        gone(fs::rename(path, aside.join(name)))
+    }
+
     fn place_of(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.path.join(name);
         fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
@@ -150,8 +167,15 @@ impl Store for Folder {
         &self.place
     }
 
+    /// What is no file in an object's place has no contents, and counts as damaged: a link, which
+    /// may lead out of the store or round in a circle, a folder, a pipe, at which nobody shall wait.
     fn get(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        match fs::read(self.path.join(name)) {
+        let path = self.path.join(name);
+        let read = || match fs::symlink_metadata(&path)?.is_file() {
+            true => bounded::read(&path, bounded::MOST_BYTES),
+            false => Ok(Vec::new()),
+        };
+        match read() {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.failed("read", name)(error)),
@@ -161,7 +185,7 @@ impl Store for Folder {
     fn put_new(&self, name: &str, bytes: &[u8]) -> Result<Put, StoreError> {
         let put = || {
             let path = self.place_of(name)?;
-            if path.exists() {
+            if fs::symlink_metadata(&path).is_ok() {
                 return Ok(Put::Present);
             }
             self.write(bytes, |unfinished| match fs::hard_link(unfinished, &path) {
@@ -176,13 +200,16 @@ impl Store for Folder {
     fn put(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let put = || {
             let path = self.place_of(name)?;
+            self.set_folder_aside(&path)?;
             self.write(bytes, |unfinished| fs::rename(unfinished, &path))
         };
         put().map_err(self.failed("write", name))
     }
 
     fn remove(&self, name: &str) -> Result<(), StoreError> {
-        gone(fs::remove_file(self.path.join(name))).map_err(self.failed("remove", name))
+        let path = self.path.join(name);
+        let removed = self.set_folder_aside(&path).and_then(|()| gone(fs::remove_file(path)));
+        removed.map_err(self.failed("remove", name))
     }
 
     fn list(&self, folder: &str) -> Result<Vec<String>, StoreError> {
@@ -234,6 +261,45 @@ mod tests {
         store.remove("counts/a").unwrap();
         assert_eq!(store.list("counts"), Ok(vec!["b".to_owned()]));
         assert_eq!(store.list(UNFINISHED), Ok(Vec::new()));
+    }
+
+    /// Links, circles of them, folders and pipes are damaged objects. None is followed or waited
+    /// for, and each can be replaced and removed.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_a_damaged_object() {
+        use std::os::unix::fs::symlink;
+
+        let folder = tempfile::tempdir().unwrap();
+        let store = Folder::new(folder.path());
+        let counts = folder.path().join("counts");
+        fs::create_dir(&counts).unwrap();
+        fs::write(folder.path().join("outside"), "secret").unwrap();
+        let make: [(&str, &dyn Fn(&Path)); 5] = [
+            ("circle", &|place| symlink(place, place).unwrap()),
+            ("outside", &|place| symlink("../outside", place).unwrap()),
+            ("endless", &|place| symlink("/dev/zero", place).unwrap()),
+            ("folder", &|place| fs::create_dir_all(place.join("full")).unwrap()),
+            ("pipe", &|place| {
+                let made = std::process::Command::new("mkfifo").arg(place).status();
+                assert!(made.unwrap().success());
+            }),
+        ];
+        for (name, make) in make {
+            let object = format!("counts/{name}");
+            let place = folder.path().join(&object);
+            make(&place);
+            assert_eq!(store.get(&object), Ok(Some(Vec::new())), "{name}");
+            assert_eq!(store.put_new(&object, b"new"), Ok(Put::Present), "{name}");
+            store.put(&object, b"new").unwrap();
+            assert_eq!(store.get(&object), Ok(Some(b"new".to_vec())), "{name}");
+            store.remove(&object).unwrap();
+            make(&place);
+            store.remove(&object).unwrap();
+            assert_eq!(store.get(&object), Ok(None), "{name}");
+        }
+        assert_eq!(fs::read_to_string(folder.path().join("outside")).unwrap(), "secret");
+        assert_eq!(fs::read_dir(folder.path().join(SET_ASIDE)).unwrap().count(), 2);
     }
 
     #[test]

@@ -131,24 +131,36 @@ pub fn entry(space: &Space, trial: &Trial, now: SystemTime) -> String {
 }
 
 /// The text behind the last entry, which has no comma.
-pub const END: &str = "\n}\n}\n";
+const END: &str = "\n}\n}\n";
 
-fn with_end(text: &str) -> String {
-    text.trim_end().trim_end_matches(',').to_owned() + END
+/// The text of a file with its end, whether it has one or was left without.
+pub fn with_end(text: &str) -> String {
+    without_end(text).trim_end().trim_end_matches(',').to_owned() + END
 }
 
 /// The text of a file up to its last entry, with a comma and a line break behind that: further
-/// entries can follow. A last line that is cut off is left out.
+/// entries can follow. A last line that is cut off within its entry is left out.
 pub fn without_end(text: &str) -> String {
     let closed =
         text.trim_end().strip_suffix('}').and_then(|rest| rest.trim_end().strip_suffix('}'));
     let is_closed = serde_json::from_str::<Value>(text).is_ok();
     let entries = match closed.filter(|_| is_closed) {
         Some(entries) => entries,
-        None => text.rfind('\n').map_or("", |end| &text[..end]),
+        None => match text.rsplit_once('\n') {
+            // A tuning that was killed before the comma has lost nothing.
+            Some((_, last)) if is_entry(last) => text,
+            whole => whole.map_or("", |(lines, _)| lines),
+        },
     };
     let entries = entries.trim_end().trim_end_matches(',');
     if entries.ends_with('{') { format!("{entries}\n") } else { format!("{entries},\n") }
+}
+
+/// True if a line is a whole entry.
+fn is_entry(line: &str) -> bool {
+    let line = line.trim().trim_end_matches(',');
+    let members: Result<Map<String, Value>, _> = serde_json::from_str(&format!("{{{line}}}"));
+    members.is_ok_and(|members| members.len() == 1 && members.values().all(Value::is_object))
 }
 
 /// Reads a file, also one without its end.
@@ -162,7 +174,7 @@ pub fn read(name: &str, text: &str, space: &Space) -> Result<CacheFile, Report> 
             .hint("it begins with device_name, kernel_name, tune_params_keys and cache")
     };
     let document: Value = serde_json::from_str(text)
-        .or_else(|_| serde_json::from_str(&with_end(&without_end(text))))
+        .or_else(|_| serde_json::from_str(&with_end(text)))
         .map_err(|_| wrong())?;
     let member = |name: &str| document.get(name).ok_or_else(wrong);
     let device = member("device_name")?.as_str().ok_or_else(wrong)?.to_owned();
@@ -241,6 +253,10 @@ mod tests {
         assert_eq!(keys(&format!("{head}{first}{second}\n}}\n}}")), both);
         assert_eq!(keys(&format!("{head}{first}{second},\n")), both);
         assert_eq!(keys(&format!("{head}{first}{}", &second[..20])), both[..1]);
+        // Killed behind the last brace, before the comma, and amid the end.
+        assert_eq!(keys(&format!("{head}{first}{second}")), both);
+        assert_eq!(keys(&format!("{head}{first}{second}\n}}")), both);
+        assert_eq!(with_end(&with_end(head)), format!("{}\n}}\n}}\n", head.trim_end()));
         assert_eq!(keys(head), []);
         let open = without_end(&format!("{head}{first}{second}\n}}\n}}"));
         assert_eq!(open, format!("{head}{first}{second},\n"));

@@ -125,6 +125,11 @@ impl Space {
         })
     }
 
+    /// The text of the file, as it was read.
+    pub fn text(&self) -> &str {
+        &self.source.text
+    }
+
     /// The name of the launch file without folder and ending.
     pub fn name(&self) -> String {
         self.launch.file_stem().map_or(String::new(), |name| name.to_string_lossy().into_owned())

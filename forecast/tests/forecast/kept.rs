@@ -142,6 +142,30 @@ fn a_damaged_entry_is_counted_anew() {
     }
 }
 
+/// Counts and simulations of one GPU under the names of another one's are none.
+#[test]
+fn swapped_entries_are_damaged() {
+    for kind in ["counts", "simulations"] {
+        let folder = tempfile::tempdir().unwrap();
+        let kernel = small("sgemm");
+        let gpus = ["titan-v", "h100-sxm"];
+        let first = gpus.map(|gpu| simulated(&kernel, gpu, &Keeper::in_folder(folder.path())));
+        let entries = fs::read_dir(folder.path().join(kind)).unwrap();
+        let paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        let [one, other] = &paths[..] else { panic!("{kind}: {paths:?}") };
+        let contents = [one, other].map(|path| fs::read(path).unwrap());
+        assert_ne!(contents[0], contents[1], "{kind}");
+        fs::write(one, &contents[1]).unwrap();
+        fs::write(other, &contents[0]).unwrap();
+        for (gpu, first) in gpus.iter().zip(&first) {
+            let keeper = Keeper::in_folder(folder.path());
+            assert!(simulated(&kernel, gpu, &keeper) == *first, "{kind} {gpu}");
+            assert_eq!(keeper.launches(), usize::from(kind == "counts"), "{kind} {gpu}");
+        }
+        assert_eq!([one, other].map(|path| fs::read(path).unwrap()), contents, "{kind}");
+    }
+}
+
 /// Arguments, files of buffers, the GPU and the build decide counts.
 #[test]
 fn another_question_is_not_answered_by_kept_counts() {

@@ -13,6 +13,7 @@ use std::process::{Command, ExitStatus};
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::Models;
+use gpucast_forecast::input::bounded;
 use gpucast_host::report::ProcessReport;
 use gpucast_host::settings::{Settings, VARIABLE};
 use gpucast_render::program::{self, Format};
@@ -24,6 +25,9 @@ use crate::output::{Output, diagnostic};
 
 /// Where the system's loader looks for libraries first.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+
+/// No report of a process is longer.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// Libraries that the system's loader takes before all others.
 const PRELOAD: &str = "LD_PRELOAD";
@@ -155,9 +159,10 @@ fn reports(folder: &Path) -> Result<Vec<ProcessReport>, Report> {
         if path.extension().is_none_or(|extension| extension != "json") {
             continue;
         }
-        let text =
-            std::fs::read_to_string(&path).map_err(|error| Report::file("read", &path, &error))?;
-        let report: ProcessReport = serde_json::from_str(&text)
+        // The program may have left anything there, a pipe without a writer too.
+        let bytes = bounded::read(&path, MOST_BYTES);
+        let bytes = bytes.map_err(|error| Report::file("read", &path, &error))?;
+        let report: ProcessReport = serde_json::from_slice(&bytes)
             .map_err(|error| Report::new(format!("a process left a damaged report: {error}")))?;
         reports.push(report);
     }

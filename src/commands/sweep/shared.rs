@@ -66,6 +66,7 @@ pub(super) fn work(arguments: WorkSweep) -> Result<(), Failure> {
         lease: Duration::from_secs(arguments.lease),
         shard: arguments.shard,
         retry: arguments.retry,
+        ptxas: arguments.ptxas,
         supervisor: &terminal,
     };
     let mut worked = Worked::default();

@@ -1,9 +1,9 @@
 //! Machine code that was assembled before, by the hash of everything that it depends on.
 //!
-//! An entry is a file: a hash of the cubin in 32 bytes, then the cubin. It is written beside its
-//! place and moved there, so that nobody ever reads half of one. An entry that was damaged on the
-//! disk does not match its hash and is made anew. The caller keeps only what it could read, and
-//! drops an entry that it cannot.
+//! An entry is a file: a hash of the key and the cubin in 32 bytes, then the cubin. It is written
+//! beside its place and moved there, so that nobody ever reads half of one. An entry that was
+//! damaged on the disk, or that stands under another entry's name, does not match its hash and is
+//! made anew. The caller keeps only what it could read, and drops an entry that it cannot.
 
 use std::env;
 use std::fs;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use sha2::{Digest as _, Sha256};
 
 /// Changes when entries of an earlier program must not be used.
-const LAYOUT: &str = "machine-code-2";
+const LAYOUT: &str = "machine-code-3";
 const HASH_BYTES: usize = 32;
 
 /// Names an entry.
@@ -75,13 +75,20 @@ fn read_in(folder: &std::path::Path, key: &Key) -> Option<Vec<u8>> {
     }
     let bytes = fs::read(path).ok()?;
     let (hash, image) = bytes.split_at_checked(HASH_BYTES)?;
-    (Sha256::digest(image).as_slice() == hash).then(|| image.to_vec())
+    (seal(key, image) == hash).then(|| image.to_vec())
+}
+
+/// The hash of a key and of its machine code. Keys have one length, so the two do not mix.
+fn seal(key: &Key, image: &[u8]) -> [u8; HASH_BYTES] {
+    let mut hash = Sha256::new_with_prefix(key.0.as_bytes());
+    hash.update(image);
+    hash.finalize().into()
 }
 
 fn write_in(folder: &std::path::Path, key: &Key, image: &[u8]) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    std::io::Write::write_all(&mut file, &Sha256::digest(image))?;
+    std::io::Write::write_all(&mut file, &seal(key, image))?;
     std::io::Write::write_all(&mut file, image)?;
     file.persist(folder.join(&key.0)).map_err(|error| error.error)?;
     Ok(())
@@ -105,6 +112,18 @@ mod tests {
         assert_eq!(read_in(folder.path(), &key), None);
         fs::write(&path, &bytes[..7]).unwrap();
         assert_eq!(read_in(folder.path(), &key), None);
+    }
+
+    /// Two entries that somebody swapped are none.
+    #[test]
+    fn an_entry_under_another_key_does_not_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, other] = ["sm_50", "sm_90"].map(|target| Key::new("12.9", target, "k", "text"));
+        write_in(folder.path(), &one, b"machine code").unwrap();
+        fs::rename(folder.path().join(&one.0), folder.path().join(&other.0)).unwrap();
+        assert_eq!(read_in(folder.path(), &other), None);
+        fs::rename(folder.path().join(&other.0), folder.path().join(&one.0)).unwrap();
+        assert_eq!(read_in(folder.path(), &one).as_deref(), Some(&b"machine code"[..]));
     }
 
     /// Something else in an entry's place is no entry, and nobody waits for it.

@@ -8,7 +8,7 @@ use gpucast_forecast::compiler::{Compiled, Compiler, CudaOptions};
 use gpucast_forecast::{Report, SourceText};
 use gpucast_ptx_frontend::container::Target;
 
-use super::log;
+use super::{log, path_argument};
 use crate::Stop;
 use crate::process::output_within;
 
@@ -88,7 +88,7 @@ fn filled(
             (of == name).then(|| value.to_owned())
         };
         let value: Option<String> = match name {
-            "source" => Some(source.name.to_string()),
+            "source" => Some(path_argument(&source.name).into_owned()),
             "output" => Some(output.display().to_string()),
             _ => options.defines.iter().find_map(of_macro),
         };
@@ -127,6 +127,14 @@ mod tests {
         let compiled = compiled.unwrap();
         assert_eq!(compiled.ptx, ".target sm_80, debug\n// k.cu -D64");
         assert_eq!((compiled.by.as_str(), compiled.target), ("sh", Target::new(80)));
+    }
+
+    #[test]
+    fn a_source_is_never_an_option() {
+        let name = |name: &str| path_argument(name).into_owned();
+        assert_eq!(name("-fplugin=p.cu"), "./-fplugin=p.cu");
+        assert_eq!(name("@words.cu"), "./@words.cu");
+        assert_eq!([name("k.cu"), name("/a/-k.cu")], ["k.cu", "/a/-k.cu"]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod log;
 mod nvrtc;
 mod program;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use gpucast_forecast::compiler::{Compiled, Compiler, CudaOptions};
@@ -48,6 +49,15 @@ impl From<&str> for Choice {
             "clang" | "clang++" => Self::Clang,
             path => Self::Path(path.into()),
         }
+    }
+}
+
+/// The name of a file as an argument of a program. A file may be named like an option,
+/// `-fplugin=x.cu`, or like a list of options, `@x.cu`; behind `./` it is neither.
+fn path_argument(name: &str) -> Cow<'_, str> {
+    match name.starts_with(['-', '@']) {
+        true => Cow::Owned(format!("./{name}")),
+        false => Cow::Borrowed(name),
     }
 }
 

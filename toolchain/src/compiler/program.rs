@@ -10,7 +10,7 @@ use gpucast_forecast::compiler::Compiled;
 use gpucast_ptx_frontend::container::Target;
 
 use super::find::Dialect;
-use super::{Job, log};
+use super::{Job, log, path_argument};
 use crate::Stop;
 use crate::process::output_within;
 
@@ -52,7 +52,7 @@ pub(super) fn compile(path: &Path, dialect: Dialect, job: &Job) -> Result<Compil
     }
     command.args(job.options.defines.iter().map(|define| format!("-D{define}")));
     command.args(job.options.includes.iter().map(|folder| format!("-I{}", folder.display())));
-    command.arg(&*job.source.name).arg("-o").arg(&ptx);
+    command.arg(&*path_argument(&job.source.name)).arg("-o").arg(&ptx);
     let finished = output_within(&mut command, PATIENCE, job.search.stop).map_err(cannot)?;
     if !finished.success {
         return Err(job.refusal(name, &finished.text));

@@ -108,14 +108,27 @@ impl Counts {
     }
 }
 
-/// An outcome as an object of a store. Equal outcomes have equal bytes.
-pub(super) fn write(outcome: &Outcome) -> Result<Vec<u8>, Report> {
-    let bytes = postcard::to_stdvec(outcome);
-    let bytes = bytes.map_err(|error| Report::new(format!("counts cannot be stored: {error}")))?;
-    Ok(sealed::seal(&bytes))
+/// The folder of counts in a store.
+pub(super) const COUNTS: &str = "counts";
+
+/// The object with an item's counts.
+pub(super) fn object(item: &str) -> String {
+    format!("{COUNTS}/{item}")
 }
 
-/// The outcome in an object; `None` if the object is damaged.
-pub(super) fn read(object: &[u8]) -> Option<Outcome> {
-    postcard::from_bytes(&sealed::open(object)?).ok()
+/// An outcome as the object of an item. Equal outcomes have equal bytes.
+pub(super) fn write(item: &str, outcome: &Outcome) -> Result<Vec<u8>, Report> {
+    let bytes = postcard::to_stdvec(outcome);
+    let bytes = bytes.map_err(|error| Report::new(format!("counts cannot be stored: {error}")))?;
+    Ok(sealed::seal(&object(item), &bytes))
+}
+
+/// The outcome in the object of an item; `None` if the object is damaged, of another item, or of a
+/// program that knows other metrics.
+pub(super) fn read(item: &str, bytes: &[u8]) -> Option<Outcome> {
+    let outcome: Outcome = postcard::from_bytes(&sealed::open(&object(item), bytes)?).ok()?;
+    let is_known = |counts: &Counts| {
+        counts.metrics.iter().all(|(name, ..)| definitions::definition(name).is_some())
+    };
+    outcome.as_ref().map_or(true, |launches| launches.iter().all(is_known)).then_some(outcome)
 }

@@ -1,12 +1,10 @@
 //! From stored counts to the rows of the table.
 
-use std::collections::BTreeSet;
-
 use gpucast_model::CountedOn;
 
 use super::counts;
 use super::plan::{Opened, Planned};
-use super::work::COUNTS;
+use super::stored::{self, Stored};
 use crate::choice::gpu_argument;
 use crate::failure::{Failure, Report, in_one_line};
 use crate::run::sources::Source;
@@ -37,11 +35,10 @@ pub fn merge(
     supervisor: &dyn Supervisor,
     rows: &mut dyn Rows,
 ) -> Result<(), Failure> {
-    let stored: BTreeSet<String> = store.list(COUNTS)?.into_iter().collect();
+    let stored = Stored::list(store)?;
     if missing == Missing::Refused {
         let items = plan.items();
-        let is_missing = |names: &[String]| !names.iter().any(|name| stored.contains(name));
-        let lacking = items.iter().filter(|item| is_missing(&item.names)).count();
+        let lacking = items.iter().filter(|item| stored.names(item).next().is_none()).count();
         if lacking > 0 {
             let message = format!("{lacking} of {} executions are missing", items.len());
             return Err(Report::new(message)
@@ -49,21 +46,21 @@ pub fn merge(
                 .into());
         }
     }
-    let origin = Stored { plan, store, stored, missing, supervisor };
+    let origin = Merging { plan, store, stored, missing, supervisor };
     let Opened { axes, cases, points, models, count_on, .. } = plan;
     let answers = Answers::Times(models);
     Grid { axes, cases, points, answers, count_on }.run(0, &origin, rows)
 }
 
-struct Stored<'a> {
+struct Merging<'a> {
     plan: &'a Opened,
     store: &'a dyn Store,
-    stored: BTreeSet<String>,
+    stored: Stored<'a>,
     missing: Missing,
     supervisor: &'a dyn Supervisor,
 }
 
-impl Origin<Planned> for Stored<'_> {
+impl Origin<Planned> for Merging<'_> {
     fn supervisor(&self) -> &dyn Supervisor {
         self.supervisor
     }
@@ -85,35 +82,33 @@ impl Origin<Planned> for Stored<'_> {
             (_, Err(report)) => return Ok(Err(in_one_line(&[report]))),
             (None, Ok(_)) => return Ok(Err("it cannot be executed".to_owned())),
         };
-        let Some(name) = item.names.iter().find(|name| self.stored.contains(*name)) else {
-            return Ok(Err("it is not executed yet".to_owned()));
-        };
-        let object = format!("{COUNTS}/{name}");
-        let outcome = self.store.get(&object)?.and_then(|bytes| counts::read(&bytes));
-        let sources = match outcome {
-            Some(Err(reason)) => return Ok(Err(reason)),
-            Some(Ok(launches)) => launches
-                .into_iter()
-                .map(|launch| {
-                    let counted_on = CountedOn { gpu: gpu.name.clone(), device };
-                    launch.source(group.needs, counted_on, self.plan.timing)
-                })
-                .collect(),
-            None => None,
-        };
-        match (sources, self.missing) {
-            (Some(sources), _) => Ok(Ok(sources)),
-            (None, missing) => {
-                // Gone, so that a worker executes it again.
-                self.store.remove(&object)?;
-                let message = format!("the counts {name} in {} are damaged", self.store.place());
-                match missing {
-                    Missing::Told => Ok(Err(message)),
-                    Missing::Refused => Err(Report::new(message)
-                        .hint("they are removed; run `gpucast sweep work` again")
-                        .into()),
+        let mut damaged = None;
+        for name in self.stored.names(&item) {
+            let launches = match stored::read(self.store, name)? {
+                Some(Err(reason)) => return Ok(Err(reason)),
+                Some(Ok(launches)) => launches,
+                None => {
+                    // Gone, so that a worker executes it again.
+                    self.store.remove(&counts::object(name))?;
+                    damaged = Some(name);
+                    continue;
                 }
+            };
+            let source = |launch: counts::Counts| {
+                let counted_on = CountedOn { gpu: gpu.name.clone(), device };
+                launch.source(group.needs, counted_on, self.plan.timing)
+            };
+            if let Some(sources) = launches.into_iter().map(source).collect() {
+                return Ok(Ok(sources));
             }
+        }
+        let Some(name) = damaged else { return Ok(Err("it is not executed yet".to_owned())) };
+        let message = format!("the counts {name} in {} are damaged", self.store.place());
+        match self.missing {
+            Missing::Told => Ok(Err(message)),
+            Missing::Refused => Err(Report::new(message)
+                .hint("they are removed; run `gpucast sweep work` again")
+                .into()),
         }
     }
 }

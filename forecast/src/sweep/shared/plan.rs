@@ -1,5 +1,6 @@
 //! The plan of a shared sweep: everything that workers and the merge need to know.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use gpucast_interpreter::{Options, Schedule};
@@ -20,7 +21,7 @@ use crate::store::sealed;
 use crate::store::{Put, Store};
 use crate::sweep::axis::{Axis, Value};
 use crate::sweep::cases::{self, CaseSource, Group};
-use crate::sweep::{Answers, Axes, Case, Cell, Point, points};
+use crate::sweep::{Answers, Axes, Case, Cell, Point, check_size, number_of_points, points};
 
 /// The name of the document's schema.
 pub const PLAN_SCHEMA: &str = "gpucast.sweep-plan/1";
@@ -103,9 +104,9 @@ enum PlannedCountOn {
 struct PlannedMachine {
     machine: MachineChoice,
     target: Option<String>,
-    ptxas: Option<std::path::PathBuf>,
     /// The versions of the assemblers that the planning machine has, in the order in which they
-    /// are tried; none if no assembler is asked for.
+    /// are tried; none if no assembler is asked for. Where they are is each machine's own affair:
+    /// a store is written by many, and no worker runs a program that a store names.
     assemblers: Vec<String>,
 }
 
@@ -216,7 +217,6 @@ impl SweepPlan {
             machine: PlannedMachine {
                 machine: machine.machine,
                 target: machine.machine_target.map(|target| target.to_string()),
-                ptxas: machine.ptxas.clone(),
                 assemblers: assemblers(machine, request.toolchain),
             },
             execution: PlannedExecution {
@@ -325,6 +325,8 @@ impl SweepPlan {
             of_cases: self.columns.clone(),
             of_gpus: fields.iter().map(|axis| axis.name.clone()).collect(),
         };
+        let number = number_of_points(gpus.len(), &fields).unwrap_or(usize::MAX);
+        check_size(self.cases.len(), number, models.number())?;
         let points = points(&gpus, &fields);
         let groups = cases::groups(&points, &count_on, &Answers::Times(&models));
         let target = self.machine.target.as_deref().map(|name| name.parse());
@@ -342,7 +344,7 @@ impl SweepPlan {
                 machine: MachineSettings {
                     machine: self.machine.machine,
                     machine_target,
-                    ptxas: self.machine.ptxas.clone(),
+                    ptxas: None,
                 },
                 execution: ExecutionSettings {
                     options: Options {
@@ -361,7 +363,7 @@ impl SweepPlan {
             },
             assemblers: self.machine.assemblers.clone(),
             settings: {
-                let PlannedMachine { machine, target, ptxas: _, assemblers } = &self.machine;
+                let PlannedMachine { machine, target, assemblers } = &self.machine;
                 let execution = &self.execution;
                 Settings(format!("{machine:?} {target:?} {assemblers:?}\n{execution:?}"))
             },
@@ -436,13 +438,24 @@ impl Opened {
         Some(Item { names, kernel, group })
     }
 
+    /// Settings by which this machine executes items, with an assembler that its user names.
+    pub(super) fn counts_with(&self, ptxas: Option<&Path>) -> Counts {
+        let mut counts = self.counts.clone();
+        counts.machine.ptxas = ptxas.map(Path::to_owned);
+        counts
+    }
+
     /// Checks that this machine makes the machine code that was planned with.
     ///
     /// # Errors
     ///
     /// If its assemblers are of other versions.
-    pub(super) fn check_assemblers(&self, toolchain: Option<&dyn Toolchain>) -> Result<(), Report> {
-        let here = assemblers(&self.counts.machine, toolchain);
+    pub(super) fn check_assemblers(
+        &self,
+        machine: &MachineSettings,
+        toolchain: Option<&dyn Toolchain>,
+    ) -> Result<(), Report> {
+        let here = assemblers(machine, toolchain);
         if here == self.assemblers {
             return Ok(());
         }
@@ -453,8 +466,8 @@ impl Opened {
         let planned = words(&self.assemblers);
         let message = format!("the sweep was planned with {planned}, and here is {}", words(&here));
         Err(Report::new(message).hint(
-            "install the same versions on all machines, or plan with --machine rules, which needs \
-             none",
+            "install the same versions on all machines, name one by `work --ptxas`, or plan with \
+             --machine rules, which needs none",
         ))
     }
 }
@@ -480,7 +493,13 @@ fn assemblers(machine: &MachineSettings, toolchain: Option<&dyn Toolchain>) -> V
 
 fn store_kernel(store: &dyn Store, packed: &[u8]) -> Result<String, Failure> {
     let hash = sealed::hash(packed);
-    store.put_new(&kernel_object(&hash), &sealed::seal(packed))?;
+    let object = kernel_object(&hash);
+    let bytes = sealed::seal(&object, packed);
+    let is_damaged = store.put_new(&object, &bytes)? == Put::Present
+        && store.get(&object)?.is_none_or(|there| there != bytes);
+    if is_damaged {
+        store.put(&object, &bytes)?;
+    }
     Ok(hash)
 }
 

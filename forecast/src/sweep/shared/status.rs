@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::lease::LEASES;
 use super::plan::Opened;
-use super::work::COUNTS;
+use super::stored::Stored;
 use crate::failure::Failure;
 use crate::store::Store;
 
@@ -15,8 +15,10 @@ use crate::store::Store;
 pub struct Status {
     /// Executions of the plan.
     pub executions: usize,
-    /// Those that are stored.
+    /// Those that are stored, and whole.
     pub stored: usize,
+    /// Those whose objects are damaged. Workers execute them again.
+    pub damaged: usize,
     /// Those that a worker says it is at, dead workers among them.
     pub leased: Vec<Leased>,
     /// Rows that the table will have if each kernel is launched once.
@@ -38,12 +40,19 @@ pub struct Leased {
 ///
 /// If the store does not answer.
 pub fn status(plan: &Opened, store: &dyn Store) -> Result<Status, Failure> {
-    let stored: BTreeSet<String> = store.list(COUNTS)?.into_iter().collect();
+    let mut all = Stored::list(store)?;
     let items = plan.items();
-    let is_stored = |names: &[String]| names.iter().any(|name| stored.contains(name));
+    let mut open = BTreeSet::new();
+    let mut damaged = 0;
+    for item in &items {
+        if !all.has(item)? {
+            open.insert(item.names[0].as_str());
+            damaged += usize::from(all.names(item).next().is_some());
+        }
+    }
     let mut leased = Vec::new();
     for name in store.list(LEASES)? {
-        if !items.iter().any(|item| item.names[0] == name && !is_stored(&item.names)) {
+        if !open.contains(name.as_str()) {
             continue;
         }
         let Some(contents) = store.get(&format!("{LEASES}/{name}"))? else { continue };
@@ -56,7 +65,8 @@ pub fn status(plan: &Opened, store: &dyn Store) -> Result<Status, Failure> {
         plan.points.iter().map(|point| models(point.gpu.as_ref().unwrap_or(&point.base))).sum();
     Ok(Status {
         executions: items.len(),
-        stored: items.iter().filter(|item| is_stored(&item.names)).count(),
+        stored: items.len() - open.len(),
+        damaged,
         leased,
         rows: plan.cases.len() * of_case,
     })

@@ -1,21 +1,20 @@
 //! A worker: executes what nobody has executed.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
 use super::counts::{self, Outcome};
 use super::lease::{LEASES, Leases};
 use super::plan::{Item, Opened, kernel_object};
+use super::stored::{self, Stored};
 use crate::failure::{Failure, Report};
 use crate::input::packed;
 use crate::run::sources::{self, Counts};
 use crate::run::supervisor::Supervisor;
 use crate::store::sealed;
 use crate::store::{Put, Store};
-
-/// The folder of counts in a store.
-pub(super) const COUNTS: &str = "counts";
 
 /// The pause before a worker looks again whether others have died.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -57,6 +56,8 @@ pub struct Worker<'a> {
     pub shard: Option<Shard>,
     /// True if items that failed are executed again.
     pub retry: bool,
+    /// The assembler; otherwise those that this machine has. A plan names none.
+    pub ptxas: Option<PathBuf>,
     /// Hears of progress and can end the work.
     pub supervisor: &'a dyn Supervisor,
 }
@@ -78,7 +79,8 @@ impl Worker<'_> {
     /// [`Failure::Stopped`] if the supervisor says so; errors of the store; another execution of an
     /// item that counted something else.
     pub fn run(&self, plan: &Opened, worked: &mut Worked) -> Result<(), Failure> {
-        plan.check_assemblers(self.supervisor.toolchain())?;
+        let counts = plan.counts_with(self.ptxas.as_deref());
+        plan.check_assemblers(&counts.machine, self.supervisor.toolchain())?;
         let items = plan.items();
         let mut leases = Leases::new(self.store, self.owner, self.lease);
         // What this worker has tried again fails no second time.
@@ -87,8 +89,8 @@ impl Worker<'_> {
             Some(Shard { number, of }) => items.len() * (number - 1) as usize / of as usize,
             None => 0,
         };
+        let mut all = Stored::list(self.store)?;
         loop {
-            let stored: BTreeSet<String> = self.store.list(COUNTS)?.into_iter().collect();
             let mut open = 0;
             let mut done = 0;
             for item in items[first..].iter().chain(&items[..first]) {
@@ -96,7 +98,7 @@ impl Worker<'_> {
                     return Err(Failure::Stopped);
                 }
                 let name = &item.names[0];
-                let is_stored = item.names.iter().any(|name| stored.contains(name));
+                let is_stored = all.has(item)?;
                 if is_stored && !(self.retry && !tried.contains(name) && self.has_failed(item)?) {
                     continue;
                 }
@@ -109,8 +111,8 @@ impl Worker<'_> {
                     leases.give_back(name)?;
                     continue;
                 }
-                self.supervisor.part(stored.len().min(items.len() - 1), items.len());
-                let outcome = leases.during(name, || self.execute(plan, item));
+                self.supervisor.part(all.len().min(items.len() - 1), items.len());
+                let outcome = leases.during(name, || self.execute(&counts, item));
                 let stored = outcome.and_then(|outcome| {
                     let failed = outcome.is_err();
                     self.store_counts(name, &outcome, is_stored)?;
@@ -130,6 +132,7 @@ impl Worker<'_> {
             if done == 0 {
                 thread::sleep(PAUSE);
             }
+            all.list_again()?;
         }
     }
 
@@ -146,7 +149,7 @@ impl Worker<'_> {
 
     fn is_stored(&self, item: &Item<'_>) -> Result<bool, Failure> {
         for name in &item.names {
-            if self.store.get(&format!("{COUNTS}/{name}"))?.is_some() {
+            if stored::read(self.store, name)?.is_some() {
                 return Ok(true);
             }
         }
@@ -154,14 +157,14 @@ impl Worker<'_> {
     }
 
     fn has_failed(&self, item: &Item<'_>) -> Result<bool, Failure> {
-        let object = self.store.get(&format!("{COUNTS}/{}", item.names[0]))?;
-        Ok(object.and_then(|object| counts::read(&object)).is_some_and(|outcome| outcome.is_err()))
+        Ok(stored::read(self.store, &item.names[0])?.is_some_and(|outcome| outcome.is_err()))
     }
 
     /// The counts of an item, or why there are none.
-    fn execute(&self, plan: &Opened, item: &Item<'_>) -> Result<Outcome, Failure> {
-        let object = self.store.get(&kernel_object(item.kernel))?;
-        let packed = object.and_then(|object| sealed::open(&object));
+    fn execute(&self, counts: &Counts, item: &Item<'_>) -> Result<Outcome, Failure> {
+        let name = kernel_object(item.kernel);
+        let object = self.store.get(&name)?;
+        let packed = object.and_then(|object| sealed::open(&name, &object));
         let packed =
             packed.filter(|packed| sealed::hash(packed) == item.kernel).ok_or_else(|| {
                 let message = format!("{} has lost the kernel {}", self.store.place(), item.kernel);
@@ -169,7 +172,7 @@ impl Worker<'_> {
             })?;
         let kernel = packed::unpack(&packed)?;
         let gpu = item.group.gpu.as_ref().map_err(|reason| Report::new(reason.clone()))?;
-        let counts = Counts { needs: item.group.needs, ..plan.counts.clone() };
+        let counts = Counts { needs: item.group.needs, ..counts.clone() };
         match sources::counted(&kernel, gpu, &counts, self.supervisor) {
             Ok(sources) => Ok(Ok(sources.iter().map(counts::Counts::of).collect())),
             Err(failure) => failure.in_one_line().map(Err),
@@ -177,8 +180,8 @@ impl Worker<'_> {
     }
 
     fn store_counts(&self, name: &str, outcome: &Outcome, again: bool) -> Result<(), Failure> {
-        let object = format!("{COUNTS}/{name}");
-        let bytes = counts::write(outcome)?;
+        let object = counts::object(name);
+        let bytes = counts::write(name, outcome)?;
         if again {
             return Ok(self.store.put(&object, &bytes)?);
         }
@@ -187,7 +190,7 @@ impl Worker<'_> {
         }
         match self.store.get(&object)? {
             Some(there) if there == bytes => Ok(()),
-            Some(there) if counts::read(&there).is_some() => {
+            Some(there) if counts::read(name, &there).is_some() => {
                 let message = format!("two executions of the item {name} counted differently");
                 Err(Report::new(message)
                     .hint("the kernel races, or the workers run different builds; the first counts stay")
