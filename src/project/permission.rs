@@ -206,8 +206,8 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
-    /// Every option that takes something like a file is put where it belongs: a new one that is only
-    /// read, or that names a program by another word, fails here.
+    /// Every option that takes something like a file is put where it belongs: a new one that is
+    /// only read, or that names a program by another word, fails here.
     #[test]
     fn options_with_files_are_all_known() {
         let mut known = std::collections::BTreeMap::new();

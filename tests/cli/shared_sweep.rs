@@ -140,11 +140,13 @@ fn damaged_counts_are_executed_again() {
 #[cfg(unix)]
 #[test]
 fn damaged_counts_are_never_taken_for_stored() {
+    type Damage<'a> = &'a dyn Fn(&[PathBuf]);
+
     let sweep = Sweep::new();
     let grid = "transpose histogram lmsor --size small --gpu gtx-480,h100-sxm --machine rules";
     sweep.succeeds(&format!("plan {grid}"));
     assert_eq!(sweep.succeeds("work"), "note: 6 executed, 0 of them failed\n");
-    let damage: [(&str, usize, &dyn Fn(&[PathBuf])); 4] = [
+    let damage: [(&str, usize, Damage<'_>); 4] = [
         ("swapped", 2, &|paths| {
             let [first, second] = [&paths[0], &paths[1]].map(|path| fs::read(path).unwrap());
             fs::write(&paths[0], second).unwrap();

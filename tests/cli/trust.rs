@@ -226,7 +226,7 @@ fn a_tuning_space_compiles_nothing_until_it_is_trusted() {
     assert!(project.has_run());
 }
 
-/// A tool of the working directory is not taken for an installed one, whatever the search path says.
+/// A tool of the working directory is no installed one, whatever the search path says.
 #[test]
 fn tools_are_not_searched_in_the_working_directory() {
     let project = Project::new("");

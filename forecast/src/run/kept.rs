@@ -3,8 +3,9 @@
 //! The name of an entry is a hash of everything that decides the counts: the packed plan, the
 //! modelled GPU, the machine code, the extras, limits, and the build of the program. So an entry
 //! never needs to be dropped for being out of date; the least recently used go where there are too
-//! many. The name is part of the seal, so that an entry under another name counts as none. Several programs may use a folder at the same time: an entry appears as a whole, and
-//! a damaged one counts as none.
+//! many. The name is part of the seal, so that an entry under another name counts as none. Several
+//! programs may use a folder at the same time: an entry appears as a whole, and a damaged one
+//! counts as none.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -168,7 +168,8 @@ impl Store for Folder {
     }
 
     /// What is no file in an object's place has no contents, and counts as damaged: a link, which
-    /// may lead out of the store or round in a circle, a folder, a pipe, at which nobody shall wait.
+    /// may lead out of the store or round in a circle, a folder, or a pipe, at which nobody shall
+    /// wait.
     fn get(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.path.join(name);
         let read = || match fs::symlink_metadata(&path)?.is_file() {
@@ -270,12 +271,14 @@ mod tests {
     fn what_is_no_file_is_a_damaged_object() {
         use std::os::unix::fs::symlink;
 
+        type Make<'a> = &'a dyn Fn(&Path);
+
         let folder = tempfile::tempdir().unwrap();
         let store = Folder::new(folder.path());
         let counts = folder.path().join("counts");
         fs::create_dir(&counts).unwrap();
         fs::write(folder.path().join("outside"), "secret").unwrap();
-        let make: [(&str, &dyn Fn(&Path)); 5] = [
+        let make: [(&str, Make<'_>); 5] = [
             ("circle", &|place| symlink(place, place).unwrap()),
             ("outside", &|place| symlink("../outside", place).unwrap()),
             ("endless", &|place| symlink("/dev/zero", place).unwrap()),

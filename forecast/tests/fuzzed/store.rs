@@ -1,4 +1,5 @@
-//! A store of a shared sweep whose objects an input damages, exchanges, or makes up with right seals.
+//! A store of a shared sweep whose objects an input damages, exchanges, or makes up with right
+//! seals.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};

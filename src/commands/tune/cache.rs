@@ -1,7 +1,7 @@
 //! A cache file of Kernel Tuner that gets an entry for each configuration as it is tried.
 //!
-//! Several tunings may write one file. Each holds its lock while it reads or adds, and never longer.
-//! A file that others have added to since is read again, so that no entry is written twice or lost.
+//! Several tunings may write one file. Each holds its lock while it reads or adds, and no longer. A
+//! file that others have added to since is read again, so that no entry is written twice or lost.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -87,8 +87,8 @@ impl<'a> Cache<'a> {
         })
     }
 
-    /// A trial with the times of further models that the file has: the last entry of a configuration
-    /// counts, and takes their place.
+    /// A trial with the times of further models that the file has: the last entry of a
+    /// configuration counts, and takes their place.
     fn with_other_models(&self, trial: &Trial) -> Trial {
         let mut trial = trial.clone();
         let entry = self.entries.get(&trial.configuration.key());

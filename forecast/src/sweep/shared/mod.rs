@@ -11,8 +11,9 @@
 //! [`Store`](crate::store::Store) puts an object only where there is none. Leases save work, and
 //! nothing else depends on them: two workers that execute the same item write the same bytes.
 //!
-//! A store is written by many. So a plan names no program and no file, every object is sealed with its
-//! name, and what is damaged counts as not there: `stored` says so to workers, status and merge alike.
+//! A store is written by many. So a plan names no program and no file, every object is sealed with
+//! its name, and what is damaged counts as not there. `stored` says so to workers, status and merge
+//! alike.
 //!
 //! Merging predicts from stored counts, in the order of the plan. The rows are those that one
 //! process writes.

@@ -326,7 +326,7 @@ impl SweepPlan {
             of_gpus: fields.iter().map(|axis| axis.name.clone()).collect(),
         };
         let number = number_of_points(gpus.len(), &fields).unwrap_or(usize::MAX);
-        check_size(self.cases.len(), number, models.number())?;
+        check_size(self.cases.len().max(1), number, models.number())?;
         let points = points(&gpus, &fields);
         let groups = cases::groups(&points, &count_on, &Answers::Times(&models));
         let target = self.machine.target.as_deref().map(|name| name.parse());
