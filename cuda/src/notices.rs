@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 
+use gpucast_forecast::run::assembler::Toolchain;
 use gpucast_host::Program;
+use gpucast_toolchain::Stop;
+use gpucast_toolchain::assembler::Installed;
 
 static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
@@ -18,7 +21,16 @@ pub(crate) fn once(text: &str) {
 }
 
 /// The program that this library is loaded into.
-pub(crate) struct ThisProcess;
+pub(crate) struct ThisProcess {
+    assemblers: Installed,
+}
+
+impl ThisProcess {
+    /// Assemblers end by themselves: nobody stops them but the one who ends the program.
+    pub(crate) fn new() -> Self {
+        Self { assemblers: Installed::new(Stop::never()) }
+    }
+}
 
 impl Program for ThisProcess {
     fn print(&self, text: &[u8]) {
@@ -27,6 +39,10 @@ impl Program for ThisProcess {
 
     fn note(&self, text: &str) {
         once(text);
+    }
+
+    fn toolchain(&self) -> Option<&dyn Toolchain> {
+        Some(&self.assemblers)
     }
 }
 

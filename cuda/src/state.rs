@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gpucast_host::{BlockRange, Device, Error, FunctionId, Image, ModuleId, Settings};
@@ -10,6 +11,33 @@ use crate::notices::{self, ThisProcess};
 use crate::texture::TextureReference;
 
 static STATE: Mutex<State> = Mutex::new(State::new());
+
+/// The interface by which the program began to use CUDA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begun {
+    /// By none yet.
+    Not,
+    /// By `cuInit`.
+    ByDriver,
+    /// By the runtime, which initialises the driver and makes a context for each thread.
+    ByRuntime,
+}
+
+static BEGUN: AtomicU8 = AtomicU8::new(Begun::Not as u8);
+
+/// The interface that the program has begun with.
+pub(crate) fn begun() -> Begun {
+    match BEGUN.load(Ordering::Relaxed) {
+        by if by == Begun::ByRuntime as u8 => Begun::ByRuntime,
+        by if by == Begun::ByDriver as u8 => Begun::ByDriver,
+        _ => Begun::Not,
+    }
+}
+
+/// The program begins by an interface. One that has used the runtime stays with it.
+pub(crate) fn begin(by: Begun) {
+    BEGUN.fetch_max(by as u8, Ordering::Relaxed);
+}
 
 /// A fatbin that a program registers before `main`.
 #[derive(Clone, Copy)]
@@ -92,7 +120,7 @@ impl State {
         let device = self.device.get_or_insert_with(|| {
             self.process = std::process::id();
             let device = Settings::of_environment()
-                .and_then(|settings| Device::new(settings, Arc::new(ThisProcess)));
+                .and_then(|settings| Device::new(settings, Arc::new(ThisProcess::new())));
             crate::abi::at_exit(report_at_exit);
             device.map(Box::new).map_err(|report| {
                 notices::once(&report.to_string());

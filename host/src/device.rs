@@ -10,6 +10,8 @@ use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::{Chosen, Models};
 use gpucast_forecast::failure::Report;
+use gpucast_forecast::run::assembler::Toolchain;
+use gpucast_forecast::settings::MachineSettings;
 use gpucast_interpreter::{DeviceMemory, Options};
 use gpucast_model::Gpu;
 
@@ -27,6 +29,7 @@ use crate::record::Record;
 use crate::repeats::Repeats;
 use crate::report::ProcessReport;
 use crate::settings::Settings;
+use crate::workers;
 
 /// The program around the device, and its user.
 pub trait Program: Send + Sync {
@@ -35,6 +38,11 @@ pub trait Program: Send + Sync {
 
     /// A sentence for the user that the program does not print itself.
     fn note(&self, text: &str);
+
+    /// The assemblers that are there, if there are any.
+    fn toolchain(&self) -> Option<&dyn Toolchain> {
+        None
+    }
 }
 
 /// How launches are counted and predicted.
@@ -44,6 +52,8 @@ pub(crate) struct CountingChoice {
     pub(crate) device: DeviceModel,
     pub(crate) chosen: Chosen,
     pub(crate) timing: Option<gpucast_model::Timing>,
+    /// What says which machine instructions there are.
+    pub(crate) machine: MachineSettings,
 }
 
 /// A device of the modelled GPU's kind.
@@ -110,9 +120,7 @@ impl Device {
                 .hint("raise the limit of the process's addresses (`ulimit -v`)")
         })?;
         let options = Options::default();
-        // The calling thread takes part in the work, so that short launches wait for no other
-        // thread. If somebody made the pool before, that one is used.
-        let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
+        workers::set_up();
         Ok(Self {
             checking: Checking::new(settings.check.as_deref())?,
             record: Record::new(settings.list_launches),
@@ -122,6 +130,7 @@ impl Device {
                 gpu: counting_gpu,
                 chosen,
                 timing,
+                machine: settings.machine()?,
             },
             memory: new_memory(&arena),
             settings,

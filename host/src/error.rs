@@ -72,6 +72,8 @@ errors! {
     InvalidContext = 201, "cudaErrorDeviceUninitialized", "CUDA_ERROR_INVALID_CONTEXT", "invalid device context";
     /// An image without PTX.
     NoImageForDevice = 209, "cudaErrorNoKernelImageForDevice", "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device";
+    /// A limit that the device does not have.
+    UnsupportedLimit = 215, "cudaErrorUnsupportedLimit", "CUDA_ERROR_UNSUPPORTED_LIMIT", "limit is not supported on this architecture";
     /// PTX that cannot be read.
     InvalidPtx = 218, "cudaErrorInvalidPtx", "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed";
     /// A file that does not exist.

@@ -2,21 +2,24 @@
 
 use std::sync::Mutex;
 
+use gpucast_forecast::input::kernel_name;
 use gpucast_forecast::run::counting::{Counting, Extras, HostLaunch, HostLaunchError};
 use gpucast_forecast::run::sources;
 use gpucast_forecast::settings::{CacheChoice, RungChoice};
 use gpucast_forecast::{Alone, fault_report};
 use gpucast_interpreter::{
-    Argument, Fault, FaultKind, Host, Launch, LaunchError, NoObserver, Options, RunError, Schedule,
+    Argument, DeviceMemory, Fault, FaultKind, Host, Launch, LaunchError, NoObserver, Options,
+    RunError, Schedule,
 };
 use gpucast_model::{Extent, Prediction};
 
 use crate::clock::{Engine, StreamId};
+use crate::faults::{BadAccesses, Passed};
 use crate::module::Kernel;
 use crate::record::{Launched, Shape};
 use crate::repeats::{Key, Recalled};
-use crate::settings::Mode;
-use crate::{Device, Error, FunctionId, Program};
+use crate::settings::{Mode, OnFault};
+use crate::{Device, Error, FunctionId, Program, workers};
 
 /// A launch as the program asks for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,6 +89,7 @@ impl Device {
         schedule: Schedule,
     ) -> Result<(), Error> {
         self.usable()?;
+        workers::take_part();
         let (kernel, instance) = self.kernel(request.function)?;
         self.bind_variables()?;
         let bindings = self.bindings.changes;
@@ -117,19 +121,20 @@ impl Device {
             Mode::Run | Mode::Count => None,
         };
         let is_chosen = self.is_chosen(function, &kernel);
-        let without_counters = |memory, predicted| {
-            let ran = one.run(memory, &mut NoObserver);
-            ran.map(|_| Timed { predicted, counted: false })
-        };
+        let mut bad = options.skip_bad_accesses.then(BadAccesses::default);
         let outcome = match self.settings.mode {
             _ if self.checking.is_on() => {
                 self.checking.run(&one, &mut self.memory).map(|()| Timed::default())
             }
-            Mode::Sample if known.is_some() => without_counters(&mut self.memory, known),
+            Mode::Sample if known.is_some() => {
+                without_counters(&one, &mut self.memory, &mut bad, known)
+            }
             Mode::Count | Mode::Sample if is_chosen => {
                 match key.as_ref().map(|key| self.repeats.recall(key, &mut self.l2)) {
-                    Some(Recalled::Known(known)) => without_counters(&mut self.memory, known),
-                    recalled => match self.count(&one, &kernel) {
+                    Some(Recalled::Known(known)) => {
+                        without_counters(&one, &mut self.memory, &mut bad, known)
+                    }
+                    recalled => match self.count(&one, &kernel, &mut bad) {
                         Ok(predicted) => {
                             if let (Some(key), Some(Recalled::Unknown(unknown))) = (key, recalled) {
                                 self.repeats.learn(key, unknown, &mut self.l2, predicted);
@@ -144,8 +149,13 @@ impl Device {
                     },
                 }
             }
-            Mode::Run | Mode::Count | Mode::Sample => without_counters(&mut self.memory, None),
+            Mode::Run | Mode::Count | Mode::Sample => {
+                without_counters(&one, &mut self.memory, &mut bad, None)
+            }
         };
+        if let Some(bad) = bad {
+            self.passed_over(function, &kernel, block, bad);
+        }
         let failed = |error| self.failed(function, error).map(|()| Timed::default());
         let Timed { predicted, counted } = outcome.or_else(failed)?;
         let time_ms = predicted.map_or(0.0, |predicted| predicted.time_ms);
@@ -153,6 +163,22 @@ impl Device {
         self.record
             .launched(&kernel.name, Launched { shape, stream, start_ms, predicted, counted });
         Ok(())
+    }
+
+    /// Tells of the accesses that a launch left out.
+    fn passed_over(
+        &mut self,
+        function: FunctionId,
+        kernel: &Kernel,
+        block: [u32; 3],
+        bad: BadAccesses,
+    ) {
+        let passed = bad.passed(&kernel.program, block, self.loaded(function));
+        for Passed { fault, text, count } in passed {
+            let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
+            self.program.note(&format!("{text}\n  left out {times}; the launch goes on"));
+            self.record.faulted(&kernel.name, of_fault(&fault.kind), &fault, count);
+        }
     }
 
     /// The GPU's limits, as far as they are known: the interpreter runs what any GPU could.
@@ -169,6 +195,19 @@ impl Device {
         }
         if u64::from(shared_bytes) > self.most_dynamic_shared_bytes(function, kernel)? {
             return Err(Error::InvalidValue);
+        }
+        if !self.fits(kernel, threads, u64::from(shared_bytes)) {
+            let registers = kernel.machine.registers(kernel.program.kernel());
+            let registers =
+                registers.map_or(String::new(), |n| format!(" with {n} registers each"));
+            self.program.note(&format!(
+                "a launch of {} is refused: no SM of the {} holds {threads} threads{registers} and \
+                 {} bytes of shared memory",
+                kernel.name,
+                self.properties.display_name(),
+                kernel.program.static_shared_bytes() + u64::from(shared_bytes),
+            ));
+            return Err(Error::OutOfResources);
         }
         Ok(())
     }
@@ -187,6 +226,7 @@ impl Device {
         }
         let default = Options::default();
         self.checking.options(Options {
+            skip_bad_accesses: self.settings.on_fault == OnFault::Report,
             instruction_budget: self.settings.budget.unwrap_or(default.instruction_budget),
             memory_limit: self.memory_limit,
             heap_bytes: self.heap_bytes,
@@ -199,7 +239,7 @@ impl Device {
     fn is_chosen(&self, function: FunctionId, kernel: &Kernel) -> bool {
         let Some(wanted) = &self.settings.kernel else { return true };
         let name = self.functions.get(function.0).map_or(kernel.name.as_str(), |one| &one.name);
-        !gpucast_forecast::input::kernel_name::meant(wanted, &[name]).is_empty()
+        !kernel_name::meant(wanted, &[name]).is_empty()
     }
 
     /// Executes and counts; the time is absent where the model declines.
@@ -207,6 +247,7 @@ impl Device {
         &mut self,
         one: &HostLaunch<'_>,
         kernel: &Kernel,
+        bad: &mut Option<BadAccesses>,
     ) -> Result<Option<Predicted>, HostLaunchError> {
         let chosen = self.counting.chosen;
         let counting = Counting {
@@ -219,7 +260,7 @@ impl Device {
             caches: CacheChoice::Full,
             supervisor: &Alone,
         };
-        let counted = one.count(&mut self.memory, &counting, &mut self.l2)?;
+        let counted = one.count(&mut self.memory, &counting, &mut self.l2, bad)?;
         let mut source = sources::of_launch(&counted, &self.counting.gpu);
         source.conditions.timing = self.counting.timing;
         source.conditions.extent = Extent::WithoutInterval;
@@ -255,16 +296,36 @@ impl Device {
                 } else {
                     self.program.note(&assertion(&fault));
                 }
-                self.fault = Some(of_fault(&fault.kind));
+                let error = of_fault(&fault.kind);
+                let name = kernel_name::readable(&fault.kernel);
+                self.record.faulted(&name, error, &fault, 1);
+                self.fault = Some(error);
                 Ok(())
             }
             stopped @ RunError::Stopped { .. } => {
                 self.program.note(&stopped.to_string());
+                let name = self.functions.get(function.0).map_or("", |one| &one.name);
+                let name = kernel_name::readable(name);
+                self.record.faulted(&name, Error::LaunchTimeout, &stopped, 1);
                 self.fault = Some(Error::LaunchTimeout);
                 Ok(())
             }
         }
     }
+}
+
+/// Executes a launch without counters.
+fn without_counters(
+    one: &HostLaunch<'_>,
+    memory: &mut DeviceMemory,
+    bad: &mut Option<BadAccesses>,
+    predicted: Option<Predicted>,
+) -> Result<Timed, RunError> {
+    match bad {
+        Some(bad) => one.run(memory, bad)?,
+        None => one.run(memory, &mut NoObserver)?,
+    };
+    Ok(Timed { predicted, counted: false })
 }
 
 /// The name of a bound in tables.

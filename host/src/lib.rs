@@ -31,6 +31,7 @@ pub mod clock;
 mod copy;
 mod device;
 mod error;
+mod faults;
 mod launch;
 #[cfg(target_os = "linux")]
 mod lending;
@@ -44,6 +45,7 @@ mod repeats;
 pub mod report;
 pub mod settings;
 mod texture;
+mod workers;
 
 pub use array::{Array, ArrayId, ArrayShape, Corner};
 pub use device::{Device, Program};

@@ -13,7 +13,6 @@ use gpucast_forecast::failure::SourceText;
 use gpucast_forecast::input::kernel_name;
 use gpucast_forecast::run::execute::{self, Loaded};
 use gpucast_forecast::run::machine::Machine;
-use gpucast_forecast::settings::{MachineChoice, MachineSettings};
 use gpucast_interpreter::program::{LowerError, Parameter};
 use gpucast_interpreter::{ModuleInstance, Program as KernelProgram};
 use gpucast_ptx_frontend::container::{self, Contents, SelectError, Target};
@@ -275,6 +274,7 @@ impl Device {
         let (module, name) = (*module, name.clone());
         let program = Arc::clone(&self.program);
         let capability = self.counting.device.capability;
+        let settings = self.counting.machine.clone();
         let ready = self.ready(module)?;
         let instance = Arc::clone(&ready.instance);
         if let Some(kernel) = ready.kernels.get(&name) {
@@ -289,13 +289,15 @@ impl Device {
                 LowerError::Unsupported { .. } => Error::NotSupported,
             }
         })?;
-        let rules = MachineSettings { machine: MachineChoice::Rules, ..MachineSettings::default() };
         let names = std::iter::once(name.as_str());
-        let machine = Machine::new(&rules, loaded, capability, names, None);
+        let machine = Machine::new(&settings, loaded, capability, names, program.toolchain());
         let machine = machine.map_err(|failure: Failure| {
             program.note(&failure.to_string());
             Error::Unknown
         })?;
+        if let Some(note) = &machine.note {
+            program.note(note);
+        }
         let readable = kernel_name::readable(&name);
         let ignores_contents = lowered.counts_ignore_contents(&loaded.module);
         let kernel = Kernel { program: lowered, machine, ignores_contents, name: readable };
@@ -340,11 +342,24 @@ impl Device {
             shared_bytes: kernel.program.static_shared_bytes(),
             constant_bytes,
             local_bytes: of_space(StateSpace::Local),
-            max_threads: self.properties.max_threads_per_block(),
+            max_threads: self.max_threads(&kernel),
             registers: self.registers(&kernel),
             target: kernel.program.target_sm(),
             max_dynamic_shared_bytes: self.most_dynamic_shared_bytes(id, &kernel)?,
         })
+    }
+
+    /// Threads of the largest CTA that the registers of an SM suffice for, in whole warps.
+    fn max_threads(&self, kernel: &Kernel) -> u32 {
+        let most = self.properties.max_threads_per_block();
+        let fits = |&warps: &u32| self.fits(kernel, u64::from(32 * warps), 0);
+        (1..=most / 32).rev().find(fits).map_or(most, |warps| 32 * warps)
+    }
+
+    /// Returns true if an SM holds a CTA of the kernel. Registers that nobody knows fit.
+    pub(crate) fn fits(&self, kernel: &Kernel, threads: u64, dynamic_shared_bytes: u64) -> bool {
+        let shape = cta_shape(kernel, threads, dynamic_shared_bytes);
+        self.properties.model().occupancy(shape).ctas_per_sm > 0
     }
 
     /// Registers of a thread; 0 where nothing says it.
@@ -390,12 +405,17 @@ impl Device {
         dynamic_shared_bytes: u64,
     ) -> Result<u32, Error> {
         let (kernel, _) = self.kernel(id)?;
-        let shape = CtaShape {
-            threads,
-            shared_bytes: kernel.program.static_shared_bytes() + dynamic_shared_bytes,
-            registers_per_thread: kernel.machine.registers(kernel.program.kernel()),
-        };
+        let shape = cta_shape(&kernel, threads, dynamic_shared_bytes);
         Ok(self.properties.model().occupancy(shape).ctas_per_sm)
+    }
+}
+
+/// What a CTA of a kernel takes of an SM.
+fn cta_shape(kernel: &Kernel, threads: u64, dynamic_shared_bytes: u64) -> CtaShape {
+    CtaShape {
+        threads,
+        shared_bytes: kernel.program.static_shared_bytes().saturating_add(dynamic_shared_bytes),
+        registers_per_thread: kernel.machine.registers(kernel.program.kernel()),
     }
 }
 

@@ -69,9 +69,13 @@ pub const ATTRIBUTES: &[(i32, &str)] = &[
     (101, "directManagedMemAccessFromHost"),
     (106, "maxBlocksPerMultiProcessor"),
     (111, "reservedSharedMemPerBlock"),
+    (115, "memoryPoolsSupported"),
     (120, "clusterLaunch"),
     (123, "unifiedFunctionPointers"),
 ];
+
+/// The last attribute of `CUdevice_attribute` (`cuda.h` of CUDA 13.5).
+const LAST_ATTRIBUTE: i32 = 161;
 
 impl Properties {
     /// The figures of a GPU.
@@ -133,11 +137,13 @@ impl Properties {
         self.device.limits.max_shared_bytes_per_cta
     }
 
-    /// The attribute of a number; those that are not known are 0.
+    /// The attribute of a number; none if CUDA has no such attribute. Those that are not listed
+    /// are 0.
     #[must_use]
-    pub fn attribute(&self, number: i32) -> u64 {
+    pub fn attribute(&self, number: i32) -> Option<u64> {
         let known = ATTRIBUTES.iter().find(|&&(one, _)| one == number);
-        known.and_then(|(_, name)| self.value(name)).unwrap_or(0)
+        let value = || known.and_then(|(_, name)| self.value(name)).unwrap_or(0);
+        (1..=LAST_ATTRIBUTE).contains(&number).then(value)
     }
 
     /// The figure of a field of `cudaDeviceProp`, with `.x`, `.y` and `.z` for the members of an
@@ -187,6 +193,7 @@ impl Properties {
             | "canUseHostPointerForRegisteredMem"
             | "hostRegisterSupported"
             | "directManagedMemAccessFromHost"
+            | "memoryPoolsSupported"
             | "unifiedFunctionPointers" => 1,
             "concurrentManagedAccess" | "computePreemptionSupported" | "cooperativeLaunch" => {
                 since(6)
@@ -222,11 +229,13 @@ mod tests {
         for (number, name) in ATTRIBUTES {
             assert!(properties.value(name).is_some(), "{number} {name}");
         }
-        assert_eq!(properties.attribute(75), 9);
-        assert_eq!(properties.attribute(16), 132);
-        assert_eq!(properties.attribute(-1), 0);
+        assert_eq!(properties.attribute(75), Some(9));
+        assert_eq!(properties.attribute(16), Some(132));
+        assert_eq!(properties.attribute(18), Some(0));
+        assert_eq!([-1, 0, 10_000].map(|number| properties.attribute(number)), [None; 3]);
         // What deviceQuery prints as the peak bandwidth.
-        let (clock, bus) = (properties.attribute(36) as f64, properties.attribute(37) as f64);
+        let figure = |number| properties.attribute(number).unwrap() as f64;
+        let (clock, bus) = (figure(36), figure(37));
         assert!((2.0 * clock * bus / 8.0 / 1e6 - 3352.0).abs() < 1.0);
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use gpucast_model::Gpu;
 
+use crate::Error;
 use crate::clock::{Engine, StreamId};
 use crate::device::CountingChoice;
 use crate::launch::Predicted;
@@ -60,6 +61,8 @@ pub(crate) struct Record {
     samples: HashMap<Shape, Samples>,
     copies: BTreeMap<Engine, Copies>,
     launches: Option<Vec<LaunchRow>>,
+    /// By kernel and the error's name.
+    faults: BTreeMap<(String, &'static str), Found>,
 }
 
 impl Record {
@@ -118,6 +121,26 @@ impl Record {
         self.total(kernel).declined.get_or_insert_with(|| reason.to_owned());
     }
 
+    /// A launch of `kernel` had faulting accesses, or ended by a fault.
+    pub(crate) fn faulted(
+        &mut self,
+        kernel: &str,
+        error: Error,
+        first: &dyn std::fmt::Display,
+        occurrences: u64,
+    ) {
+        let kind = error.runtime_name();
+        let fault = self.faults.entry((kernel.to_owned(), kind)).or_insert_with(|| Found {
+            kernel: kernel.to_owned(),
+            kind: kind.to_owned(),
+            text: first.to_string(),
+            launches: 0,
+            occurrences: 0,
+        });
+        fault.launches += 1;
+        fault.occurrences += occurrences;
+    }
+
     pub(crate) fn copied(&mut self, engine: Engine, bytes: u64, time_ms: f64) {
         let direction = match engine {
             Engine::Compute => Direction::OnDevice,
@@ -170,6 +193,7 @@ impl Record {
             kernels,
             copies: self.copies.values().copied().collect(),
             findings,
+            faults: self.faults.values().cloned().collect(),
             launches: self.launches.clone(),
         }
     }

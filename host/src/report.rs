@@ -36,6 +36,9 @@ pub struct ProcessReport {
     /// Findings of the checks, if there were checks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub findings: Option<Vec<Found>>,
+    /// Faults of kernels: those that ended the program's work, and those that were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Found>,
     /// Each launch, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launches: Option<Vec<LaunchRow>>,
@@ -116,7 +119,7 @@ pub struct Copies {
     pub time_ms: f64,
 }
 
-/// Something that a check found.
+/// Something that a check found, or a fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// The kernel's name for people.
@@ -127,7 +130,7 @@ pub struct Found {
     pub text: String,
     /// Launches in which it was found.
     pub launches: u64,
-    /// Occurrences: one for each thread and execution.
+    /// Occurrences: one for each thread and execution. A fault that ends a launch is one.
     pub occurrences: u64,
 }
 
@@ -195,6 +198,11 @@ impl ProcessReport {
             if let Some(reason) = &row.declined {
                 writeln!(out, "  {}: {reason}", row.kernel)?;
             }
+        }
+        for fault in &self.faults {
+            let Found { kernel, kind, text, occurrences, .. } = fault;
+            let times = number::count(*occurrences);
+            writeln!(out, "  fault in {kernel}: {text} ({kind}, {times} in all)")?;
         }
         if let Some(findings) = &self.findings {
             self.write_findings(out, findings)?;

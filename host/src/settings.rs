@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use gpucast_forecast::failure::Report;
+use gpucast_forecast::settings::{MachineChoice, MachineSettings};
 use serde::{Deserialize, Serialize};
 
 /// The environment variable that holds [`Settings`] as JSON.
@@ -23,6 +24,17 @@ pub enum Mode {
     /// The first launches of each kernel and shape are counted and predicted. Later ones take the
     /// mean of these times.
     Sample,
+}
+
+/// What an access out of bounds, a misaligned one or a store to read-only memory does to a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnFault {
+    /// It ends the launch, and every later call fails, as on a GPU that finds it.
+    #[default]
+    Stop,
+    /// It is reported and left out: loads give zero, stores and atomics do nothing.
+    Report,
 }
 
 /// The choices of the user.
@@ -46,6 +58,14 @@ pub struct Settings {
     pub kernel: Option<String>,
     /// Checks of the sanitizer, by their names; launches are not counted then.
     pub check: Option<String>,
+    /// What faulting accesses do.
+    pub on_fault: OnFault,
+    /// What says which machine instructions the PTX becomes.
+    pub machine: MachineChoice,
+    /// The architecture of the machine code, such as `sm_90a`; without it, as for `predict`.
+    pub machine_target: Option<String>,
+    /// The assembler; without it, one that is found.
+    pub ptxas: Option<PathBuf>,
     /// Warp instructions after which a launch is given up.
     pub budget: Option<u64>,
     /// Gigabytes per second between host and device. Copies take no time without it.
@@ -67,6 +87,10 @@ impl Default for Settings {
             samples: 3,
             kernel: None,
             check: None,
+            on_fault: OnFault::default(),
+            machine: MachineChoice::Rules,
+            machine_target: None,
+            ptxas: None,
             budget: None,
             link_gbps: None,
             report_folder: None,
@@ -89,6 +113,21 @@ impl Settings {
         };
         serde_json::from_str(&text)
             .map_err(|error| Report::new(format!("{VARIABLE} holds no settings: {error}")))
+    }
+
+    /// How kernels become machine code.
+    ///
+    /// # Errors
+    ///
+    /// If the architecture is none.
+    pub fn machine(&self) -> Result<MachineSettings, Report> {
+        let read = |name: &String| gpucast_forecast::run::machine::read_target(name);
+        let target = self.machine_target.as_ref().map(read).transpose();
+        Ok(MachineSettings {
+            machine: self.machine,
+            machine_target: target.map_err(|error| Report::new(error.to_string()))?,
+            ptxas: self.ptxas.clone(),
+        })
     }
 
     /// The value of [`VARIABLE`] for these settings.

@@ -10,8 +10,15 @@ use crate::state::on_device;
 /// The flag of an event that has no time.
 const DISABLE_TIMING: u32 = 2;
 
+/// All flags of events: the host blocks, no time, for other processes.
+const FLAGS: u32 = 7;
+
 /// Creates an event, and writes its handle.
 pub(crate) fn create(event: Out<EventId>, flags: u32) -> Result<(), Error> {
+    event.check()?;
+    if flags & !FLAGS != 0 {
+        return Err(Error::InvalidValue);
+    }
     let timeless = flags & DISABLE_TIMING != 0;
     event.put(on_device(|device| Ok(device.clock().create_event(timeless)))?)
 }

@@ -35,7 +35,24 @@ pub(crate) fn allocated(bytes: usize, kind: BlockKind) -> Result<u64, Error> {
 
 /// Allocates a block, and writes its address.
 pub(crate) fn allocate(address: Out<u64>, bytes: usize, kind: BlockKind) -> Result<(), Error> {
+    address.check()?;
     address.put(allocated(bytes, kind)?)
+}
+
+/// Allocates memory that host and device reach: for all streams, or for none at first.
+pub(crate) fn allocate_managed(address: Out<u64>, bytes: usize, flags: u32) -> Result<(), Error> {
+    if bytes == 0 || !(1..=2).contains(&flags) {
+        return Err(Error::InvalidValue);
+    }
+    allocate(address, bytes, BlockKind::Managed)
+}
+
+/// Allocates memory of the host. The flags (portable, mapped, written in passing) change nothing.
+pub(crate) fn allocate_host(address: Out<u64>, bytes: usize, flags: u32) -> Result<(), Error> {
+    if flags > 7 {
+        return Err(Error::InvalidValue);
+    }
+    allocate(address, bytes, BlockKind::Pinned)
 }
 
 /// The size in bytes of rows whose beginnings are aligned.
@@ -58,6 +75,7 @@ pub(crate) fn allocate_rows(
     width: usize,
     height: usize,
 ) -> Result<(), Error> {
+    pitch.check()?;
     let rows = aligned_rows(width, height)?;
     allocate(address, rows.bytes, BlockKind::Device)?;
     pitch.put(rows.pitch)
@@ -79,8 +97,11 @@ pub(crate) fn device_pointer(place: Out<u64>, address: u64) -> Result<(), Error>
     place.put(address)
 }
 
-/// Lets the device reach the program's own memory.
-pub(crate) fn register(address: u64, bytes: usize) -> Result<(), Error> {
+/// Lets the device reach the program's own memory. The flags change nothing here.
+pub(crate) fn register(address: u64, bytes: usize, flags: u32) -> Result<(), Error> {
+    if flags > 15 {
+        return Err(Error::InvalidValue);
+    }
     on_device(|device| abi::register_host(device, address, bytes as u64))
 }
 

@@ -3,8 +3,12 @@
 
 pub(crate) mod arrays;
 pub(crate) mod events;
+pub(crate) mod files;
+pub(crate) mod functions;
+pub(crate) mod limits;
 pub(crate) mod memory;
 pub(crate) mod mipmaps;
+pub(crate) mod pools;
 pub(crate) mod streams;
 pub(crate) mod textures;
 pub(crate) mod views;

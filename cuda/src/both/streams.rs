@@ -19,7 +19,7 @@ const LEGACY: Stream = 1;
 const PER_THREAD: Stream = 2;
 
 /// The flag of a stream that does not wait for the default stream.
-pub(crate) const NON_BLOCKING: u32 = 1;
+const NON_BLOCKING: u32 = 1;
 
 /// The stream behind a handle.
 pub(crate) fn stream(handle: Stream) -> StreamId {
@@ -32,6 +32,10 @@ pub(crate) fn stream(handle: Stream) -> StreamId {
 
 /// Creates a stream, and writes its handle.
 pub(crate) fn create(handle: Out<Stream>, flags: u32, priority: i32) -> Result<(), Error> {
+    handle.check()?;
+    if flags > NON_BLOCKING {
+        return Err(Error::InvalidValue);
+    }
     let waits = flags & NON_BLOCKING == 0;
     handle.put(on_device(|device| Ok(device.clock().create_stream(waits, priority)))?)
 }
@@ -74,7 +78,12 @@ pub(crate) fn priority(handle: Stream, priority: Out<i32>) -> Result<(), Error> 
 }
 
 /// Calls a function of the host behind a stream's work, which is done.
-pub(crate) fn call(handle: Stream, function: Callback, data: *mut c_void) -> Result<(), Error> {
+pub(crate) fn call(
+    handle: Stream,
+    function: Option<Callback>,
+    data: *mut c_void,
+) -> Result<(), Error> {
+    let function = function.ok_or(Error::InvalidValue)?;
     on_device(|device| device.clock().stream(stream(handle)).map(|_| ()))?;
     function(data);
     Ok(())
@@ -83,9 +92,10 @@ pub(crate) fn call(handle: Stream, function: Callback, data: *mut c_void) -> Res
 /// As [`call`], for a function that takes the stream and its result.
 pub(crate) fn call_back(
     handle: Stream,
-    function: StreamCallback,
+    function: Option<StreamCallback>,
     data: *mut c_void,
 ) -> Result<(), Error> {
+    let function = function.ok_or(Error::InvalidValue)?;
     on_device(|device| device.clock().stream(stream(handle)).map(|_| ()))?;
     function(handle, 0, data);
     Ok(())

@@ -8,8 +8,9 @@ use gpucast_host::Error;
 
 use super::driver_functions;
 use crate::abi::{Out, Text};
-use crate::runtime::exists;
-use crate::state::on_device;
+use crate::both::limits;
+use crate::runtime::{device_attribute, exists};
+use crate::state::{self, Begun, on_device};
 
 /// `CUcontext`: all contexts are one, and this is its handle.
 type Context = u64;
@@ -19,17 +20,14 @@ const CONTEXT: Context = 0x6770_7563;
 /// The version that clients are told: that of the headers.
 const VERSION: i32 = 13_050;
 
-const STACK_SIZE: i32 = 0;
-const PRINTF_FIFO_SIZE: i32 = 1;
-const MALLOC_HEAP_SIZE: i32 = 2;
-
 thread_local! {
     static CURRENT: RefCell<Vec<Context>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The context of the thread; 0 if it has none.
+/// The context of the thread; 0 if it has none. The runtime makes the device's own one current.
 pub(super) fn current() -> Context {
-    CURRENT.with_borrow(|all| all.last().copied().unwrap_or(0))
+    let by_runtime = || if state::begun() == Begun::ByRuntime { CONTEXT } else { 0 };
+    CURRENT.with_borrow(|all| all.last().copied().unwrap_or_else(by_runtime))
 }
 
 fn push(context: Context) {
@@ -39,8 +37,9 @@ fn push(context: Context) {
 fn create(context: Out<Context>, device: i32) -> Result<(), Error> {
     exists(device)?;
     on_device(|_| Ok(()))?;
+    context.put(CONTEXT)?;
     push(CONTEXT);
-    context.put(CONTEXT)
+    Ok(())
 }
 
 fn c_text(
@@ -57,8 +56,15 @@ fn c_text(
 }
 
 driver_functions! {
-    /// Begins.
-    fn cuInit(_flags: u32) { on_device(|_| Ok(())) }
+    /// Begins. There are no flags.
+    fn cuInit(flags: u32) {
+        if flags != 0 {
+            return Err(Error::InvalidValue);
+        }
+        on_device(|_| Ok(()))?;
+        state::begin(Begun::ByDriver);
+        Ok(())
+    }
 
     /// The driver's version.
     fn cuDriverGetVersion(version: Out<i32>) { version.put(VERSION) }
@@ -100,8 +106,7 @@ driver_functions! {
     /// An attribute of the device.
     fn cuDeviceGetAttribute(value: Out<i32>, attribute: i32, device: i32) {
         exists(device)?;
-        let found = on_device(|device| Ok(device.properties().attribute(attribute)))?;
-        value.put(i32::try_from(found).unwrap_or(i32::MAX))
+        value.put(device_attribute(attribute)?)
     }
 
     /// The compute capability.
@@ -214,32 +219,16 @@ driver_functions! {
     }
 
     /// Changes a limit.
-    fn cuCtxSetLimit(limit: i32, value: usize) {
-        on_device(|device| {
-            match limit {
-                STACK_SIZE => device.set_stack_bytes(u32::try_from(value).unwrap_or(u32::MAX)),
-                MALLOC_HEAP_SIZE => device.set_heap_bytes(value as u64),
-                _ => {}
-            }
-            Ok(())
-        })
-    }
+    fn cuCtxSetLimit(limit: i32, value: usize) { limits::set(limit, value) }
 
     /// A limit.
-    fn cuCtxGetLimit(value: Out<usize>, limit: i32) {
-        value.put(on_device(|device| match limit {
-            STACK_SIZE => Ok(device.stack_bytes() as usize),
-            PRINTF_FIFO_SIZE => Ok(1 << 20),
-            MALLOC_HEAP_SIZE => Ok(device.heap_bytes() as usize),
-            _ => Err(Error::NotSupported),
-        })?)
-    }
+    fn cuCtxGetLimit(value: Out<usize>, limit: i32) { limits::get(value, limit) }
 
     /// A hint for the caches.
-    fn cuCtxSetCacheConfig(_config: i32) { Ok(()) }
+    fn cuCtxSetCacheConfig(config: i32) { limits::check_cache_choice(config) }
 
     /// A hint for the banks.
-    fn cuCtxSetSharedMemConfig(_config: i32) { Ok(()) }
+    fn cuCtxSetSharedMemConfig(config: i32) { limits::check_bank_choice(config) }
 
     /// The range of priorities, which change nothing.
     fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) {

@@ -5,6 +5,7 @@ use gpucast_host::{BlockKind, Error, Extent, Place};
 use super::driver_functions;
 use crate::abi::Out;
 use crate::both::memory;
+use crate::both::pools;
 use crate::both::streams::Stream;
 use crate::state::on_device;
 
@@ -36,6 +37,9 @@ const DEVICE_ORDINAL: i32 = 9;
 const RANGE_START: i32 = 11;
 const RANGE_SIZE: i32 = 12;
 
+/// The last of them (CUDA 13).
+const LAST: i32 = 21;
+
 /// Writes an attribute of an address, with the size that it has.
 fn attribute(place: Out<u8>, attribute: i32, address: u64) -> Result<(), Error> {
     let block = on_device(|device| Ok(device.block(address)))?.ok_or(Error::InvalidValue)?;
@@ -52,7 +56,8 @@ fn attribute(place: Out<u8>, attribute: i32, address: u64) -> Result<(), Error> 
         DEVICE_ORDINAL => word(0),
         RANGE_START => long(block.address),
         RANGE_SIZE => long(block.bytes),
-        _ => Err(Error::NotSupported),
+        1..=LAST => Err(Error::NotSupported),
+        _ => Err(Error::InvalidValue),
     }
 }
 
@@ -64,13 +69,14 @@ driver_functions! {
 
     /// Allocates memory of the device, in order of a stream: at once here.
     fn cuMemAllocAsync(address: Out<u64>, bytes: usize, _stream: Stream) {
-        allocate(address, bytes, BlockKind::Device)
+        if bytes == 0 {
+            return Err(Error::InvalidValue);
+        }
+        pools::allocate(address, bytes, None)
     }
 
     /// Allocates memory that host and device reach.
-    fn cuMemAllocManaged(address: Out<u64>, bytes: usize, _flags: u32) {
-        allocate(address, bytes, BlockKind::Managed)
-    }
+    fn cuMemAllocManaged(address: Out<u64>, bytes: usize, flags: u32) { memory::allocate_managed(address, bytes, flags) }
 
     /// Allocates rows whose beginnings are aligned.
     fn cuMemAllocPitch_v2(
@@ -82,10 +88,10 @@ driver_functions! {
     ) { memory::allocate_rows(address, pitch, width, height) }
 
     /// Frees memory of the device.
-    fn cuMemFree_v2(address: u64) { memory::free(address) }
+    fn cuMemFree_v2(address: u64) { pools::free(address) }
 
     /// Frees memory of the device.
-    fn cuMemFreeAsync(address: u64, _stream: Stream) { memory::free(address) }
+    fn cuMemFreeAsync(address: u64, _stream: Stream) { pools::free(address) }
 
     /// Allocates memory of the host.
     fn cuMemAllocHost_v2(address: Out<u64>, bytes: usize) {
@@ -93,9 +99,7 @@ driver_functions! {
     }
 
     /// Allocates memory of the host; the device reaches all of it.
-    fn cuMemHostAlloc(address: Out<u64>, bytes: usize, _flags: u32) {
-        allocate(address, bytes, BlockKind::Pinned)
-    }
+    fn cuMemHostAlloc(address: Out<u64>, bytes: usize, flags: u32) { memory::allocate_host(address, bytes, flags) }
 
     /// Frees memory of the host.
     fn cuMemFreeHost(address: u64) { memory::free_host(address) }
@@ -104,7 +108,7 @@ driver_functions! {
     fn cuMemHostGetDevicePointer_v2(device_address: Out<u64>, address: u64, _flags: u32) { memory::device_pointer(device_address, address) }
 
     /// Lets the device reach the program's own memory.
-    fn cuMemHostRegister_v2(address: u64, bytes: usize, _flags: u32) { memory::register(address, bytes) }
+    fn cuMemHostRegister_v2(address: u64, bytes: usize, flags: u32) { memory::register(address, bytes, flags) }
 
     /// Takes registered memory back.
     fn cuMemHostUnregister(address: u64) { memory::unregister(address) }

@@ -7,6 +7,7 @@ mod lookup;
 mod memory;
 mod modules;
 mod ocelot;
+mod pools;
 mod references;
 mod streams;
 mod tensor_maps;
@@ -15,6 +16,8 @@ mod textures;
 use std::ffi::c_void;
 
 use gpucast_host::Error;
+
+use crate::state::{self, Begun};
 
 /// Declares functions of C that return a `CUresult`, under their names with `gpucast_` before them,
 /// and the list of these names with the functions' addresses.
@@ -36,7 +39,7 @@ macro_rules! driver_functions {
             // SAFETY: no other symbol has this name.
             #[unsafe(export_name = concat!("gpucast_", stringify!($name)))]
             extern "C" fn $name($($argument: $ty),*) -> i32 {
-                $crate::driver::code((|| $body)())
+                $crate::driver::call(stringify!($name), || $body)
             }
         )+
     };
@@ -47,16 +50,55 @@ use driver_functions;
 /// The address of a function.
 pub(crate) type Address = *const c_void;
 
-/// The number of a result.
-pub(crate) fn code(result: Result<(), Error>) -> i32 {
-    result.err().map_or(0, Error::driver_code)
+/// Functions that may be called before `cuInit`; `ptx_run` knows nothing of it.
+const BEFORE_BEGIN: [&str; 8] = [
+    "cuInit",
+    "cuDriverGetVersion",
+    "cuGetErrorString",
+    "cuGetErrorName",
+    "cuGetProcAddress",
+    "cuGetProcAddress_v2",
+    "cuGetExportTable",
+    "ptx_run",
+];
+
+/// How the names of functions begin that work in the current context.
+const IN_CONTEXT: [&str; 13] = [
+    "cuArray3DCreate",
+    "cuArrayCreate",
+    "cuCtxSynchronize",
+    "cuEventCreate",
+    "cuLaunch",
+    "cuMemAlloc",
+    "cuMemGetInfo",
+    "cuMemHostAlloc",
+    "cuMemcpy",
+    "cuMemset",
+    "cuMipmappedArrayCreate",
+    "cuModuleLoad",
+    "cuStreamCreate",
+];
+
+/// Calls a function where the driver would: after `cuInit`, and with a context where it needs one.
+/// A program that uses the runtime has both, as the runtime makes them.
+pub(crate) fn call(name: &str, function: impl FnOnce() -> Result<(), Error>) -> i32 {
+    let outcome = match state::begun() {
+        Begun::Not if !BEFORE_BEGIN.contains(&name) => Err(Error::NotInitialized),
+        Begun::ByDriver
+            if context::current() == 0 && IN_CONTEXT.iter().any(|one| name.starts_with(one)) =>
+        {
+            Err(Error::InvalidContext)
+        }
+        Begun::Not | Begun::ByDriver | Begun::ByRuntime => Ok(()),
+    };
+    outcome.and_then(|()| function()).err().map_or(0, Error::driver_code)
 }
 
 /// The functions of a file: their names, and their addresses in the same order.
 type File = (&'static [&'static str], fn() -> Vec<Address>);
 
 /// The files with functions.
-const FILES: [File; 11] = [
+const FILES: [File; 12] = [
     (arrays::NAMES, arrays::addresses),
     (context::NAMES, context::addresses),
     (execution::NAMES, execution::addresses),
@@ -64,6 +106,7 @@ const FILES: [File; 11] = [
     (memory::NAMES, memory::addresses),
     (modules::NAMES, modules::addresses),
     (ocelot::NAMES, ocelot::addresses),
+    (pools::NAMES, pools::addresses),
     (references::NAMES, references::addresses),
     (streams::NAMES, streams::addresses),
     (tensor_maps::NAMES, tensor_maps::addresses),

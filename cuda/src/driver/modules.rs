@@ -6,6 +6,7 @@ use gpucast_host::{Error, FunctionId, Image, ModuleId};
 
 use super::driver_functions;
 use crate::abi::{self, In, Out, Text};
+use crate::both::{files, functions, limits};
 use crate::notices;
 use crate::runtime::{Wrapper, fatbin, fatbin_at};
 use crate::state::{on_device, with};
@@ -55,13 +56,14 @@ fn image(address: *const u8) -> Result<&'static [u8], Error> {
 }
 
 fn load(handle: Out<ModuleHandle>, bytes: &[u8]) -> Result<(), Error> {
+    handle.check()?;
     let module = on_device(|device| device.load(Image::Given(bytes)))?;
     handle.put(module.0 as u64 + 1)
 }
 
 fn load_file(handle: Out<ModuleHandle>, path: Text) -> Result<(), Error> {
-    let bytes = std::fs::read(path.get()?).map_err(|_| Error::FileNotFound)?;
-    load(handle, &bytes)
+    handle.check()?;
+    load(handle, &files::module(path)?)
 }
 
 /// Forgets a module with its variables, and what was said of its texture references.
@@ -92,29 +94,11 @@ fn place(address: Out<u64>, bytes: Out<usize>, of: ModuleHandle, name: Text) -> 
 }
 
 fn attribute(value: Out<i32>, which: i32, handle: FunctionHandle) -> Result<(), Error> {
-    let facts = on_device(|device| device.facts(function(handle)?))?;
-    let found = match which {
-        0 => u64::from(facts.max_threads),
-        1 => facts.shared_bytes,
-        2 => facts.constant_bytes,
-        3 => facts.local_bytes,
-        4 => u64::from(facts.registers),
-        5 | 6 => u64::from(facts.target),
-        8 => facts.max_dynamic_shared_bytes,
-        _ => 0,
-    };
-    value.put(i32::try_from(found).unwrap_or(i32::MAX))
+    value.put(on_device(|device| functions::attribute(device, function(handle)?, which))?)
 }
 
-const MAX_DYNAMIC_SHARED: i32 = 8;
-
 fn set_attribute(handle: FunctionHandle, which: i32, value: i32) -> Result<(), Error> {
-    let function = function(handle)?;
-    if which != MAX_DYNAMIC_SHARED {
-        return Ok(());
-    }
-    let bytes = u64::try_from(value).map_err(|_| Error::InvalidValue)?;
-    on_device(|device| device.allow_dynamic_shared(function, bytes))
+    on_device(|device| functions::set_attribute(device, function(handle)?, which, value))
 }
 
 /// What is to be linked: one PTX text. The result is that text, which `cuModuleLoadData` takes.
@@ -258,8 +242,9 @@ driver_functions! {
     }
 
     /// A hint for the caches.
-    fn cuKernelSetCacheConfig(kernel: FunctionHandle, _config: i32, _device: i32) {
-        function(kernel).map(|_| ())
+    fn cuKernelSetCacheConfig(kernel: FunctionHandle, config: i32, _device: i32) {
+        function(kernel)?;
+        limits::check_cache_choice(config)
     }
 
     /// A fact of a function.
@@ -273,11 +258,15 @@ driver_functions! {
     }
 
     /// A hint for the caches.
-    fn cuFuncSetCacheConfig(handle: FunctionHandle, _config: i32) { function(handle).map(|_| ()) }
+    fn cuFuncSetCacheConfig(handle: FunctionHandle, config: i32) {
+        function(handle)?;
+        limits::check_cache_choice(config)
+    }
 
     /// A hint for the banks.
-    fn cuFuncSetSharedMemConfig(handle: FunctionHandle, _config: i32) {
-        function(handle).map(|_| ())
+    fn cuFuncSetSharedMemConfig(handle: FunctionHandle, config: i32) {
+        function(handle)?;
+        limits::check_bank_choice(config)
     }
 
     /// Begins to link.
@@ -308,7 +297,7 @@ driver_functions! {
         _options: u64,
         _values: u64,
     ) {
-        add(link, kind, &std::fs::read(path.get()?).map_err(|_| Error::FileNotFound)?)
+        add(link, kind, &files::module(path)?)
     }
 
     /// Ends linking; the result lives until `cuLinkDestroy`.

@@ -41,12 +41,12 @@ driver_functions! {
     fn cuStreamIsCapturing(_handle: Stream, status: Out<i32>) { status.put(0) }
 
     /// Calls a function of the host behind a stream's work, which is done.
-    fn cuLaunchHostFunc(handle: Stream, function: Callback, data: *mut c_void) { streams::call(handle, function, data) }
+    fn cuLaunchHostFunc(handle: Stream, function: Option<Callback>, data: *mut c_void) { streams::call(handle, function, data) }
 
     /// Calls a function of the host behind a stream's work, which is done.
     fn cuStreamAddCallback(
         handle: Stream,
-        function: StreamCallback,
+        function: Option<StreamCallback>,
         data: *mut c_void,
         _flags: u32,
     ) { streams::call_back(handle, function, data) }

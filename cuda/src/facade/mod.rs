@@ -66,6 +66,11 @@ pub const FACADES: &[Facade] = &[
     Facade { file: "libgpuocelot.so", version: None, names: "ptx_run", renamed: &[] },
 ];
 
+/// Names without a version, under which some clients open libraries, and the files behind them.
+/// NVIDIA's driver has the first, its toolkits have the second for their own version.
+const WITHOUT_VERSION: [(&str, &str); 2] =
+    [("libcuda.so", "libcuda.so.1"), ("libcudart.so", "libcudart.so.13")];
+
 /// The library with the functions.
 pub const LIBRARY: &str = "libgpucast_cuda.so";
 
@@ -157,7 +162,21 @@ pub fn write(folder: &Path, library: &Path) -> Result<(), FacadeError> {
         let bytes = facade.bytes(&library.to_string_lossy());
         std::fs::write(&path, bytes).map_err(|error| FacadeError::Write { path, error })?;
     }
+    for (name, file) in WITHOUT_VERSION {
+        link(&folder.join(name), file)?;
+    }
     Ok(())
+}
+
+/// Makes a link to a file of the same folder.
+fn link(path: &Path, file: &str) -> Result<(), FacadeError> {
+    // That of an earlier call may be there.
+    let _ = std::fs::remove_file(path);
+    #[cfg(unix)]
+    let made = std::os::unix::fs::symlink(file, path);
+    #[cfg(not(unix))]
+    let made = std::fs::copy(path.with_file_name(file), path).map(|_| ());
+    made.map_err(|error| FacadeError::Write { path: path.to_owned(), error })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use gpucast_host::Error;
 
 use super::runtime_functions;
 use crate::abi::Out;
+use crate::both::{functions, limits};
 use crate::state;
 
 /// `cudaFuncAttributes`, which is alike in CUDA 12 and 13 up to the members that are reserved.
@@ -83,8 +84,6 @@ fn attributes(host: u64) -> Result<FuncAttributes, Error> {
     })
 }
 
-const MAX_DYNAMIC_SHARED: i32 = 8;
-
 fn ctas_per_sm(ctas: Out<i32>, host: u64, threads: i32, shared_bytes: usize) -> Result<(), Error> {
     let threads = u64::try_from(threads).ok().filter(|&threads| threads > 0);
     let threads = threads.ok_or(Error::InvalidValue)?;
@@ -110,22 +109,20 @@ runtime_functions! {
     fn cudaFuncSetAttribute(host: u64, attribute: i32, value: i32) {
         state::with(|state| {
             let function = state.function(host)?;
-            if attribute != MAX_DYNAMIC_SHARED {
-                return Ok(());
-            }
-            let bytes = u64::try_from(value).map_err(|_| Error::InvalidValue)?;
-            state.device()?.allow_dynamic_shared(function, bytes)
+            functions::set_attribute(state.device()?, function, attribute, value)
         })
     }
 
     /// A hint for the caches.
-    fn cudaFuncSetCacheConfig(host: u64, _config: i32) {
-        state::with(|state| state.function(host).map(|_| ()))
+    fn cudaFuncSetCacheConfig(host: u64, config: i32) {
+        state::with(|state| state.function(host))?;
+        limits::check_cache_choice(config)
     }
 
     /// A hint for the banks.
-    fn cudaFuncSetSharedMemConfig(host: u64, _config: i32) {
-        state::with(|state| state.function(host).map(|_| ()))
+    fn cudaFuncSetSharedMemConfig(host: u64, config: i32) {
+        state::with(|state| state.function(host))?;
+        limits::check_bank_choice(config)
     }
 
     /// CTAs of a kernel that an SM runs at the same time.

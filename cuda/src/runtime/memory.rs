@@ -7,6 +7,7 @@ use gpucast_host::{BlockKind, Error, Extent, Place};
 use super::runtime_functions;
 use crate::abi::Out;
 use crate::both::memory::{self, allocate};
+use crate::both::pools;
 use crate::both::streams::Stream;
 use crate::state::{self, on_device};
 
@@ -72,26 +73,19 @@ runtime_functions! {
     fn cudaMalloc(address: Out<u64>, bytes: usize) { allocate(address, bytes, BlockKind::Device) }
 
     /// Allocates memory of the device, in order of a stream: at once here.
-    fn cudaMallocAsync(address: Out<u64>, bytes: usize, _stream: Stream) {
-        allocate(address, bytes, BlockKind::Device)
-    }
+    fn cudaMallocAsync(address: Out<u64>, bytes: usize, _stream: Stream) { pools::allocate(address, bytes, None) }
 
     /// Allocates memory that host and device reach.
-    fn cudaMallocManaged(address: Out<u64>, bytes: usize, _flags: u32) {
-        if bytes == 0 {
-            return Err(Error::InvalidValue);
-        }
-        allocate(address, bytes, BlockKind::Managed)
-    }
+    fn cudaMallocManaged(address: Out<u64>, bytes: usize, flags: u32) { memory::allocate_managed(address, bytes, flags) }
 
     /// Allocates rows whose beginnings are aligned.
     fn cudaMallocPitch(address: Out<u64>, pitch: Out<usize>, width: usize, height: usize) { memory::allocate_rows(address, pitch, width, height) }
 
     /// Frees memory of the device.
-    fn cudaFree(address: u64) { memory::free(address) }
+    fn cudaFree(address: u64) { pools::free(address) }
 
     /// Frees memory of the device.
-    fn cudaFreeAsync(address: u64, _stream: Stream) { memory::free(address) }
+    fn cudaFreeAsync(address: u64, _stream: Stream) { pools::free(address) }
 
     /// Allocates memory of the host.
     fn cudaMallocHost(address: Out<u64>, bytes: usize) {
@@ -99,9 +93,7 @@ runtime_functions! {
     }
 
     /// Allocates memory of the host; the device reaches all of it.
-    fn cudaHostAlloc(address: Out<u64>, bytes: usize, _flags: u32) {
-        allocate(address, bytes, BlockKind::Pinned)
-    }
+    fn cudaHostAlloc(address: Out<u64>, bytes: usize, flags: u32) { memory::allocate_host(address, bytes, flags) }
 
     /// Frees memory of the host.
     fn cudaFreeHost(address: u64) { memory::free_host(address) }
@@ -119,7 +111,7 @@ runtime_functions! {
     }
 
     /// Lets the device reach the program's own memory.
-    fn cudaHostRegister(address: u64, bytes: usize, _flags: u32) { memory::register(address, bytes) }
+    fn cudaHostRegister(address: u64, bytes: usize, flags: u32) { memory::register(address, bytes, flags) }
 
     /// Takes registered memory back.
     fn cudaHostUnregister(address: u64) { memory::unregister(address) }

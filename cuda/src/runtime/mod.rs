@@ -6,6 +6,7 @@ mod errors;
 mod events;
 pub(crate) mod launch;
 mod memory;
+mod pools;
 mod properties;
 mod references;
 mod registration;
@@ -28,6 +29,7 @@ macro_rules! runtime_functions {
             // SAFETY: no other symbol has this name.
             #[unsafe(export_name = concat!("gpucast_", stringify!($name)))]
             extern "C" fn $name($($argument: $ty),*) -> i32 {
+                $crate::state::begin($crate::state::Begun::ByRuntime);
                 $crate::runtime::errors::finish((|| $body)())
             }
         )+
@@ -52,7 +54,7 @@ macro_rules! plain_functions {
     };
 }
 
-pub(crate) use properties::exists;
+pub(crate) use properties::{device_attribute, exists};
 pub(crate) use registration::{Wrapper, fatbin, fatbin_at};
 use {plain_functions, runtime_functions};
 
@@ -68,6 +70,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         launch::NAMES,
         launch::PLAIN_NAMES,
         memory::NAMES,
+        pools::NAMES,
         properties::NAMES,
         references::NAMES,
         references::PLAIN_NAMES,

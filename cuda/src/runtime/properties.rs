@@ -5,6 +5,7 @@ use gpucast_host::properties::Properties;
 
 use super::runtime_functions;
 use crate::abi::{Out, Text};
+use crate::both::limits;
 use crate::state::on_device;
 
 /// The versions of the headers that the libraries are made from.
@@ -131,9 +132,11 @@ pub(crate) fn exists(device: i32) -> Result<(), Error> {
     if device == 0 { Ok(()) } else { Err(Error::InvalidDevice) }
 }
 
-const STACK_SIZE: i32 = 0;
-const PRINTF_FIFO_SIZE: i32 = 1;
-const MALLOC_HEAP_SIZE: i32 = 2;
+/// The figure of a device's attribute.
+pub(crate) fn device_attribute(attribute: i32) -> Result<i32, Error> {
+    let found = on_device(|device| Ok(device.properties().attribute(attribute)))?;
+    Ok(i32::try_from(found.ok_or(Error::InvalidValue)?).unwrap_or(i32::MAX))
+}
 
 fn synchronise() -> Result<(), Error> {
     on_device(|device| {
@@ -183,8 +186,7 @@ runtime_functions! {
     /// An attribute of a device.
     fn cudaDeviceGetAttribute(value: Out<i32>, attribute: i32, device: i32) {
         exists(device)?;
-        let found = on_device(|device| Ok(device.properties().attribute(attribute)))?;
-        value.put(i32::try_from(found).unwrap_or(i32::MAX))
+        value.put(device_attribute(attribute)?)
     }
 
     /// A name on a bus on which no device is.
@@ -224,37 +226,19 @@ runtime_functions! {
     fn cudaThreadExit() { Ok(()) }
 
     /// Changes a limit.
-    fn cudaDeviceSetLimit(limit: i32, value: usize) {
-        on_device(|device| {
-            match limit {
-                STACK_SIZE => device.set_stack_bytes(u32::try_from(value).unwrap_or(u32::MAX)),
-                MALLOC_HEAP_SIZE => device.set_heap_bytes(value as u64),
-                // The others bound what is not bounded here.
-                _ => {}
-            }
-            Ok(())
-        })
-    }
+    fn cudaDeviceSetLimit(limit: i32, value: usize) { limits::set(limit, value) }
 
     /// A limit.
-    fn cudaDeviceGetLimit(value: Out<usize>, limit: i32) {
-        let found = on_device(|device| match limit {
-            STACK_SIZE => Ok(device.stack_bytes() as usize),
-            PRINTF_FIFO_SIZE => Ok(1 << 20),
-            MALLOC_HEAP_SIZE => Ok(device.heap_bytes() as usize),
-            _ => Err(Error::NotSupported),
-        })?;
-        value.put(found)
-    }
+    fn cudaDeviceGetLimit(value: Out<usize>, limit: i32) { limits::get(value, limit) }
 
     /// A hint for the caches.
-    fn cudaDeviceSetCacheConfig(_config: i32) { Ok(()) }
+    fn cudaDeviceSetCacheConfig(config: i32) { limits::check_cache_choice(config) }
 
     /// The hint for the caches.
     fn cudaDeviceGetCacheConfig(config: Out<i32>) { config.put(0) }
 
     /// A hint for the banks.
-    fn cudaDeviceSetSharedMemConfig(_config: i32) { Ok(()) }
+    fn cudaDeviceSetSharedMemConfig(config: i32) { limits::check_bank_choice(config) }
 
     /// The hint for the banks.
     fn cudaDeviceGetSharedMemConfig(config: Out<i32>) { config.put(0) }

@@ -2,33 +2,25 @@
 
 use std::ffi::c_void;
 
-use gpucast_host::Error;
 use gpucast_host::clock::EventId;
 
 use super::runtime_functions;
 use crate::abi::{Callback, Out};
-use crate::both::streams::{self, NON_BLOCKING, Stream, StreamCallback};
+use crate::both::streams::{self, Stream, StreamCallback};
 
 /// Priorities of streams, which change nothing here.
 const PRIORITIES: (i32, i32) = (0, -5);
 
-fn create(handle: Out<Stream>, flags: u32, priority: i32) -> Result<(), Error> {
-    if flags > NON_BLOCKING {
-        return Err(Error::InvalidValue);
-    }
-    streams::create(handle, flags, priority)
-}
-
 runtime_functions! {
     /// Creates a stream.
-    fn cudaStreamCreate(handle: Out<Stream>) { create(handle, 0, 0) }
+    fn cudaStreamCreate(handle: Out<Stream>) { streams::create(handle, 0, 0) }
 
     /// Creates a stream that may not wait for the default stream.
-    fn cudaStreamCreateWithFlags(handle: Out<Stream>, flags: u32) { create(handle, flags, 0) }
+    fn cudaStreamCreateWithFlags(handle: Out<Stream>, flags: u32) { streams::create(handle, flags, 0) }
 
     /// Creates a stream with a priority.
     fn cudaStreamCreateWithPriority(handle: Out<Stream>, flags: u32, priority: i32) {
-        create(handle, flags, priority)
+        streams::create(handle, flags, priority)
     }
 
     /// Forgets a stream.
@@ -53,12 +45,12 @@ runtime_functions! {
     fn cudaStreamIsCapturing(_handle: Stream, status: Out<i32>) { status.put(0) }
 
     /// Calls a function of the host behind a stream's work, which is done.
-    fn cudaLaunchHostFunc(handle: Stream, function: Callback, data: *mut c_void) { streams::call(handle, function, data) }
+    fn cudaLaunchHostFunc(handle: Stream, function: Option<Callback>, data: *mut c_void) { streams::call(handle, function, data) }
 
     /// Calls a function of the host behind a stream's work, which is done.
     fn cudaStreamAddCallback(
         handle: Stream,
-        function: StreamCallback,
+        function: Option<StreamCallback>,
         data: *mut c_void,
         _flags: u32,
     ) { streams::call_back(handle, function, data) }

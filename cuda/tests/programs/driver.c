@@ -10,6 +10,20 @@ typedef int CUresult;
 typedef void *Handle;
 
 CUresult cuInit(unsigned);
+CUresult cuDriverGetVersion(int *);
+CUresult cuDeviceGetCount(int *);
+CUresult cuDeviceGetAttribute(int *, int, int);
+CUresult cuMemAlloc_v2(uint64_t *, size_t);
+CUresult cuMemAllocManaged(uint64_t *, size_t, unsigned);
+CUresult cuMemHostAlloc(Handle *, size_t, unsigned);
+CUresult cuStreamCreate(Handle *, unsigned);
+CUresult cuEventCreate(Handle *, unsigned);
+CUresult cuLaunchHostFunc(Handle, void (*)(void *), void *);
+CUresult cuModuleLoad(Handle *, const char *);
+CUresult cuFuncSetAttribute(Handle, int, int);
+CUresult cuFuncSetCacheConfig(Handle, int);
+CUresult cuCtxGetLimit(size_t *, int);
+CUresult cuCtxSetLimit(int, size_t);
 CUresult cuDeviceGet(int *, int);
 CUresult cuCtxGetDevice(int *);
 CUresult cuDevicePrimaryCtxRetain(Handle *, int);
@@ -314,6 +328,74 @@ static void textures(CUresult (*allocate)(uint64_t *, size_t))
     DO(cuModuleUnload(module));
 }
 
+/* Nothing works before cuInit, but for what needs no driver. */
+static void before_begin(void)
+{
+    enum { NOT_INITIALIZED = 3 };
+    int number;
+    uint64_t address;
+    Handle handle;
+    const char *name;
+    MUST(cuDeviceGetCount(&number) == NOT_INITIALIZED);
+    MUST(cuDeviceGet(&number, 0) == NOT_INITIALIZED);
+    MUST(cuDeviceGetAttribute(&number, 16, 0) == NOT_INITIALIZED);
+    MUST(cuMemAlloc_v2(&address, 16) == NOT_INITIALIZED);
+    MUST(cuModuleLoadData(&handle, text) == NOT_INITIALIZED);
+    MUST(cuStreamCreate(&handle, 0) == NOT_INITIALIZED);
+    MUST(cuCtxSynchronize() == NOT_INITIALIZED);
+    DO(cuDriverGetVersion(&number));
+    DO(cuGetErrorName(NOT_INITIALIZED, &name));
+    MUST(!strcmp(name, "CUDA_ERROR_NOT_INITIALIZED"));
+    MUST(cuInit(1) == INVALID_VALUE);
+}
+
+/* What belongs to a context needs one. */
+static void without_context(void)
+{
+    uint64_t address;
+    Handle handle;
+    MUST(cuMemAlloc_v2(&address, 16) == INVALID_CONTEXT);
+    MUST(cuModuleLoadData(&handle, text) == INVALID_CONTEXT);
+    MUST(cuStreamCreate(&handle, 0) == INVALID_CONTEXT);
+    MUST(cuEventCreate(&handle, 0) == INVALID_CONTEXT);
+    MUST(cuMemcpyHtoD_v2(0, text, 1) == INVALID_CONTEXT);
+}
+
+/* Numbers that no header has, null pointers, and files that never end. */
+static void unknown_numbers(Handle function)
+{
+    enum { FILE_NOT_FOUND = 301, INVALID_IMAGE = 200, UNSUPPORTED_LIMIT = 215 };
+    int number;
+    size_t limit;
+    uint64_t address;
+    Handle handle;
+    DO(cuDeviceGetAttribute(&number, 16, 0));
+    MUST(number == 132);
+    for (int i = 0; i < 3; i++)
+        MUST(cuDeviceGetAttribute(&number, (int[]){0, -1, 9999}[i], 0) == INVALID_VALUE);
+    MUST(cuFuncGetAttribute(&number, 99, function) == INVALID_VALUE);
+    MUST(cuFuncSetAttribute(function, 0, 1) == INVALID_VALUE);
+    MUST(cuFuncSetAttribute(function, 99, 1) == INVALID_VALUE);
+    MUST(cuFuncSetCacheConfig(function, 4) == INVALID_VALUE);
+    DO(cuFuncSetCacheConfig(function, 1));
+    MUST(cuCtxGetLimit(&limit, 77) == INVALID_VALUE);
+    MUST(cuCtxSetLimit(77, 1) == INVALID_VALUE);
+    MUST(cuCtxGetLimit(&limit, 5) == UNSUPPORTED_LIMIT);
+    DO(cuCtxGetLimit(&limit, 0));
+    MUST(cuStreamCreate(&handle, 2) == INVALID_VALUE);
+    MUST(cuEventCreate(&handle, 8) == INVALID_VALUE);
+    MUST(cuMemAllocManaged(&address, 16, 9) == INVALID_VALUE);
+    MUST(cuMemHostAlloc(&handle, 16, 99) == INVALID_VALUE);
+    MUST(cuMemAlloc_v2(NULL, 16) == INVALID_VALUE);
+    MUST(cuStreamCreate(NULL, 0) == INVALID_VALUE);
+    MUST(cuDeviceGetAttribute(NULL, 16, 0) == INVALID_VALUE);
+    MUST(cuModuleLoadData(NULL, text) == INVALID_VALUE);
+    MUST(cuModuleLoadData(&handle, NULL) == INVALID_VALUE);
+    MUST(cuLaunchHostFunc(NULL, NULL, NULL) == INVALID_VALUE);
+    MUST(cuModuleLoad(&handle, "/dev/zero") == INVALID_IMAGE);
+    MUST(cuModuleLoad(&handle, "no such file") == FILE_NOT_FOUND);
+}
+
 int main(void)
 {
     size_t bytes = read_text("TEST_PTX");
@@ -326,8 +408,10 @@ int main(void)
     const char *name;
     CUresult (*allocate)(uint64_t *, size_t);
 
+    before_begin();
     DO(cuInit(0));
     DO(cuDeviceGet(&device, 0));
+    without_context();
     MUST(cuCtxGetDevice(&device) == INVALID_CONTEXT);
     DO(cuDevicePrimaryCtxRetain(&context, device));
     DO(cuCtxSetCurrent(context));
@@ -374,6 +458,7 @@ int main(void)
     MUST(cuLaunchKernel(function, 0, 1, 1, 256, 1, 1, 0, NULL, arguments, NULL) == INVALID_VALUE);
     DO(cuFuncGetAttribute(&shared, 1, function));
     MUST(shared == 0);
+    unknown_numbers(function);
     tensor_maps(allocate);
     textures(allocate);
     DO(cuMemFree_v2(da));

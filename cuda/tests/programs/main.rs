@@ -20,7 +20,7 @@ use gpucast_cuda::facade::{FACADES, LIBRARY};
 use gpucast_forecast::{Kernel, LaunchOptions};
 use gpucast_host::Settings;
 use gpucast_host::report::ProcessReport;
-use gpucast_host::settings::{Mode, VARIABLE};
+use gpucast_host::settings::{Mode, OnFault, VARIABLE};
 use gpucast_model::{GpuLibrary, Model, Timing};
 
 mod predicted;
@@ -29,7 +29,7 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs");
 const INPUTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/inputs");
 
 /// Programs that check themselves and need nothing more than to be right.
-const RIGHT: [&str; 13] = [
+const RIGHT: [&str; 14] = [
     "vector_addition",
     "heat",
     "search",
@@ -43,6 +43,7 @@ const RIGHT: [&str; 13] = [
     "managed",
     "rows_with_pitch",
     "streams",
+    "pools",
 ];
 
 /// The folder of the libraries, and of the programs linked with the runtimes of CUDA 11, 12 and 13.
@@ -139,6 +140,10 @@ fn run(version: &str, program: &str, settings: Settings) -> Ran {
 }
 
 fn run_file(file: &str, arguments: &[&str], settings: Settings) -> Ran {
+    run_in(file, arguments, settings, &[])
+}
+
+fn run_in(file: &str, arguments: &[&str], settings: Settings, environment: &[(&str, &str)]) -> Ran {
     let folder = built();
     let kernels = if file.starts_with("textures") { "textures.ptx" } else { "kernels.ptx" };
     let reports = tempfile::tempdir().unwrap();
@@ -151,6 +156,7 @@ fn run_file(file: &str, arguments: &[&str], settings: Settings) -> Ran {
         .env("TEST_TENSOR_PTX", format!("{INPUTS}/tensor-map.ptx"))
         .env("TEST_SAXPY_PTX", format!("{INPUTS}/saxpy.ptx"))
         .env(VARIABLE, settings.to_variable())
+        .envs(environment.iter().copied())
         .output()
         .unwrap();
     let files = fs::read_dir(reports.path()).unwrap().map(|entry| entry.unwrap().path());
@@ -289,6 +295,36 @@ fn a_bad_access_is_told_with_its_place() {
     let ran = run("12", "fault", running()).right();
     assert!(ran.stderr().contains("out_of_bounds"), "{}", ran.stderr());
     assert!(ran.stderr().contains("device memory 1"), "{}", ran.stderr());
+}
+
+#[test]
+fn a_bad_access_is_left_out_where_the_user_wants_it() {
+    for mode in [Mode::Run, Mode::Count, Mode::Sample] {
+        let settings = Settings { mode, on_fault: OnFault::Report, ..Settings::default() };
+        let ran = run("13", "passed_fault", settings).right();
+        assert!(ran.stderr().contains("device memory 1"), "{}", ran.stderr());
+        assert!(ran.stderr().contains("left out once; the launch goes on"), "{}", ran.stderr());
+        let [fault] = &ran.reports[0].faults[..] else { panic!("{:?}", ran.reports[0].faults) };
+        assert_eq!((fault.kernel.as_str(), fault.launches), ("out_of_bounds", 1));
+        assert_eq!((fault.kind.as_str(), fault.occurrences), ("cudaErrorIllegalAddress", 1));
+        assert!(ran.reports[0].text().contains("fault in out_of_bounds"));
+    }
+    let stopped = run("13", "fault", running()).right();
+    assert_eq!(stopped.reports[0].faults[0].kind, "cudaErrorIllegalAddress");
+    assert_eq!(run("13", "heat", running()).right().reports[0].faults, []);
+}
+
+#[test]
+fn host_threads_launch_beside_a_pool_of_one_thread() {
+    for threads in ["1", "2"] {
+        let settings = |mode| Settings { mode, ..Settings::default() };
+        for mode in [Mode::Run, Mode::Count] {
+            let environment = [("RAYON_NUM_THREADS", threads)];
+            let ran = run_in("programs13", &["host_threads"], settings(mode), &environment);
+            let ran = ran.right();
+            assert_eq!(ran.reports[0].kernels[0].launches, 80);
+        }
+    }
 }
 
 #[test]

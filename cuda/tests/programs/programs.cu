@@ -13,6 +13,7 @@ static dim3 extent(unsigned x, unsigned y) { return dim3(x, y, 1); }
 #endif
 #define SYMBOL(name) ((const void *)&name)
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #define DO(call)                                                                     \
@@ -495,6 +496,100 @@ static void fault(void)
     MUST(strstr(cudaGetErrorString(cudaErrorIllegalAddress), "illegal memory access"));
 }
 
+/* Faults are reported and left out: the load gives zero, and the program goes on. */
+static void passed_fault(void)
+{
+    int *buffer = (int *)device(400);
+    LAUNCH(out_of_bounds, extent(1, 1), extent(1, 1), 0, 0, &buffer);
+    DO(cudaDeviceSynchronize());
+}
+
+#ifdef __CUDACC__
+#define ATTRIBUTE(number) ((cudaMemPoolAttr)(number))
+#else
+#define ATTRIBUTE(number) (number)
+#endif
+
+/* Blocks of the device's pool and of one of the program's own. */
+static void pools(void)
+{
+    enum { BYTES = 4096 };
+    cudaMemPool_t standard, current, own;
+    struct cudaMemPoolProps properties;
+    uint64_t used, high, threshold = UINT64_MAX, zero = 0;
+    void *a, *b;
+    int supported;
+
+    DO(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, 0));
+    MUST(supported == 1);
+    DO(cudaDeviceGetDefaultMemPool(&standard, 0));
+    DO(cudaDeviceGetMemPool(&current, 0));
+    MUST(standard == current);
+    DO(cudaMemPoolSetAttribute(standard, ATTRIBUTE(cudaMemPoolAttrReleaseThreshold), &threshold));
+    threshold = 1;
+    DO(cudaMemPoolGetAttribute(standard, ATTRIBUTE(cudaMemPoolAttrReleaseThreshold), &threshold));
+    MUST(threshold == UINT64_MAX);
+
+    memset(&properties, 0, sizeof properties);
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    DO(cudaMemPoolCreate(&own, &properties));
+    DO(cudaMallocFromPoolAsync(&a, BYTES, own, 0));
+    DO(cudaDeviceSetMemPool(0, own));
+    DO(cudaMallocAsync(&b, 3 * BYTES, 0));
+    DO(cudaMemPoolGetAttribute(own, ATTRIBUTE(cudaMemPoolAttrUsedMemCurrent), &used));
+    MUST(used == 4 * BYTES);
+    DO(cudaMemset(b, 7, 3 * BYTES));
+    DO(cudaFreeAsync(b, 0));
+    DO(cudaFree(a));
+    MUST(cudaFree(a) == cudaErrorInvalidValue);
+    DO(cudaMemPoolGetAttribute(own, ATTRIBUTE(cudaMemPoolAttrUsedMemCurrent), &used));
+    DO(cudaMemPoolGetAttribute(own, ATTRIBUTE(cudaMemPoolAttrUsedMemHigh), &high));
+    MUST(used == 0 && high == 4 * BYTES);
+    DO(cudaMemPoolSetAttribute(own, ATTRIBUTE(cudaMemPoolAttrUsedMemHigh), &zero));
+    DO(cudaMemPoolGetAttribute(own, ATTRIBUTE(cudaMemPoolAttrUsedMemHigh), &high));
+    MUST(high == 0);
+    DO(cudaMemPoolTrimTo(own, 0));
+    DO(cudaMemPoolDestroy(own));
+    MUST(cudaMemPoolDestroy(own) == cudaErrorInvalidValue);
+    MUST(cudaMallocFromPoolAsync(&a, BYTES, own, 0) == cudaErrorInvalidValue);
+    /* The device's own is current again. */
+    DO(cudaMallocAsync(&a, BYTES, 0));
+    DO(cudaMemPoolGetAttribute(standard, ATTRIBUTE(cudaMemPoolAttrUsedMemCurrent), &used));
+    MUST(used == BYTES);
+    DO(cudaFreeAsync(a, 0));
+}
+
+enum { HOST_THREADS = 4, LAUNCHES = 20, VALUES = 1 << 14 };
+
+static void *add_on_a_thread(void *unused)
+{
+    size_t bytes = VALUES * sizeof(float);
+    float *sums = (float *)malloc(bytes), *a = (float *)device(bytes), *b = (float *)device(bytes);
+    int n = VALUES;
+    for (int i = 0; i < n; i++)
+        sums[i] = (float)i;
+    DO(cudaMemcpy(a, sums, bytes, cudaMemcpyHostToDevice));
+    for (int i = 0; i < LAUNCHES; i++)
+        LAUNCH(vector_add, extent(n / 256, 1), extent(256, 1), 0, 0, &a, &a, &b, &n);
+    back(sums, b, bytes);
+    for (int i = 0; i < n; i++)
+        MUST(sums[i] == 2.0f * (float)i);
+    free(sums);
+    return unused;
+}
+
+/* Host threads launch at the same time, while the one that was first only waits for them. */
+static void host_threads(void)
+{
+    pthread_t threads[HOST_THREADS];
+    DO(cudaFree(device(4)));
+    for (int i = 0; i < HOST_THREADS; i++)
+        MUST(!pthread_create(&threads[i], NULL, add_on_a_thread, NULL));
+    for (int i = 0; i < HOST_THREADS; i++)
+        MUST(!pthread_join(threads[i], NULL));
+}
+
 static void occupancy(void)
 {
     int ctas, sms, major;
@@ -529,7 +624,8 @@ static const struct { const char *name; void (*run)(void); } programs[] = {
     {"speckles", speckles}, {"variables", variables}, {"managed", managed},
     {"rows_with_pitch", rows_with_pitch}, {"streams", streams}, {"printing", printing},
     {"assertion", assertion}, {"fault", fault}, {"occupancy", occupancy}, {"empty", empty},
-    {"unsupported", unsupported},
+    {"unsupported", unsupported}, {"passed_fault", passed_fault}, {"host_threads", host_threads},
+    {"pools", pools},
 };
 
 int main(int count, char **arguments)

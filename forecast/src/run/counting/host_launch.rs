@@ -66,38 +66,53 @@ impl HostLaunch<'_> {
     }
 
     /// Executes the launch and counts it. `l2` is the L2 as the launch before left it, and as this
-    /// launch leaves it.
+    /// launch leaves it. An observer `beside` the counters sees the same execution.
     ///
     /// # Errors
     ///
     /// A launch that is impossible, a fault of the kernel, or a kernel without machine code where
     /// the caller insists on it.
-    pub fn count(
+    pub fn count<B: Observer>(
         &self,
         memory: &mut DeviceMemory,
         counting: &Counting<'_>,
         l2: &mut Option<L2>,
+        beside: &mut Option<B>,
     ) -> Result<Counted, HostLaunchError> {
         let Extras { stages, features, .. } = counting.extras;
         match (stages, features) {
-            (false, false) => self.count_with::<Counter>(memory, counting, l2),
-            (true, false) => self.count_with::<StageCounter>(memory, counting, l2),
-            (false, true) => self.count_with::<(Counter, FeatureCounter)>(memory, counting, l2),
-            (true, true) => self.count_with::<(StageCounter, FeatureCounter)>(memory, counting, l2),
+            (false, false) => self.count_with::<Counter, B>(memory, counting, l2, beside),
+            (true, false) => self.count_with::<StageCounter, B>(memory, counting, l2, beside),
+            (false, true) => {
+                self.count_with::<(Counter, FeatureCounter), B>(memory, counting, l2, beside)
+            }
+            (true, true) => {
+                self.count_with::<(StageCounter, FeatureCounter), B>(memory, counting, l2, beside)
+            }
         }
     }
 
-    fn count_with<C: Counts>(
+    fn count_with<C: Counts, B: Observer>(
         &self,
         memory: &mut DeviceMemory,
         counting: &Counting<'_>,
         l2: &mut Option<L2>,
+        beside: &mut Option<B>,
     ) -> Result<Counted, HostLaunchError> {
         let started = Instant::now();
         let before = (L2Contents::default(), l2.take());
         let mut counter: C =
             counter(counting, self.program, self.launch, before, true, per_ptx(counting));
-        let summary = self.run(memory, &mut counter)?;
+        let summary = match beside.take() {
+            None => self.run(memory, &mut counter)?,
+            Some(other) => {
+                let mut both = (counter, other);
+                let summary = self.run(memory, &mut both);
+                *beside = Some(both.1);
+                counter = both.0;
+                summary?
+            }
+        };
         let (counts, after) = repetition(counting, counter, self.program, memory)?;
         *l2 = after;
         let count = 1;
