@@ -109,7 +109,7 @@ fn memory(ctas: u32, seed: u32) -> Memory {
         // Every other word is small, so that it counts and compares.
         let word = |at: u32| {
             let mixed = (at ^ salt ^ seed).wrapping_mul(2_654_435_761);
-            if at % 2 == 0 { mixed % 200 } else { mixed }
+            if at.is_multiple_of(2) { mixed % 200 } else { mixed }
         };
         (0..number).map(word).collect()
     };

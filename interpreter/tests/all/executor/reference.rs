@@ -137,7 +137,7 @@ fn binary(operation: usize, a: u32, b: u32) -> u32 {
         7 => a | b,
         8 => a.checked_shl(b).unwrap_or(0),
         9 => (a as i32).max(b as i32) as u32,
-        10 => (u64::from(a) * u64::from(b) >> 32) as u32,
+        10 => ((u64::from(a) * u64::from(b)) >> 32) as u32,
         11 => ((a as i32) >> b.min(31)) as u32,
         _ => unreachable!("BINARY has 12 operations"),
     }
@@ -206,7 +206,7 @@ impl Cta<'_> {
             warp.registers[0][lane] = thread;
             warp.registers[1][lane] = self.number;
             warp.registers[2][lane] = FIRST;
-            warp.predicates[0] |= u32::from(thread % 2 == 0) << lane;
+            warp.predicates[0] |= u32::from(thread.is_multiple_of(2)) << lane;
             warp.predicates[1] |= u32::from(thread < 40) << lane;
         }
         self.issue(alive, PROLOGUE.len() as u64);
