@@ -25,7 +25,7 @@ use kernel::{BINS, OWN, SUMS, Statement, TABLE, THREADS};
 use reference::{Counts, Effect, Memory};
 
 /// Cases of a run of the tests; `GPUCAST_EXECUTOR_CASES` asks for others.
-const CASES: u32 = 300;
+const CASES: u32 = 200;
 
 /// The counts of the engine's events.
 struct Counted {
