@@ -14,6 +14,7 @@
 //! [`Launch`]: gpucast_simulation::launch::Launch
 //! [`MachineProfile`]: gpucast_counters::machine::MachineProfile
 
+mod bulk_copies;
 pub mod ptxas;
 pub mod rules;
 mod tensor_memory;

@@ -345,8 +345,13 @@ pub enum AccessKind {
     Reduction,
     /// Copies from global to shared memory beside the warp (`LDGSTS`).
     AsyncCopy,
-    /// Copies a block of memory beside the CTA (`UBLKCP`, `UTMALDG`).
+    /// Copies a block of memory into shared memory beside the CTA (`UBLKCP`, `UTMALDG`).
     BulkCopy,
+    /// Copies a block of shared memory to global memory beside the CTA (`UBLKCP`, `UTMASTG`). Groups
+    /// of such copies are waited for as those of `LDGSTS`.
+    BulkStore,
+    /// Adds a block of shared memory to global memory beside the CTA (`UBLKRED`, `UTMAREDG`).
+    BulkReduction,
 }
 
 /// The scheduling fields of an instruction.

@@ -190,9 +190,12 @@ impl LoadStore {
             AccessKind::Atomic | AccessKind::Reduction => {
                 busy + f64::from(request.serial.max(1)) * self.shared_atomic_interval
             }
-            AccessKind::Load | AccessKind::Store | AccessKind::AsyncCopy | AccessKind::BulkCopy => {
-                busy
-            }
+            AccessKind::Load
+            | AccessKind::Store
+            | AccessKind::AsyncCopy
+            | AccessKind::BulkCopy
+            | AccessKind::BulkStore
+            | AccessKind::BulkReduction => busy,
         }
     }
 
@@ -207,7 +210,7 @@ impl LoadStore {
         match access.kind {
             AccessKind::Load => tags.max(passes).max(bytes / self.l1_bytes),
             AccessKind::AsyncCopy => tags.max(passes).max(bytes / self.shared_bytes),
-            AccessKind::BulkCopy => 1.0,
+            AccessKind::BulkCopy | AccessKind::BulkStore | AccessKind::BulkReduction => 1.0,
             AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {
                 let sectors = request.l1_sectors + request.l2_sectors + request.dram_sectors;
                 tags.max(f64::from(sectors) * SECTOR_BYTES / self.store_bytes)

@@ -163,11 +163,11 @@ impl Demand {
                 let missed = f64::from(request.l2_sectors) + f64::from(request.dram_sectors);
                 let sectors = missed + f64::from(request.l1_sectors);
                 match access.kind {
-                    AccessKind::Store => {
+                    AccessKind::Store | AccessKind::BulkStore => {
                         self.l2_writes += sectors;
                         self.dram_writes += sectors * machine.dram_writes_per_store;
                     }
-                    AccessKind::Atomic | AccessKind::Reduction => {
+                    AccessKind::Atomic | AccessKind::Reduction | AccessKind::BulkReduction => {
                         self.requests += 1.0;
                         self.l2_updates += sectors;
                     }

@@ -112,7 +112,8 @@ fn of_access(access: &MemoryAccess, request: Option<&Request>, parameters: &Para
             let l2 = memory.l2_latency + memory.l2_far_latency / 2.0;
             let (latency, cause) = match access.kind {
                 AccessKind::Store => (operands, State::L1Latency),
-                AccessKind::Atomic | AccessKind::Reduction => {
+                AccessKind::BulkStore => (operands, State::L2Latency),
+                AccessKind::Atomic | AccessKind::Reduction | AccessKind::BulkReduction => {
                     let in_turn = f64::from(request.serial.max(1)) - 1.0;
                     let in_turn = in_turn * memory.atomic_interval;
                     (l2 + memory.atomic_latency + in_turn, State::L2Latency)

@@ -205,7 +205,7 @@ impl Sm<'_> {
             way.result = Event::of(State::ConstantMiss, clock, clock_at(there));
         }
         match access.kind {
-            AccessKind::AsyncCopy => {
+            AccessKind::AsyncCopy | AccessKind::BulkStore | AccessKind::BulkReduction => {
                 if way.result.done > warp.copied.done {
                     warp.copied = way.result;
                 }

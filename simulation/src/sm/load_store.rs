@@ -325,7 +325,16 @@ impl<'a> LoadStorePath<'a> {
                 let span = own + parameters.operand_latency;
                 return self.way(now, span, [own, 0.0, 0.0], State::L1Latency);
             }
-            AccessKind::Atomic | AccessKind::Reduction => {
+            AccessKind::BulkStore => {
+                // Its data is read from shared memory when the L2 takes it, past the path's tables.
+                let dram = sectors * self.dram_writes_per_store;
+                let waits = self.memory.store(time_of(now), begun, sectors, dram, active_sms);
+                let span = own + waits.by_rate;
+                let way = self.way(now, span, [own, waits.l2, waits.dram], State::L2Latency);
+                self.last_store = self.last_store.max(way.result.done);
+                way
+            }
+            AccessKind::Atomic | AccessKind::Reduction | AccessKind::BulkReduction => {
                 let serial = f64::from(request.serial.max(1));
                 let mut waits =
                     self.memory.update(time_of(now), begun, sectors, serial, active_sms);

@@ -628,3 +628,42 @@ fn lines_lie_in_both_halves_of_the_l2_equally_often() {
     let same = mean(Some(0));
     assert!((same - machine.memory.l2_latency).abs() < 1.0, "{same}");
 }
+
+/// Tiles that a thread of each CTA copies out of shared memory, waiting for all but `pending`
+/// groups.
+fn tiles_out(kind: AccessKind, pending: u8, ctas: u64) -> f64 {
+    let code = looped(|writer| {
+        let queue = writer.queue();
+        let has_uniform_address = true;
+        let access =
+            MemoryAccess { space: Space::Global, kind, bytes: 0, has_uniform_address, queue };
+        writer.push("UTMASTG", Class::Memory, Action::Access(access), Control::after(2));
+        let commit = Action::CommitCopies { queue: None };
+        writer.push("UTMACMDFLUSH", Class::Other, commit, Control::after(2).signals(0));
+        let wait = Action::AwaitCounter { counter: 0, pending };
+        writer.push("DEPBAR", Class::Other, wait, Control::after(2));
+    });
+    let tile = Request { lanes: 1, ..Request::global(0, TILE_SECTORS, 0) };
+    let launch = Launch::of_equal_ctas(code, vec![WarpTrace::of_loop(TILES, &[tile])], ctas);
+    run(&machine(), &launch, 2).clocks
+}
+
+const TILES: usize = 50;
+const TILE_SECTORS: u16 = 512;
+
+#[test]
+fn bulk_stores_take_the_l2_and_device_memory() {
+    let memory = machine().memory;
+    let sectors = |ctas: u64| ctas as f64 * TILES as f64 * f64::from(TILE_SECTORS);
+    let clocks = |work: f64, per_second: f64| work * machine().clock_mhz * 1e6 / per_second;
+    for (pending, ctas) in [(0, 640), (1, 640), (1, 80), (0, 80)] {
+        // All that is stored is written to device memory.
+        let stored = tiles_out(AccessKind::BulkStore, pending, ctas);
+        let least = clocks(32.0 * sectors(ctas), memory.dram_bandwidth);
+        assert!((least..1.4 * least).contains(&stored), "{pending}, {ctas}: {stored}, {least}");
+        // Reductions change sectors in the L2, so many in a clock.
+        let reduced = tiles_out(AccessKind::BulkReduction, pending, ctas);
+        let least = sectors(ctas) / memory.atomic_rate;
+        assert!((least..1.4 * least).contains(&reduced), "{pending}, {ctas}: {reduced}, {least}");
+    }
+}

@@ -18,6 +18,7 @@ use super::super::isa::{Decoder, Detail, Guard, Meeting, Word};
 use super::super::listing::{Listing, bytes_accessed};
 use super::classes::{class, of_mnemonic};
 use super::queues::Queues;
+use crate::bulk_copies;
 use crate::tensor_memory;
 
 /// Translates the code. `executions` are those of each block by the warps of the launch.
@@ -159,7 +160,9 @@ impl Translator<'_, '_> {
             Detail::Fence(scope) => Action::Fence(scope),
             Detail::None | Detail::Wide | Detail::Counter { counter: None, .. } => match mnemonic {
                 "EXIT" => Action::Exit,
-                "LDGDEPBAR" | "ARRIVES" => Action::CommitCopies { queue: self.queue(index) },
+                "LDGDEPBAR" | "ARRIVES" | "UTMACMDFLUSH" => {
+                    Action::CommitCopies { queue: self.queue(index) }
+                }
                 "SYNCS" if self.arrives(index) => {
                     Action::ArriveAtPhase { queue: self.queue(index) }
                 }
@@ -224,7 +227,8 @@ impl Translator<'_, '_> {
             "STAS" => (Space::Shared, AccessKind::Store),
             "REDAS" => (Space::Shared, AccessKind::Reduction),
             mnemonic if mnemonic.starts_with("UBLK") || mnemonic.starts_with("UTMA") => {
-                (Space::Global, AccessKind::BulkCopy)
+                let kind = instruction.and_then(bulk_copies::kind);
+                (Space::Global, kind.unwrap_or(AccessKind::BulkCopy))
             }
             _ => {
                 let (space, effect) = self.listing.meanings[index].access?;

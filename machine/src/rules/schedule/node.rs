@@ -15,6 +15,7 @@ use super::super::family::{Family, Multiplier};
 use super::super::graph::{Arg, Graph, Op, Part, Register};
 use super::constants::Banks;
 use super::latency::Use;
+use crate::bulk_copies;
 use crate::tensor_memory;
 use crate::unit_class::unit_class;
 
@@ -186,24 +187,26 @@ fn action(op: &Op<'_>, emitted: &Emitted, number: u32, queue: Option<u32>) -> Ac
         O::Bar | O::Barrier if op.has(Modifier::Arrive) => Action::CtaArrive,
         O::Bar | O::Barrier => Action::CtaBarrier,
         O::Membar | O::Fence if number == 0 => Action::Fence(scope(op)),
-        O::CpAsyncCommitGroup | O::CpAsyncMbarrierArrive => Action::CommitCopies { queue },
-        O::CpAsyncWaitGroup => Action::AwaitCounter { counter: COPIES, pending: pending() },
+        O::CpAsyncCommitGroup | O::CpAsyncMbarrierArrive | O::CpAsyncBulkCommitGroup => {
+            Action::CommitCopies { queue }
+        }
+        O::CpAsyncWaitGroup | O::CpAsyncBulkWaitGroup => {
+            Action::AwaitCounter { counter: COPIES, pending: pending() }
+        }
         O::CpAsyncWaitAll => Action::AwaitCounter { counter: COPIES, pending: 0 },
         O::MbarrierTestWait | O::MbarrierTryWait => Action::AwaitPhase { queue },
         O::MbarrierArrive | O::MbarrierArriveDrop => Action::ArriveAtPhase { queue },
         O::WgmmaWaitGroup => Action::AwaitProducts { pending: pending() },
-        O::CpAsyncBulk | O::CpAsyncBulkTensor | O::CpReduceAsyncBulk => {
-            Action::Access(MemoryAccess {
+        _ => match (bulk_copies::kind(op.source), tensor_memory::action(op.source, queue)) {
+            (Some(kind), _) => Action::Access(MemoryAccess {
                 space: Space::Global,
-                kind: AccessKind::BulkCopy,
+                kind,
                 bytes: 0,
                 has_uniform_address: true,
                 queue,
-            })
-        }
-        _ => match tensor_memory::action(op.source, queue) {
-            Some(action) => Action::TensorMemory(action),
-            None => multiply(op, emitted).unwrap_or(Action::Compute),
+            }),
+            (None, Some(action)) => Action::TensorMemory(action),
+            (None, None) => multiply(op, emitted).unwrap_or(Action::Compute),
         },
     }
 }
