@@ -106,11 +106,7 @@ impl Case<'_> {
     /// The resources of a block.
     #[must_use]
     pub fn cta(&self) -> CtaShape {
-        CtaShape {
-            threads: self.shape.threads_per_block,
-            shared_bytes: self.shape.shared_bytes,
-            registers_per_thread: self.shape.registers,
-        }
+        self.shape.cta()
     }
 
     /// The occupancy of the launch.

@@ -26,6 +26,9 @@ pub struct Verdict {
     pub costliest: Option<Costliest>,
     /// The times of all models.
     pub models: Vec<ModelTime>,
+    /// The reason for which the GPU refuses the launch, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
     /// True if the time is shorter than its launch, so that two digits say all.
     #[serde(skip)]
     pub is_rough: bool,
@@ -136,7 +139,8 @@ impl Verdict {
         });
         let (model, bound) = (headline.model, headline.bound);
         let is_rough = headline.is_below_launch();
-        Self { time_ms, low_ms, high_ms, model, bound, spent, costliest, models, is_rough }
+        let refusal = headline.refusal();
+        Self { time_ms, low_ms, high_ms, model, bound, spent, costliest, models, refusal, is_rough }
     }
 }
 

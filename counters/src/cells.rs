@@ -17,7 +17,7 @@ use crate::counts::{BranchCounts, MemoryCounts};
 use crate::device::DeviceModel;
 use crate::hierarchy::{L2Traffic, LocalTraffic, RowTraffic};
 use crate::launch_profile::LaunchProfile;
-use crate::occupancy::CtaShape;
+use crate::occupancy::{CtaShape, ThreadRegisters};
 use crate::table::{BaseTable, Description, Row};
 use crate::tally::largest_sum;
 use crate::tensor::{ProductCounts, TensorFormat};
@@ -290,8 +290,10 @@ pub struct Frame<'a> {
     pub block: [u32; 3],
     /// Dynamic shared memory of a CTA in bytes.
     pub dynamic_shared_bytes: u32,
-    /// Registers of a thread, if machine code tells.
-    pub registers: Option<u32>,
+    /// Registers of a thread, if something tells.
+    pub registers: Option<ThreadRegisters>,
+    /// CTAs of a cluster; 1 without clusters.
+    pub cluster_ctas: u32,
     /// The GPU whose counters are modelled.
     pub device: DeviceModel,
     /// True if requests went through caches.
@@ -312,9 +314,13 @@ impl Frame<'_> {
         let cta = CtaShape {
             threads,
             shared_bytes: self.program.static_shared_bytes() + u64::from(self.dynamic_shared_bytes),
-            registers_per_thread: self.registers,
+            registers_per_thread: self.registers.map(|one| self.device.registers_of_thread(one)),
         };
-        let facts = LaunchFacts::new(ctas, cta, &self.device);
+        let facts = LaunchFacts {
+            registers_are_estimated: self.registers.is_some_and(|one| one.is_estimated),
+            cluster_ctas: self.cluster_ctas,
+            ..LaunchFacts::new(ctas, cta, &self.device)
+        };
         let instructions = self.program.instructions();
         let row =
             |(instruction, one)| Row::without_counts(instruction as u32, Description::of(one));

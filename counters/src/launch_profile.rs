@@ -20,6 +20,7 @@ use crate::machine::MachineProfile;
 use crate::metric::{Level, MetricValue, Metrics};
 use crate::occupancy::CtaShape;
 use crate::profile::KernelProfile;
+use crate::refusal::{Extents, RequestedLaunch};
 use crate::table::BaseTable;
 use crate::totals::{Extent, LaunchFacts, Replay, Totals};
 use crate::trace::LaunchTrace;
@@ -104,6 +105,17 @@ impl LaunchProfile {
     #[must_use]
     pub fn cta_shape(&self) -> CtaShape {
         self.launch.cta
+    }
+
+    /// The launch, as far as a GPU may refuse it.
+    #[must_use]
+    pub fn requested(&self) -> RequestedLaunch {
+        RequestedLaunch {
+            cta: self.launch.cta,
+            extents: Some(Extents { grid: self.grid, block: self.block }),
+            cluster_ctas: self.launch.cluster_ctas,
+            registers_are_estimated: self.launch.registers_are_estimated,
+        }
     }
 
     /// The same launch with the metrics of instructions counted on the machine's. Their values on

@@ -18,7 +18,7 @@ use crate::hierarchy::{
     LocalStores, ROW_LIMIT,
 };
 use crate::launch_profile::{Doubt, LaunchProfile};
-use crate::occupancy::{CtaShape, Occupancy};
+use crate::occupancy::{CtaShape, Occupancy, ThreadRegisters};
 use crate::recorder::{CtaRecorder, RecorderShape};
 use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
@@ -89,7 +89,10 @@ impl Counter {
         static_shared_bytes: u64,
         device: DeviceModel,
     ) -> Self {
-        Self::for_code(Code::of(program, device.load_caching), launch, static_shared_bytes, device)
+        let code = Code::of(program, device.load_caching);
+        let mut counter = Self::for_code(code, launch, static_shared_bytes, device);
+        counter.facts.cluster_ctas = program.cluster_ctas(launch.cluster);
+        counter
     }
 
     pub(crate) fn for_code(
@@ -187,12 +190,16 @@ impl Counter {
         self
     }
 
-    /// Registers that each thread has, if machine code tells: fewer CTAs may then run at the same
-    /// time. Call it before the launch begins.
+    /// Registers that each thread has: fewer CTAs may then run at the same time. Call it before the
+    /// launch begins.
     #[must_use]
-    pub fn with_registers(mut self, registers_per_thread: u32) -> Self {
-        self.cta.registers_per_thread = Some(registers_per_thread);
-        self.facts = LaunchFacts::new(self.facts.ctas, self.cta, &self.device);
+    pub fn with_registers(mut self, registers: ThreadRegisters) -> Self {
+        self.cta.registers_per_thread = Some(self.device.registers_of_thread(registers));
+        self.facts = LaunchFacts {
+            registers_are_estimated: registers.is_estimated,
+            cluster_ctas: self.facts.cluster_ctas,
+            ..LaunchFacts::new(self.facts.ctas, self.cta, &self.device)
+        };
         let hierarchy = self.device.hierarchy(self.cta);
         let resident = resident_ctas(&hierarchy, self.facts.ctas);
         (self.resident, self.batch) = (resident, resident.min(BATCH));

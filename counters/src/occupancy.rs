@@ -28,7 +28,26 @@ pub struct CtaShape {
     pub registers_per_thread: Option<u32>,
 }
 
+/// The registers of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadRegisters {
+    /// Their number.
+    pub count: u32,
+    /// True if it is not that of machine code for the GPU's own generation.
+    pub is_estimated: bool,
+}
+
 impl DeviceModel {
+    /// The registers that a thread has on this GPU. A compiler for it spills what an estimate has
+    /// beyond the limit of a thread.
+    #[must_use]
+    pub fn registers_of_thread(
+        &self,
+        ThreadRegisters { count, is_estimated }: ThreadRegisters,
+    ) -> u32 {
+        if is_estimated { count.min(self.limits.max_registers_per_thread) } else { count }
+    }
+
     /// The CTAs that an SM runs at the same time, and the limit that keeps it from more.
     #[must_use]
     pub fn occupancy(&self, cta: CtaShape) -> Occupancy {
@@ -158,13 +177,9 @@ pub(crate) fn occupancy(device: &DeviceModel, cta: CtaShape) -> Occupancy {
     };
     let by_registers =
         cta.registers_per_thread.filter(|&registers| registers > 0).map(|registers| {
-            let by_registers = registers_limit(device, warps, registers, limits.sub_partitions);
-            // A launch that fits 6.0, which has two partitions, must fit 6.1 and 6.2, which have
-            // four.
-            let runs = device.capability.major != 6
-                || limits.sub_partitions != 2
-                || registers_limit(device, warps, registers, 4) > 0;
-            if runs { by_registers } else { 0 }
+            let by_registers = registers_limit(device, warps, registers);
+            let (taken, most) = registers_of_cta(device, cta.threads, registers);
+            if taken <= most { by_registers } else { 0 }
         });
     let limits = [
         (Limiter::Warps, Some(by_warps)),
@@ -177,38 +192,69 @@ pub(crate) fn occupancy(device: &DeviceModel, cta: CtaShape) -> Occupancy {
     Occupancy { ctas_per_sm, warps_per_cta, max_warps_per_sm: device.limits.max_warps, limits }
 }
 
+/// Registers that a CTA of `threads` threads takes, as the check of a launch has it, and the most
+/// that a CTA can have.
+pub(crate) fn registers_of_cta(device: &DeviceModel, threads: u64, registers: u32) -> (u64, u64) {
+    let limits = &device.limits;
+    let warp_unit = u64::from(limits.warp_allocation_unit.max(1));
+    let warps = threads.div_ceil(32).max(1).div_ceil(warp_unit).saturating_mul(warp_unit);
+    match limits.register_allocation {
+        RegisterAllocation::PerCta(unit) => {
+            let unit = u64::from(unit.max(1));
+            let all = (u64::from(registers) * 32).saturating_mul(warps);
+            (all.div_ceil(unit).saturating_mul(unit), u64::from(limits.registers))
+        }
+        RegisterAllocation::PerWarp(_) => {
+            // A launch that fits 6.0, which has two partitions, must fit 6.1 and 6.2, which have
+            // four.
+            let partitions = match device.capability.major {
+                6 => limits.sub_partitions.max(4),
+                _ => limits.sub_partitions,
+            };
+            let partitions = u64::from(partitions.max(1));
+            // The check takes it that every partition gets equally many warps.
+            let checked = warps.div_ceil(partitions).saturating_mul(partitions);
+            let all = registers_of_warp(device, registers).saturating_mul(checked);
+            (all, u64::from(limits.max_registers_per_cta))
+        }
+    }
+}
+
+/// Registers that a warp takes, as they are given out.
+fn registers_of_warp(device: &DeviceModel, registers: u32) -> u64 {
+    let per_warp = u64::from(registers) * 32;
+    let RegisterAllocation::PerWarp(unit) = device.limits.register_allocation else {
+        return per_warp;
+    };
+    // Fermi gives some counts of registers twice the unit (cuda_occupancy.h, CUDA 7.0).
+    let coarse =
+        device.capability.major == 2 && matches!(registers, 21 | 22 | 29 | 30 | 37 | 38 | 45 | 46);
+    let unit = u64::from(unit.max(1)) * if coarse { 2 } else { 1 };
+    per_warp.div_ceil(unit) * unit
+}
+
 /// CTAs of `warps` warps that the registers of an SM allow.
-fn registers_limit(device: &DeviceModel, warps: u64, registers: u32, partitions: u32) -> u64 {
+fn registers_limit(device: &DeviceModel, warps: u64, registers: u32) -> u64 {
     let limits = &device.limits;
     if registers > limits.max_registers_per_thread {
         return 0;
     }
-    let per_warp = u64::from(registers) * 32;
-    let (of_sm, of_cta) = (u64::from(limits.registers), u64::from(limits.max_registers_per_cta));
+    let of_sm = u64::from(limits.registers);
     match limits.register_allocation {
         RegisterAllocation::PerCta(unit) => {
-            let unit = u64::from(unit.max(1));
-            of_sm / (per_warp * warps).div_ceil(unit).saturating_mul(unit).max(1)
+            let (unit, all) =
+                (u64::from(unit.max(1)), (u64::from(registers) * 32).saturating_mul(warps));
+            of_sm / all.div_ceil(unit).saturating_mul(unit).max(1)
         }
-        RegisterAllocation::PerWarp(unit) => {
-            // Fermi gives some counts of registers twice the unit (cuda_occupancy.h, CUDA 7.0).
-            let coarse = device.capability.major == 2
-                && matches!(registers, 21 | 22 | 29 | 30 | 37 | 38 | 45 | 46);
-            let unit = u64::from(unit.max(1)) * if coarse { 2 } else { 1 };
-            let per_warp = per_warp.div_ceil(unit) * unit;
-            let partitions = u64::from(partitions.max(1));
-            // The check of a launch takes it that every partition gets equally many warps.
-            let checked = warps.div_ceil(partitions) * partitions;
-            if per_warp.saturating_mul(checked) > of_cta {
-                return 0;
-            }
-            of_sm / partitions / per_warp * partitions / warps
+        RegisterAllocation::PerWarp(_) => {
+            let partitions = u64::from(limits.sub_partitions.max(1));
+            of_sm / partitions / registers_of_warp(device, registers).max(1) * partitions / warps
         }
     }
 }
 
 /// CTAs that the shared memory of an SM allows; `None` if they take none.
-fn shared_limit(device: &DeviceModel, shared_bytes: u64) -> Option<u64> {
+pub(crate) fn shared_limit(device: &DeviceModel, shared_bytes: u64) -> Option<u64> {
     let limits = &device.limits;
     let reserved = limits.shared_reserved_bytes_per_cta;
     let unit = limits.shared_allocation_bytes.max(1);

@@ -68,6 +68,10 @@ pub struct LaunchFacts {
     pub threads_per_cta: u64,
     /// The resources that a CTA takes on an SM.
     pub cta: CtaShape,
+    /// True if its registers are not those of machine code for the modelled GPU's generation.
+    pub registers_are_estimated: bool,
+    /// CTAs of a cluster; 1 without clusters, and 0 where nothing says it.
+    pub cluster_ctas: u32,
     /// CTAs that one SM runs at a time.
     pub ctas_per_sm: u64,
     /// Warps that one SM can hold.
@@ -91,6 +95,8 @@ impl LaunchFacts {
             ctas,
             threads_per_cta: cta.threads,
             cta,
+            registers_are_estimated: false,
+            cluster_ctas: 1,
             ctas_per_sm: device.ctas_per_sm(cta).into(),
             max_warps_per_sm: device.limits.max_warps.into(),
             achieved_occupancy: occupancy.achieved(ctas, device.sm_count),
@@ -98,6 +104,12 @@ impl LaunchFacts {
             bank_row_bytes: u64::from(device.banks.banks()) * u64::from(device.banks.bank_bytes()),
             sector_bytes: device.sector_bytes(),
         }
+    }
+
+    /// True if the CTAs that an SM holds follow from registers that are known.
+    #[must_use]
+    pub fn residency_is_known(&self) -> bool {
+        self.cta.registers_per_thread.is_some() && !self.registers_are_estimated
     }
 
     fn warps_per_cta(&self) -> u64 {

@@ -99,6 +99,9 @@ pub struct MachineSettings {
     /// The assembler; by default the supervisor's [`Toolchain`](crate::run::assembler::Toolchain)
     /// looks for one.
     pub ptxas: Option<PathBuf>,
+    /// Registers of a thread, as `-Xptxas -v` and every profiler print them. They limit the CTAs of
+    /// an SM in place of those of machine code.
+    pub registers: Option<u32>,
 }
 
 /// Source of machine instructions.

@@ -46,14 +46,6 @@ pub(crate) fn broken(
     time_ms: f64,
 ) -> Vec<Warning> {
     let mut warnings = few_threads(gpu, conditions);
-    if let Some(launch) = conditions.launch {
-        let threads = launch.threads_per_block;
-        if let Some(limit) = &gpu.max_threads_per_block
-            && threads > limit.value.0
-        {
-            warnings.push(Warning::BlockTooLarge { threads, allowed: limit.value.0 });
-        }
-    }
     warnings.extend(inline_ecc(profile, gpu));
     warnings.extend(short_launch(profile, gpu, time_ms));
     if let Some(efficiency_percent) = warp_efficiency_percent(profile)
@@ -110,12 +102,6 @@ pub(crate) fn common(
         warnings.push(Warning::CountedElsewhere { counted_on: counted_on.gpu.clone() });
     }
     warnings.extend(inline_ecc(profile, gpu));
-    if let (Some(launch), Some(limit)) = (conditions.launch, &gpu.max_threads_per_block)
-        && launch.threads_per_block > limit.value.0
-    {
-        let (threads, allowed) = (launch.threads_per_block, limit.value.0);
-        warnings.push(Warning::BlockTooLarge { threads, allowed });
-    }
     warnings.extend(short_launch(profile, gpu, time_ms));
     warnings
 }

@@ -11,8 +11,10 @@
 //! | [`hierarchical_roofline`] | Yang & Williams 2019: a roofline for each level of memory |
 //! | [`offload`] | Velho et al. 2013: a kernel with its transfers, fitted to samples |
 //! | [`quantitative_roofline`] | Konstantinidis 2017, the default model |
+//! | [`reads`] | the fields of a GPU that each model reads |
 //! | [`reference`](mod@reference) | the correction by a measured time; the error of a prediction |
 //! | [`regression`] | linear least squares with uncertainties |
+//! | [`roofs`] | the least time of each unit, below which no prediction may lie |
 //! | [`sensitivity`] | the effect of each parameter of a GPU on a time |
 //! | [`timing`] | the fixed part that a way of measuring adds |
 //! | [`warning`] | the assumptions of a model that a kernel breaks |
@@ -36,8 +38,10 @@ pub mod prediction;
 pub mod predictor;
 mod qr;
 pub mod quantitative_roofline;
+pub mod reads;
 pub mod reference;
 pub mod regression;
+pub mod roofs;
 pub mod sensitivity;
 pub mod sm_simulation;
 pub mod tensor;

@@ -50,14 +50,28 @@ impl Prediction {
         self.warnings.iter().any(is_mostly_launch)
     }
 
+    /// Returns true if the GPU refuses the launch, so that it has no time there.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.refusal().is_some()
+    }
+
+    /// The reason for which the GPU refuses the launch, in a sentence, if it does.
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
+        let is_refusal = |warning: &&Warning| matches!(warning, Warning::Unlaunchable { .. });
+        self.warnings.iter().find(is_refusal).map(Warning::to_string)
+    }
+
     /// The time for people. One that is shorter than the launch itself has two digits: more of it
-    /// cannot be measured.
+    /// cannot be measured. One of a launch that the GPU refuses says so.
     #[must_use]
     pub fn time_text(&self) -> String {
-        match self.is_below_launch() {
+        let time = match self.is_below_launch() {
             true => rough_duration(self.time_ms),
             false => duration(self.time_ms),
-        }
+        };
+        if self.is_refused() { format!("refused ({time})") } else { time }
     }
 
     /// The codes of the warnings, in one text for tables.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gpucast_counters::KernelProfile;
 use gpucast_counters::device::DeviceModel;
 use gpucast_counters::features::Features;
 use gpucast_counters::stages::Stages;
+use gpucast_counters::{CtaShape, Extents, KernelProfile, Refusal, RequestedLaunch};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -19,8 +19,11 @@ use crate::needs::Needs;
 use crate::offload::{CalibratedOffload, OffloadModel, Transfers};
 use crate::prediction::{Outcome, Prediction};
 use crate::quantitative_roofline::QuantitativeRoofline;
-use crate::sm_simulation::{Anew, Invocations, Simulator, SmSimulation};
+use crate::reads::{self, Fields};
+use crate::roofs::{self, Roof};
+use crate::sm_simulation::{Anew, Invocations, Simulator, SmSimulation, data_path_clocks};
 use crate::timing::Timing;
+use crate::warning::Warning;
 
 /// The facts known of a launch beyond its metrics. Counts that were measured come without any of
 /// them.
@@ -88,6 +91,8 @@ pub struct InstructionFacts {
     pub slow: Vec<u32>,
     /// Accesses to local memory.
     pub local: Vec<u32>,
+    /// Multiplications whose products only additions read, and that nobody may join to them.
+    pub fusable: Vec<u32>,
 }
 
 /// The GPU that counts were taken for.
@@ -116,11 +121,72 @@ pub struct LaunchShape {
     pub threads_per_block: u64,
     /// Shared memory of a block, in bytes.
     pub shared_bytes: u64,
-    /// Registers of a thread, if machine code gives them.
+    /// Registers of a thread, if something gives them.
     pub registers: Option<u32>,
+    /// True if the registers are not those of machine code for the GPU's generation.
+    pub registers_are_estimated: bool,
+    /// The shape of the grid, if it is known.
+    pub extents: Option<Extents>,
+    /// Blocks of a cluster; 1 without clusters, and 0 where nothing says it.
+    pub cluster_blocks: u32,
+}
+
+impl LaunchShape {
+    /// The shape of a launch, as the counters know it.
+    #[must_use]
+    pub fn of(launch: &RequestedLaunch, blocks: u128) -> Self {
+        Self {
+            blocks,
+            threads_per_block: launch.cta.threads,
+            shared_bytes: launch.cta.shared_bytes,
+            registers: launch.cta.registers_per_thread,
+            registers_are_estimated: launch.registers_are_estimated,
+            extents: launch.extents,
+            cluster_blocks: launch.cluster_ctas,
+        }
+    }
+
+    /// The resources of a block.
+    #[must_use]
+    pub fn cta(&self) -> CtaShape {
+        CtaShape {
+            threads: self.threads_per_block,
+            shared_bytes: self.shared_bytes,
+            registers_per_thread: self.registers,
+        }
+    }
+
+    /// The reasons for which a GPU refuses the launch; none if it can run, or if the GPU cannot be
+    /// modelled.
+    #[must_use]
+    pub fn refusals(&self, gpu: &Gpu) -> Vec<Refusal> {
+        let requested = RequestedLaunch {
+            cta: self.cta(),
+            extents: self.extents,
+            cluster_ctas: self.cluster_blocks,
+            registers_are_estimated: self.registers_are_estimated,
+        };
+        gpu.device_model().map_or_else(|_| Vec::new(), |device| device.refusals(&requested))
+    }
+
+    /// The warning that a GPU refuses the launch, if it does.
+    #[must_use]
+    pub fn refused_by(&self, gpu: &Gpu) -> Option<Warning> {
+        let refusals = self.refusals(gpu);
+        let gpu = gpu.name.clone();
+        (!refusals.is_empty()).then_some(Warning::Unlaunchable { gpu, refusals })
+    }
 }
 
 impl Conditions {
+    /// Clocks of the data paths of all SMs for the recorded CTAs, if there is machine code.
+    fn data_clocks(&self, gpu: &Gpu) -> Option<f64> {
+        let parameters = gpu.sm_parameters().ok()?.load_store;
+        let clocks =
+            |one: &Invocations| data_path_clocks(&one.launch, &parameters) * one.count as f64;
+        Some(self.simulation.as_ref()?.iter().map(clocks).sum())
+    }
+
     /// Who simulates the recorded CTAs.
     pub(crate) fn simulator(&self) -> &dyn Simulator {
         self.simulator.as_deref().unwrap_or(&Anew)
@@ -191,6 +257,23 @@ pub trait Model: Sync {
         &[]
     }
 
+    /// Every field of the GPU that a time may depend on, those of occupancy included. A field that
+    /// is missing here is reported as unread where a user changes it.
+    fn reads(&self) -> Fields;
+
+    /// The groups of fields that a time depends on under some conditions: the model's own, those of
+    /// counts that were taken for the GPU, and those of the way of measuring.
+    fn read_here(&self, conditions: &Conditions, gpu: &Gpu) -> Vec<&'static [&'static str]> {
+        let mut groups = self.reads().to_vec();
+        if conditions.counted_on.as_ref().is_some_and(|counted| counted.holds_for(gpu)) {
+            groups.extend([reads::OCCUPANCY, reads::COUNTED]);
+        }
+        if conditions.timing.is_some() {
+            groups.push(reads::TIMED);
+        }
+        groups
+    }
+
     /// Evaluates the model's equations for the profile's invocations on a GPU.
     ///
     /// # Errors
@@ -241,6 +324,19 @@ pub trait Model: Sync {
             && !self.includes_launches()
         {
             timing.extend(&mut outcome, profile, gpu)?;
+        }
+        let refused = conditions.launch.and_then(|launch| launch.refused_by(gpu));
+        outcome.warnings.splice(0..0, refused);
+        if conditions.extent != Extent::WithoutWarnings {
+            let data_clocks = conditions.data_clocks(gpu);
+            let roof = roofs::above(outcome.time_ms, profile, gpu, data_clocks);
+            let below =
+                |Roof { unit, least_ms }| Warning::BelowRoof { unit, milliseconds: least_ms };
+            outcome.warnings.extend(roof.map(below));
+            let groups = self.read_here(conditions, gpu);
+            let unread = reads::unread(&groups, gpu);
+            let model = self.name();
+            outcome.warnings.extend(unread.map(|field| Warning::UnreadField { field, model }));
         }
         let (kernel, gpu) = (profile.kernel.clone(), gpu.name.clone());
         if !outcome.time_ms.is_finite() {
@@ -306,6 +402,17 @@ impl dyn Model {
     /// They need nothing but metrics. The order is that of their errors on published times.
     pub const STAND_INS: &'static [&'static dyn Model] =
         &[&HierarchicalRoofline, &QuantitativeRoofline];
+
+    /// Who reads a field of a GPU, itself or by one that follows from it: names of models, `counts`
+    /// and `--timing`.
+    #[must_use]
+    pub fn readers(field: &str) -> Vec<&'static str> {
+        let models = Self::ALL.iter().map(|model| (model.name(), model.reads()));
+        let counts: Fields = &[reads::OCCUPANCY, reads::COUNTED];
+        let timing: Fields = &[reads::TIMED];
+        let all = models.chain([("counts", counts), ("--timing", timing)]);
+        all.filter(|(_, groups)| reads::reaches(field, groups)).map(|(name, _)| name).collect()
+    }
 
     /// The model of a name.
     ///

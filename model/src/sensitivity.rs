@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::gpu::Gpu;
 use crate::prediction::{Bound, Prediction};
 use crate::predictor::{Conditions, Extent, Model, ModelError};
+use crate::reads;
 use gpucast_counters::KernelProfile;
 
 /// The effect of one parameter on the time.
@@ -93,8 +94,10 @@ pub struct Analysis {
     pub step: f64,
     /// The parameters that move the time, the strongest first.
     pub parameters: Vec<Sensitivity>,
-    /// The parameters that have a value and move nothing.
+    /// The parameters that have a value and move nothing, though the model reads them.
     pub unmoved: Vec<&'static str>,
+    /// The parameters that have a value and that the model does not read.
+    pub unread: Vec<&'static str>,
     /// The parameters that cannot be moved in either direction, alone and by so little. For
     /// example, the width of a bank is 4 or 8 bytes, and threads of an SM are those of its warps.
     pub fixed: Vec<Fixed>,
@@ -126,7 +129,8 @@ pub fn analyse(
     let conditions = &Conditions { extent: Extent::WithoutWarnings, ..conditions.clone() };
     let middle = model.predict(profile, gpu, conditions)?;
     let fields = if fields.is_empty() { Gpu::FIELDS } else { fields };
-    let (mut parameters, mut unmoved, mut fixed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut parameters, mut fixed) = (Vec::new(), Vec::new());
+    let (mut unmoved, mut unread) = (Vec::new(), Vec::new());
     for &field in fields {
         let Some((value, unit)) = number(gpu, field) else { continue };
         let side = |direction: f64| {
@@ -149,13 +153,14 @@ pub fn analyse(
         let sensitivity = Sensitivity { field, value, unit, elasticity, down, up };
         match sensitivity.strength() > 0.0 {
             true => parameters.push(sensitivity),
-            false => unmoved.push(field),
+            false if reads::reaches(field, model.reads()) => unmoved.push(field),
+            false => unread.push(field),
         }
     }
     parameters
         .sort_by(|a, b| b.strength().total_cmp(&a.strength()).then_with(|| a.field.cmp(b.field)));
     let Prediction { kernel, gpu, model, time_ms, bound, .. } = middle;
-    Ok(Analysis { kernel, gpu, model, time_ms, bound, step, parameters, unmoved, fixed })
+    Ok(Analysis { kernel, gpu, model, time_ms, bound, step, parameters, unmoved, unread, fixed })
 }
 
 /// A field that is a number with a unit.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use gpucast_counters::refusal::{Refusal, reasons};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
@@ -32,12 +33,12 @@ pub enum Warning {
         /// The number that the model wants.
         wanted: u64,
     },
-    /// Blocks larger than the GPU allows.
-    BlockTooLarge {
-        /// Threads of a block.
-        threads: u64,
-        /// The number that the GPU allows.
-        allowed: u64,
+    /// A launch that the GPU refuses.
+    Unlaunchable {
+        /// The GPU.
+        gpu: String,
+        /// The reasons.
+        refusals: Vec<Refusal>,
     },
     /// An invocation shorter than half a millisecond (section 5.2.6), if launching takes a visible
     /// part of it.
@@ -131,6 +132,20 @@ pub enum Warning {
         /// The time that all bytes of device memory take at its bandwidth.
         milliseconds: f64,
     },
+    /// The time is shorter than the counted work takes on a unit at its peak.
+    BelowRoof {
+        /// The unit.
+        unit: &'static str,
+        /// The least time of its work.
+        milliseconds: f64,
+    },
+    /// A field that was changed and that the model does not read.
+    UnreadField {
+        /// The field.
+        field: &'static str,
+        /// The model.
+        model: &'static str,
+    },
     /// The registers of a thread are not known, so that they limit no occupancy.
     UnknownRegisters,
     /// Counts between barriers are those of PTX, scaled to the machine-level counts of the launch.
@@ -217,10 +232,11 @@ impl fmt::Display for Warning {
                  bound it, and the prediction is a lower bound of the time",
                 plural(*threads)
             ),
-            Self::BlockTooLarge { threads, allowed } => write!(
+            Self::Unlaunchable { gpu, refusals } => write!(
                 f,
-                "a block has {threads} threads, but this GPU allows only {allowed}: the kernel \
-                 needs another block size there, and then its counts change"
+                "a {gpu} refuses this launch: {}; the time is that of a GPU which runs one block on \
+                 an SM",
+                reasons(refusals)
             ),
             Self::ShortLaunch { milliseconds, share: None } => write!(
                 f,
@@ -315,6 +331,17 @@ impl fmt::Display for Warning {
                  its bandwidth",
                 duration(*milliseconds)
             ),
+            Self::BelowRoof { unit, milliseconds } => write!(
+                f,
+                "the counted work keeps {unit} busy for {} at the peak rate: no such launch is faster, \
+                 and the model leaves that out",
+                duration(*milliseconds)
+            ),
+            Self::UnreadField { field, model } => write!(
+                f,
+                "{model} reads neither `{field}` nor anything that follows from it: its change moves no \
+                 time"
+            ),
             Self::UnknownRegisters => f.write_str(
                 "how many registers a thread has is not known, so that they do not limit the blocks of \
                  an SM: fewer may fit",
@@ -399,7 +426,7 @@ codes! {
     FewBlocks => "few-blocks", "The grid has too few blocks to fill the GPU.";
     SmallPartOfGpu => "small-part-of-gpu", "The launch fills a small part of the GPU.";
     SmallBlocks => "small-blocks", "Blocks have too few threads to fill the GPU.";
-    BlockTooLarge => "block-too-large", "Blocks have more threads than the GPU allows.";
+    Unlaunchable => "unlaunchable", "The GPU refuses the launch: threads, registers, shared memory, extents or clusters.";
     ShortLaunch => "short-launch", "Launching takes a share of the time that the model leaves out.";
     LeftOut => "left-out", "A refinement that was not asked for would make the time much longer.";
     Divergence => "divergence", "Lanes idle because threads of a warp part.";
@@ -419,6 +446,8 @@ codes! {
     CountedElsewhere => "counted-elsewhere", "The counts follow the memory system of another GPU.";
     InlineEcc => "inline-ecc", "ECC bits take bandwidth, and no count contains them.";
     TexelsWithoutMemory => "texels-without-memory", "Texels take a fixed latency, wherever they come from.";
+    BelowRoof => "below-roof", "The time is shorter than a unit needs at its peak for the counted work.";
+    UnreadField => "unread-field", "A field of the GPU was changed that the model does not read.";
     UnknownRegisters => "unknown-registers", "The registers of a thread are not known and limit no occupancy.";
     ScaledStages => "scaled-stages", "Instructions between barriers are scaled from PTX.";
     MergedStages => "merged-stages", "Further stages are part of the last one.";

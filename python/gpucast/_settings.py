@@ -21,6 +21,8 @@ class ExecutionOptions(TypedDict, total=False):
     """The architecture of the machine code, such as `sm_90`."""
     ptxas: str
     """The assembler, if it is not to be looked for."""
+    registers: int
+    """Registers of a thread, as `-Xptxas -v` prints them; by default those of the machine code."""
     budget: int
     """Warp instructions after which a launch is given up as endless."""
     time_limit: float
@@ -41,6 +43,7 @@ class Settings:
     machine: str = "auto"
     machine_target: str | None = None
     ptxas: str | None = None
+    registers: int | None = None
     budget: int | None = None
     time_limit: float | None = None
     threads: int | None = None

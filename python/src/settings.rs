@@ -17,6 +17,8 @@ pub(crate) struct Settings {
     machine_target: Option<String>,
     /// The assembler, if it is not to be looked for.
     ptxas: Option<PathBuf>,
+    /// Registers of a thread, if they are stated.
+    registers: Option<u32>,
     /// Warp instructions after which a launch is given up as endless.
     budget: Option<u64>,
     /// Seconds after which launches are given up. A sample ends with what was executed by then.
@@ -45,7 +47,19 @@ impl Settings {
             machine: chosen("machine", &self.machine, &MACHINES)?,
             machine_target: target,
             ptxas: self.ptxas.clone(),
+            registers: self.stated_registers()?,
         })
+    }
+
+    /// The registers that are stated: as many as a thread can have on any GPU.
+    fn stated_registers(&self) -> Result<Option<u32>, Failure> {
+        match self.registers {
+            Some(registers) if !(1..=255).contains(&registers) => {
+                let message = format!("registers: {registers} is none of 1 to 255");
+                Err(Failure::Usage(Report::new(message)))
+            }
+            registers => Ok(registers),
+        }
     }
 
     /// Limits of launches; the time begins to run now.

@@ -88,8 +88,8 @@ pub fn verdict(verdict: &Verdict) -> String {
     if !spent.is_empty() {
         bound += &format!(": {}", spent.join(", "));
     }
-    let mut lines: String =
-        [time, bound, costliest(verdict)].iter().map(|line| wrapped("", 2, WIDTH, line)).collect();
+    let lines = verdict.refusal.iter().cloned().chain([time, bound, costliest(verdict)]);
+    let mut lines: String = lines.map(|line| wrapped("", 2, WIDTH, &line)).collect();
     if let Some(code) = verdict.costliest.as_ref().and_then(|one| one.place.text.as_ref()) {
         lines.push_str(&format!("    {code}\n"));
     }

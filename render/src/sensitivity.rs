@@ -104,6 +104,7 @@ fn text(analyses: &[Analysis]) -> String {
         let fixed: Vec<&str> = analysis.fixed.iter().map(|fixed| fixed.field).collect();
         for (what, fields) in [
             ("These move nothing", &analysis.unmoved),
+            ("These are not read by the model", &analysis.unread),
             ("These cannot be moved by so little, or not alone", &fixed),
         ] {
             if !fields.is_empty() {

@@ -347,8 +347,8 @@ pub enum AccessKind {
     AsyncCopy,
     /// Copies a block of memory into shared memory beside the CTA (`UBLKCP`, `UTMALDG`).
     BulkCopy,
-    /// Copies a block of shared memory to global memory beside the CTA (`UBLKCP`, `UTMASTG`). Groups
-    /// of such copies are waited for as those of `LDGSTS`.
+    /// Copies a block of shared memory to global memory beside the CTA (`UBLKCP`, `UTMASTG`).
+    /// Groups of such copies are waited for as those of `LDGSTS`.
     BulkStore,
     /// Adds a block of shared memory to global memory beside the CTA (`UBLKRED`, `UTMAREDG`).
     BulkReduction,

@@ -40,7 +40,8 @@ pub(crate) struct Counts {
         long,
         value_name = "SIZES",
         conflicts_with_all = [
-            "parametric", "measure", "gpu", "machine", "machine_target", "ptxas", "budget",
+            "parametric", "measure", "gpu", "machine", "machine_target", "ptxas",
+            "registers", "budget",
             "time_limit", "schedule", "heap", "stack", "print_to", "execution_time", "counting",
             "ctas", "caches",
         ],

@@ -438,6 +438,11 @@ pub(crate) struct MachineOptions {
     /// The assembler [default: searched in PATH, CUDA installations and Python packages]
     #[arg(long, value_name = "PATH", value_parser = assembler)]
     pub(crate) ptxas: Option<PathBuf>,
+
+    /// Registers of a thread, as `-Xptxas -v` and profilers print them [default: those of the
+    /// machine code]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=255))]
+    pub(crate) registers: Option<u32>,
 }
 
 impl From<&MachineOptions> for settings::MachineSettings {
@@ -451,6 +456,7 @@ impl From<&MachineOptions> for settings::MachineSettings {
             },
             machine_target: options.machine_target,
             ptxas: options.ptxas.clone(),
+            registers: options.registers,
         }
     }
 }

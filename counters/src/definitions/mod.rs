@@ -50,6 +50,8 @@ pub enum Basis {
     CacheReplay,
     /// The limits of an SM: threads, warps, CTAs, shared memory, registers.
     Residency,
+    /// The registers of a thread.
+    Registers,
     /// CTAs that all take the same time, dealt out evenly.
     EvenRounds,
     /// Time or events that only hardware has; read from profilers' files, never computed.
@@ -69,7 +71,15 @@ impl Basis {
             Self::Execution => Kind::Exact,
             Self::Arithmetic => machine.unwrap_or(Kind::Exact),
             Self::Instructions => machine.unwrap_or(Kind::Estimated),
-            Self::AccessModel | Self::Residency => Kind::Modelled,
+            Self::AccessModel => Kind::Modelled,
+            Self::Residency => match totals.launch.residency_is_known() {
+                true => Kind::Modelled,
+                false => Kind::Estimated,
+            },
+            Self::Registers => match totals.launch.residency_is_known() {
+                true => Kind::Exact,
+                false => Kind::Estimated,
+            },
             Self::CacheReplay => match totals.replay {
                 Replay::Part | Replay::Windows => Kind::Estimated,
                 Replay::Whole | Replay::None => Kind::Modelled,
@@ -89,7 +99,11 @@ impl Basis {
             | Self::Branches
             | Self::AccessModel
             | Self::CacheReplay => true,
-            Self::Launch | Self::Residency | Self::EvenRounds | Self::Hardware => false,
+            Self::Launch
+            | Self::Residency
+            | Self::Registers
+            | Self::EvenRounds
+            | Self::Hardware => false,
         }
     }
 
@@ -98,7 +112,7 @@ impl Basis {
     pub fn level(self, machine_is_known: bool) -> Level {
         match self {
             Self::Arithmetic | Self::Instructions if machine_is_known => Level::Machine,
-            Self::Hardware => Level::Machine,
+            Self::Registers | Self::Hardware => Level::Machine,
             _ => Level::Ptx,
         }
     }

@@ -99,7 +99,9 @@ fn kind(basis: Basis) -> &'static str {
         Basis::Launch | Basis::Execution => "exact",
         Basis::Arithmetic => "exact, modelled or estimated",
         Basis::Instructions | Basis::CacheReplay => "modelled or estimated",
-        Basis::AccessModel | Basis::Residency => "modelled",
+        Basis::AccessModel => "modelled",
+        Basis::Residency => "modelled, or estimated where registers are",
+        Basis::Registers => "exact or estimated",
         Basis::Branches | Basis::EvenRounds => "estimated",
         Basis::Hardware => "measured",
     }

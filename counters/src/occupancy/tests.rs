@@ -170,3 +170,24 @@ fn absurd_shapes_are_answered() {
         assert!(nothing.ctas_per_sm > 0 && nothing.theoretical() <= 1.0);
     }
 }
+
+#[test]
+fn registers_of_profilers_limit_fermi_and_kepler() {
+    // Visual Profiler on a Tesla of 14 SMs (stackoverflow.com/questions/10030782): 48 registers and
+    // 224 threads give 29.17 %. 1,536 registers a warp, seven warps count as eight: two blocks.
+    let fermi = device(2, 0).occupancy(cta(224, 48, 0));
+    check(fermi, 2, &[Registers]);
+    assert_eq!((fermi.theoretical() * 1e4).round(), 2917.0);
+    // 65,536 / 1,536 are 42 warps, 40 by fours, five blocks of seven: 35 of 64.
+    let kepler = device(3, 5).occupancy(cta(224, 48, 0));
+    check(kepler, 5, &[Registers]);
+    assert_eq!((kepler.theoretical() * 1e4).round(), 5469.0);
+}
+
+#[test]
+fn estimates_are_cut_at_the_limit_of_a_thread() {
+    let registers = |is_estimated| ThreadRegisters { count: 80, is_estimated };
+    assert_eq!(device(2, 0).registers_of_thread(registers(true)), 63);
+    assert_eq!(device(2, 0).registers_of_thread(registers(false)), 80);
+    assert_eq!(device(3, 5).registers_of_thread(registers(true)), 80);
+}

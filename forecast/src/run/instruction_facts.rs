@@ -12,6 +12,7 @@ use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::module::{AddressBase, FunctionId, Instruction, Operand, RegisterId};
 use gpucast_ptx_frontend::types::StateSpace;
 
+use crate::run::fusable_products::fusable_products;
 use crate::run::reread_loads::reread_loads;
 
 /// Bytes of the widest access of a thread that every GPU has.
@@ -52,6 +53,7 @@ pub(super) fn instruction_facts(
             invariant(&accesses, instructions, &mut facts.invariant);
         }
     }
+    facts.fusable = fusable_products(program);
     facts.reread = reread_loads(program, table, trace);
     facts.reread.retain(|load, _| !facts.invariant.contains(load));
     facts

@@ -5,11 +5,11 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use gpucast_counters::Capability;
 use gpucast_counters::machine::MachineProfile;
 use gpucast_counters::machine::architecture::Architecture;
 use gpucast_counters::table::BaseTable;
 use gpucast_counters::trace::LaunchTrace;
+use gpucast_counters::{Capability, ThreadRegisters};
 use gpucast_interpreter::Program;
 use gpucast_machine::ptxas::{self, Prepared};
 use gpucast_machine::rules::{self, Compiled};
@@ -32,6 +32,8 @@ pub struct Machine {
     is_of_the_gpu: bool,
     /// True if the user asked for the assembler, so that nothing may take its place.
     insists: bool,
+    /// Registers of a thread that the user states.
+    stated_registers: Option<u32>,
     /// Reason why the assembler that is installed is not used.
     pub note: Option<String>,
     /// Kernels for which the fallback note was already printed.
@@ -57,6 +59,7 @@ impl Machine {
             rules_for: None,
             is_of_the_gpu: false,
             insists: false,
+            stated_registers: None,
             note: None,
             given_up: Mutex::default(),
         }
@@ -64,7 +67,15 @@ impl Machine {
 
     /// Names everything that machine instructions depend on but the kernel's text.
     pub(crate) fn identity(&self) -> String {
-        let Self { back_end, rules_for, is_of_the_gpu, insists, note: _, given_up: _ } = self;
+        let Self {
+            back_end,
+            rules_for,
+            is_of_the_gpu,
+            insists,
+            stated_registers,
+            note: _,
+            given_up: _,
+        } = self;
         let back_end = match back_end {
             Chosen::Nothing => "none".to_owned(),
             Chosen::Rules => "rules".to_owned(),
@@ -73,7 +84,7 @@ impl Machine {
                 format!("ptxas {version} {:?}", hashes.collect::<Vec<_>>())
             }
         };
-        format!("{back_end} {rules_for:?} {is_of_the_gpu} {insists}")
+        format!("{back_end} {rules_for:?} {is_of_the_gpu} {insists} {stated_registers:?}")
     }
 
     /// True if nothing supplies machine instructions.
@@ -105,6 +116,7 @@ impl Machine {
             rules_for,
             is_of_the_gpu: false,
             insists: false,
+            stated_registers: options.registers,
             note,
             given_up: Mutex::default(),
         };
@@ -138,16 +150,22 @@ impl Machine {
         }
     }
 
-    /// Registers of a thread of a kernel, where they are known for the modelled GPU. Those of
-    /// another generation's code say nothing of the number of CTAs that fit.
+    /// Registers of a thread of a kernel, where they are known for the modelled GPU: stated, or
+    /// those of machine code for its generation.
     pub fn registers(&self, kernel: &str) -> Option<u32> {
-        match &self.back_end {
-            Chosen::Ptxas { images, .. } if self.is_of_the_gpu => {
-                let facts = Cubin::parse(images.get(kernel)?).ok()?;
-                Some(facts.kernel(kernel)?.registers)
-            }
-            _ => None,
+        self.thread_registers(kernel).filter(|one| !one.is_estimated).map(|one| one.count)
+    }
+
+    /// Registers of a thread of a kernel on the modelled GPU. Those of another generation's code
+    /// are an estimate.
+    pub fn thread_registers(&self, kernel: &str) -> Option<ThreadRegisters> {
+        if let Some(count) = self.stated_registers {
+            return Some(ThreadRegisters { count, is_estimated: false });
         }
+        let Chosen::Ptxas { images, .. } = &self.back_end else { return None };
+        let facts = Cubin::parse(images.get(kernel)?).ok()?;
+        let count = facts.kernel(kernel)?.registers;
+        Some(ThreadRegisters { count, is_estimated: !self.is_of_the_gpu })
     }
 
     /// The instructions of `program` whose local memory machine code keeps in registers, as far as

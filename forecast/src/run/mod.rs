@@ -12,6 +12,7 @@ pub mod check;
 pub mod counting;
 pub mod execute;
 pub mod expected;
+mod fusable_products;
 mod instruction_facts;
 pub mod kept;
 mod kept_simulations;

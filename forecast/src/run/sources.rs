@@ -244,8 +244,8 @@ pub fn of_counted(counted: &Counted, plan: &Plan, counting_gpu: &Gpu) -> Source 
 /// The counts of a launch that nobody has published, taken as `counting_gpu` would.
 pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
     let profile = &counted.profile;
-    let blocks = profile.grid.iter().map(|&count| u128::from(count)).product();
-    let threads_per_block = profile.block.iter().map(|&count| u64::from(count)).product();
+    let blocks: u128 = profile.grid.iter().map(|&count| u128::from(count)).product();
+    let threads_per_block: u64 = profile.block.iter().map(|&count| u64::from(count)).product();
     let machine_code = counted.machine_code.as_ref();
     let machine_code = machine_code.map_or(String::new(), |facts| format!(" The {facts}."));
     let instructions = match profile.machine.as_ref().map(|one| (&one.back_end, &one.target)) {
@@ -278,12 +278,7 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
             number::count(threads_per_block),
         ),
         conditions: Conditions {
-            launch: Some(LaunchShape {
-                blocks,
-                threads_per_block,
-                shared_bytes: profile.cta_shape().shared_bytes,
-                registers: profile.cta_shape().registers_per_thread,
-            }),
+            launch: Some(LaunchShape::of(&profile.requested(), blocks)),
             stages: counted.stages.clone().map(Arc::new),
             features: counted.features.clone().map(Arc::new),
             simulation: counted.simulation.clone().map(Arc::new),

@@ -260,14 +260,15 @@ fn row<S>(
     cells.push(Cell::text(answered));
     match outcome {
         Ok(prediction) => cells.extend([
-            Cell::Real(prediction.time_ms),
+            // What cannot run has no time that a search for the fastest could find.
+            if prediction.is_refused() { Cell::Empty } else { Cell::Real(prediction.time_ms) },
             Cell::text(&prediction.bound.to_string()),
             Cell::Real(prediction.warnings.len() as f64),
             match prediction.warning_codes() {
                 none if none.is_empty() => Cell::Empty,
                 codes => Cell::text(&codes),
             },
-            Cell::Empty,
+            prediction.refusal().map_or(Cell::Empty, |reason| Cell::text(&reason)),
         ]),
         Err(reason) => {
             cells.extend([const { Cell::Empty }; 4]);

@@ -135,6 +135,10 @@ impl Tuning<'_> {
                 return Ok(trial(launches, Err(trouble)));
             }
         };
+        let refused = |source: &Source| source.conditions.launch?.refused_by(self.gpu);
+        if let Some(refused) = sources.iter().find_map(refused) {
+            return Ok(trial(launches, Err(Trouble::Execution(refused.to_string()))));
+        }
         sources.iter_mut().for_each(|source| source.conditions.timing = self.timing);
         let times = chosen
             .iter()

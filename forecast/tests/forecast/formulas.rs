@@ -356,6 +356,7 @@ fn cells_are_all_that_an_execution_finds_out() {
                     block: planned.block,
                     dynamic_shared_bytes: planned.shared_bytes,
                     registers: None,
+                    cluster_ctas: 1,
                     device,
                     has_caches: caches != CacheChoice::None,
                     times: 1,

@@ -351,6 +351,13 @@ impl Program {
         self.shared_static_bytes
     }
 
+    /// CTAs of a cluster of a launch, which may name its extents; 1 without clusters.
+    #[must_use]
+    pub fn cluster_ctas(&self, of_launch: Option<[u32; 3]>) -> u32 {
+        let cluster = of_launch.or(self.directives.reqnctapercluster);
+        cluster.map_or(1, |cluster| cluster.into_iter().fold(1, u32::saturating_mul))
+    }
+
     /// The strings of the kernel's `.pragma` directives, those of statements among them.
     #[must_use]
     pub fn pragmas(&self) -> &[String] {

@@ -25,9 +25,9 @@ pub mod shared;
 pub mod stages;
 pub mod work;
 
+use gpucast_counters::KernelProfile;
 use gpucast_counters::device::DeviceModel;
 use gpucast_counters::throughput::Operation;
-use gpucast_counters::{CtaShape, KernelProfile};
 
 use crate::assumptions;
 use crate::gpu::Gpu;
@@ -35,6 +35,7 @@ use crate::inputs::{Totals, device_model};
 use crate::needs::Needs;
 use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
+use crate::reads::{FIRST_LEVEL, Fields, OCCUPANCY};
 use crate::tensor;
 use crate::warning::Warning;
 
@@ -135,11 +136,7 @@ impl Analysis {
             _ => products,
         };
 
-        let fit = device.ctas_per_sm(CtaShape {
-            threads: launch.threads_per_block,
-            shared_bytes: launch.shared_bytes,
-            registers_per_thread: launch.registers,
-        });
+        let fit = device.ctas_per_sm(launch.cta());
         let (blocks, sms) = (launch.blocks.max(1) as f64, f64::from(device.sm_count));
         let warps_per_block = launch.threads_per_block.div_ceil(32).max(1) as f64;
         let of_an_sm = match conditions.occupancy {
@@ -265,6 +262,37 @@ const GPU_PARAMETERS: &[GpuParameter] = &[
     GpuParameter::new("sms_per_cluster", "SMs of a path"),
 ];
 
+/// The fields that the equations read.
+const READ: &[&str] = &[
+    "arithmetic_latency",
+    "compare_rate",
+    "conversion_rate",
+    "fp16_rate",
+    "fp32_mul_rate",
+    "fp32_rate",
+    "fp64_rate",
+    "int_add_rate",
+    "int_mul_rate",
+    "issue_rate",
+    "l1_latency",
+    "l2_latency",
+    "l2_size",
+    "load_store_rate",
+    "logic_rate",
+    "memory_bandwidth",
+    "memory_latency",
+    "shared_bytes_rate",
+    "shared_latency",
+    "shift_rate",
+    "shuffle_rate",
+    "sm_count",
+    "sms_per_cluster",
+    "sp_clock",
+    "special_rate",
+    "tensor_rate",
+    "wide_conversion_rate",
+];
+
 impl Model for ComponentThroughput {
     fn name(&self) -> &'static str {
         "component-throughput"
@@ -280,6 +308,10 @@ impl Model for ComponentThroughput {
 
     fn gpu_parameters(&self) -> &'static [GpuParameter] {
         GPU_PARAMETERS
+    }
+
+    fn reads(&self) -> Fields {
+        &[READ, FIRST_LEVEL, OCCUPANCY]
     }
 
     fn evaluate(

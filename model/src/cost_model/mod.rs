@@ -32,6 +32,7 @@ use crate::gpu::Gpu;
 use crate::needs::Needs;
 use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, Model, ModelError};
+use crate::reads::Fields;
 use crate::warning::Warning;
 
 pub use calibration::{
@@ -276,6 +277,10 @@ impl Model for CostModel {
 
     fn includes_launches(&self) -> bool {
         true
+    }
+
+    fn reads(&self) -> Fields {
+        &[]
     }
 
     fn evaluate(

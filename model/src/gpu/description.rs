@@ -92,6 +92,9 @@ macro_rules! gpu {
             /// change.
             #[serde(skip)]
             pub(super) filled: FieldSet,
+            /// The fields that [`Gpu::with_overrides`] changed.
+            #[serde(skip)]
+            pub(super) changed: FieldSet,
         }
 
         impl Gpu {
@@ -107,7 +110,13 @@ macro_rules! gpu {
                     aliases: Vec::new(),
                     $($field: None,)+
                     filled: FieldSet::default(),
+                    changed: FieldSet::default(),
                 }
+            }
+
+            /// The fields that [`Gpu::with_overrides`] changed, in the order of the description.
+            pub fn changed_fields(&self) -> impl Iterator<Item = &'static str> {
+                self.changed.iter()
             }
 
             const ROWS: &'static [Field] = &[$(Field {

@@ -216,7 +216,11 @@ impl Basis {
     pub fn with_overrides(&self, changes: &[(&str, &str)]) -> Result<Gpu, OverrideError> {
         let source =
             |field: &str, text: &str| Source::Assumed(format!("{field} = {}", text.trim()).into());
-        self.changed(&overrides(changes, source)?)
+        let mut gpu = self.changed(&overrides(changes, source)?)?;
+        let before = self.completed.changed;
+        let is_changed = |field: &str| changes.iter().any(|(changed, _)| *changed == field);
+        gpu.changed = FieldSet::of(|field| before.contains(field) || is_changed(field));
+        Ok(gpu)
     }
 
     /// The GPU with all changes and everything that follows from them.
@@ -298,7 +302,7 @@ impl Gpu {
         Basis::of(self).with_overrides(changes)
     }
 
-    /// The same with a source for the values that are set; factors name their basis.
+    /// The same with a source for the value of each field; factors name their basis.
     ///
     /// # Errors
     ///
@@ -306,9 +310,9 @@ impl Gpu {
     pub fn with_sourced(
         &self,
         changes: &[(&str, &str)],
-        source: &Source,
+        source: impl Fn(&str) -> Source,
     ) -> Result<Self, OverrideError> {
-        self.changed(&overrides(changes, |_, _| source.clone())?)
+        self.changed(&overrides(changes, |field, _| source(field))?)
     }
 
     /// This GPU, completed, with all changes and everything that follows from them.
@@ -409,6 +413,26 @@ impl Gpu {
         let value = given * after / before;
         let value = Value::Number(if is_count { value.round() } else { value });
         self.put(field, value.raw(), source).map_err(|why| impossible(field, &value, why))
+    }
+
+    /// A field, and all that change with it: what rules make of it, and the peak that follows an
+    /// effective bandwidth.
+    #[must_use]
+    pub fn fields_behind(field: &str) -> Vec<&'static str> {
+        let mut reached: Vec<&'static str> =
+            Self::FIELDS.iter().copied().filter(|name| *name == field).collect();
+        if field == "memory_bandwidth" {
+            reached.push("peak_memory_bandwidth");
+        }
+        // Rules come after those of their inputs.
+        for rule in RULES {
+            if !reached.contains(&rule.field)
+                && rule.inputs().iter().any(|input| reached.contains(input))
+            {
+                reached.push(rule.field);
+            }
+        }
+        reached
     }
 
     /// A field that is a number.

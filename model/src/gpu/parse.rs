@@ -6,6 +6,7 @@ use gpucast_counters::import::Position;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::derive::{UNKNOWN_MEMORY, is_known_memory};
 use super::description::Gpu;
 use super::error::{CountingError, FieldError, GpuError, nearest};
 use super::library::GpuLibrary;
@@ -103,7 +104,15 @@ impl Gpu {
 
     /// Fields that contradict each other, or with which nothing can be counted.
     pub(super) fn problem(&self) -> Option<FieldError> {
-        self.contradiction().or_else(|| match self.device_model() {
+        let unknown_memory = || {
+            let kind = &self.memory_type.as_ref()?.value.0;
+            (!is_known_memory(kind)).then(|| FieldError::Impossible {
+                field: "memory_type".to_owned(),
+                value: format!("\"{kind}\""),
+                why: UNKNOWN_MEMORY,
+            })
+        };
+        self.contradiction().or_else(unknown_memory).or_else(|| match self.device_model() {
             Err(CountingError::Impossible { field, value, why }) => Some(FieldError::Impossible {
                 field: field.to_owned(),
                 value: value.to_string(),

@@ -29,6 +29,7 @@ use crate::gpu::Gpu;
 use crate::inputs::{Totals, optional};
 use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
+use crate::reads::{FIRST_LEVEL, Fields};
 use crate::tensor;
 use crate::text::duration;
 use crate::warning::Warning;
@@ -289,6 +290,19 @@ const GPU_PARAMETERS: &[GpuParameter] = &[
     GpuParameter::new("peak_memory_bandwidth", "DRAM, peak"),
 ];
 
+/// The fields that the equations read.
+const READ: &[&str] = &[
+    "sp_throughput",
+    "dp_throughput",
+    "hp_throughput",
+    "tensor_throughput",
+    "memory_bandwidth",
+    "l1_bandwidth",
+    "l2_bandwidth",
+    "shared_banks",
+    "shared_bank_width",
+];
+
 impl Model for HierarchicalRoofline {
     fn name(&self) -> &'static str {
         "hierarchical-roofline"
@@ -300,6 +314,10 @@ impl Model for HierarchicalRoofline {
 
     fn gpu_parameters(&self) -> &'static [GpuParameter] {
         GPU_PARAMETERS
+    }
+
+    fn reads(&self) -> Fields {
+        &[READ, FIRST_LEVEL]
     }
 
     fn evaluate(

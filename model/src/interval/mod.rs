@@ -38,6 +38,7 @@ use crate::gpu::Gpu;
 use crate::needs::Needs;
 use crate::prediction::{Bound, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
+use crate::reads::{Fields, OCCUPANCY, SIMULATED};
 use crate::sm_simulation::{Inputs, Invocations, PARAMETERS, components, shares};
 use crate::warning::Warning;
 
@@ -123,6 +124,10 @@ impl Model for Interval {
 
     fn gpu_parameters(&self) -> &'static [GpuParameter] {
         PARAMETERS
+    }
+
+    fn reads(&self) -> Fields {
+        &[SIMULATED, OCCUPANCY]
     }
 
     fn evaluate(

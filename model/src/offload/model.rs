@@ -7,6 +7,7 @@ use crate::gpu::Gpu;
 use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, Model, ModelError};
 use crate::quantitative_roofline::{KernelParameters, QuantitativeRoofline};
+use crate::reads::Fields;
 use crate::text::duration;
 use crate::warning::Warning;
 
@@ -56,6 +57,11 @@ impl Model for OffloadModel {
 
     fn includes_launches(&self) -> bool {
         true
+    }
+
+    fn reads(&self) -> Fields {
+        // The time on another GPU than the calibration's is another model's.
+        crate::reads::BY_ANY_MODEL
     }
 
     fn evaluate(

@@ -25,6 +25,7 @@ use crate::assumptions::{self, TENSOR_CORE};
 use crate::gpu::Gpu;
 use crate::prediction::{Detail, Outcome};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
+use crate::reads::Fields;
 use crate::warning::Warning;
 use refinements::Refinement;
 
@@ -52,6 +53,17 @@ const GPU_PARAMETERS: &[GpuParameter] = &[
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QuantitativeRoofline;
 
+/// The fields that the thesis's equations read.
+const READ: &[&str] = &[
+    "sp_throughput",
+    "dp_throughput",
+    "int_throughput",
+    "int_add_throughput",
+    "load_store_throughput",
+    "memory_bandwidth",
+    "tensor_throughput",
+];
+
 impl Model for QuantitativeRoofline {
     fn name(&self) -> &'static str {
         "quantitative-roofline"
@@ -67,6 +79,10 @@ impl Model for QuantitativeRoofline {
 
     fn gpu_parameters(&self) -> &'static [GpuParameter] {
         GPU_PARAMETERS
+    }
+
+    fn reads(&self) -> Fields {
+        &[READ]
     }
 
     fn evaluate(

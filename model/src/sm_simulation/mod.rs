@@ -9,11 +9,11 @@ mod simulator;
 use std::sync::Arc;
 
 use gpucast_counters::KernelProfile;
-use gpucast_counters::occupancy::CtaShape;
 use gpucast_simulation::launch::Launch;
 use gpucast_simulation::parameters::Parameters;
 pub use gpucast_simulation::states::{Clocks, State};
 use gpucast_simulation::{Outcome as Simulated, Served, resident_ctas};
+pub(crate) use shared_path::data_path_clocks;
 pub use simulator::{Anew, Simulator};
 
 use crate::assumptions;
@@ -23,6 +23,7 @@ use crate::interval;
 use crate::needs::Needs;
 use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
 use crate::predictor::{Conditions, Extent, GpuParameter, Model, ModelError};
+use crate::reads::{Fields, OCCUPANCY, SIMULATED};
 use crate::warning::Warning;
 
 /// The condition that an execution without caches, or without machine code, leaves open.
@@ -127,11 +128,7 @@ impl<'a> Inputs<'a> {
             gpu: missing.gpu,
             parameter: missing.field,
         })?;
-        let fit = device.ctas_per_sm(CtaShape {
-            threads: shape.threads_per_block,
-            shared_bytes: shape.shared_bytes,
-            registers_per_thread: shape.registers,
-        });
+        let fit = device.ctas_per_sm(shape.cta());
         let warps = shape.threads_per_block.div_ceil(32).max(1) as f64;
         let resident = match conditions.occupancy {
             Some(share) => (share * f64::from(device.limits.max_warps) / warps).round() as u32,
@@ -395,6 +392,10 @@ impl Model for SmSimulation {
             && before_all.iter().zip(after_all.iter()).all(is_same)
             && (before.launch, before.occupancy, before.timing)
                 == (after.launch, after.occupancy, after.timing)
+    }
+
+    fn reads(&self) -> Fields {
+        &[SIMULATED, OCCUPANCY]
     }
 
     fn evaluate(

@@ -1,6 +1,6 @@
-//! Work of the SMs' data paths for shared memory.
+//! Work of the SMs' data paths, which shared memory and the first-level cache have in common.
 
-use gpucast_simulation::code::{Action, MemoryAccess, Space};
+use gpucast_simulation::code::{AccessKind, Action, MemoryAccess, Space};
 use gpucast_simulation::launch::{CtaClass, Launch, Request, WarpTrace};
 use gpucast_simulation::parameters::LoadStore;
 
@@ -9,11 +9,30 @@ use gpucast_simulation::parameters::LoadStore;
 /// Accesses are those of the machine code: where the compiler joins neighbouring words, the metrics
 /// of PTX accesses count more passes.
 pub(super) fn shared_clocks(launch: &Launch, parameters: &LoadStore) -> f64 {
+    clocks(launch, |space, access, request| match space {
+        Space::Shared => parameters.shared_clocks(access, request),
+        _ => 0.0,
+    })
+}
+
+/// Clocks that the data paths of all SMs together need at least for the loads and stores of a
+/// launch. Atomics are left out, since lanes of one address may be joined before they get there.
+pub(crate) fn data_path_clocks(launch: &Launch, parameters: &LoadStore) -> f64 {
+    clocks(launch, |space, access, request| match (access.kind, space) {
+        (AccessKind::Atomic | AccessKind::Reduction, _) | (_, Space::Constant) => 0.0,
+        (_, Space::Shared) => parameters.shared_clocks(access, request),
+        (_, Space::Global | Space::Local | Space::Generic) => {
+            parameters.global_clocks(access, request)
+        }
+    })
+}
+
+/// The sum over all accesses of a launch of the clocks that each takes.
+fn clocks(launch: &Launch, of_access: impl Fn(Space, &MemoryAccess, &Request) -> f64) -> f64 {
     let accesses = accesses(launch);
     let of_request = |access: &MemoryAccess, request: &Request| {
         let space = if access.space == Space::Generic { request.space } else { access.space };
-        let is_meant = space == Space::Shared && request.lanes > 0;
-        if is_meant { parameters.shared_clocks(access, request) } else { 0.0 }
+        if request.lanes > 0 { of_access(space, access, request) } else { 0.0 }
     };
     let of_warp = |warp: &WarpTrace| -> f64 {
         let queues = accesses.iter().zip(&warp.requests);

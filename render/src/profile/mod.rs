@@ -10,7 +10,7 @@ mod stages;
 use std::collections::BTreeMap;
 
 use gpucast_counters::machine::MachineProfile;
-use gpucast_counters::occupancy::Limiter;
+use gpucast_counters::refusal::reasons;
 use gpucast_counters::{LaunchProfile, LeveledMetric, MetricValue, PROFILE_SCHEMA};
 use gpucast_forecast::Report;
 use gpucast_forecast::choice::metric_choice::MetricChoice;
@@ -256,18 +256,27 @@ fn text(view: &View<'_>) -> String {
     text
 }
 
-/// Says that the GPU could not run the launch, if it could not.
+/// Says that the GPU refuses the launch, if it does.
 fn too_large(gpu: &Gpu, counted: &Counted) -> Option<String> {
-    let occupancy = gpu.device_model().ok()?.occupancy(counted.profile.cta_shape());
-    if occupancy.ctas_per_sm > 0 {
-        return None;
-    }
-    let lacking: Vec<&str> = occupancy.limiters().map(Limiter::text).collect();
+    let refusals = gpu.device_model().ok()?.refusals(&counted.profile.requested());
+    let why = || {
+        format!(
+            "a {} refuses this launch: {}; it is counted as if one block fitted an SM",
+            gpu.name,
+            reasons(&refusals)
+        )
+    };
+    (!refusals.is_empty()).then(why)
+}
+
+/// Says that registers are an estimate, if they limit the occupancy.
+fn estimated_registers(counted: &Counted) -> Option<String> {
+    let requested = counted.profile.requested();
+    let registers =
+        requested.cta.registers_per_thread.filter(|_| requested.registers_are_estimated)?;
     Some(format!(
-        "a block takes more {} than a {} allows, so that it could not be launched there; it is \
-         counted as if one fitted an SM",
-        lacking.join(" and "),
-        gpu.name
+        "{registers} registers per thread limit the occupancy, estimated: no machine code is known for \
+         this GPU (`--registers` states them)"
     ))
 }
 
@@ -335,6 +344,9 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
     }
     if let Some(machine) = &profile.machine {
         text += &machine_line(machine);
+    }
+    if let Some(estimated) = estimated_registers(counted) {
+        text += &format!("{estimated}\n");
     }
     if view.timing {
         text += &format!("executed in {}\n", counted.timing);

@@ -31,9 +31,14 @@ pub(super) fn run(library: &GpuLibrary, arguments: Derive) -> Result<(), Failure
         .filter_map(|(field, value)| Some((field, value?)))
         .chain(arguments.set.iter().map(|(field, value)| (field.as_str(), value.as_str())))
         .collect();
-    let source = Source::Datasheet(arguments.source.as_str().into());
+    // A data sheet prints what has an option of its own; nobody says who stands for the rest.
+    let is_set = |field: &str| arguments.set.iter().any(|(set, _)| set == field);
+    let source = |field: &str| match is_set(field) {
+        true => Source::Assumed(arguments.source.as_str().into()),
+        false => Source::Datasheet(arguments.source.as_str().into()),
+    };
     let mut gpu =
-        base.with_sourced(&changes, &source).map_err(|error| Report::new(error.to_string()))?;
+        base.with_sourced(&changes, source).map_err(|error| Report::new(error.to_string()))?;
     gpu.name.clone_from(&arguments.name);
     gpu.display_name.clone_from(display_name);
     gpu.aliases.clear();

@@ -1,9 +1,9 @@
 //! `gpucast gpus diff`.
 
 use gpucast_forecast::number;
-use gpucast_model::Gpu;
 use gpucast_model::gpu::Figure;
 use gpucast_model::gpu::quantity::Value;
+use gpucast_model::{Gpu, Model};
 use gpucast_render::table::{Align, aligned};
 use gpucast_render::{Format, csv, json};
 use serde::Serialize;
@@ -109,7 +109,13 @@ fn table(one: &Gpu, other: &Gpu, differences: &[Difference]) -> String {
         rows.push(vec![difference.field.to_owned(), one, one_kind, other, other_kind, unit, ratio]);
     }
     use Align::{Left, Right};
-    aligned(0, &[Left, Right, Left, Right, Left, Left, Right], &rows)
+    let mut text = aligned(0, &[Left, Right, Left, Right, Left, Left, Right], &rows);
+    let fields = differences.iter().map(|one| one.field);
+    let unread: Vec<&str> = fields.filter(|field| <dyn Model>::readers(field).is_empty()).collect();
+    if !unread.is_empty() {
+        text += &format!("\nNo model and no count reads these: {}.\n", unread.join(", "));
+    }
+    text
 }
 
 fn as_csv(differences: &[Difference]) -> Result<String, Report> {

@@ -104,6 +104,7 @@ enum PlannedCountOn {
 struct PlannedMachine {
     machine: MachineChoice,
     target: Option<String>,
+    registers: Option<u32>,
     /// The versions of the assemblers that the planning machine has, in the order in which they
     /// are tried; none if no assembler is asked for. Where they are is each machine's own affair:
     /// a store is written by many, and no worker runs a program that a store names.
@@ -217,6 +218,7 @@ impl SweepPlan {
             machine: PlannedMachine {
                 machine: machine.machine,
                 target: machine.machine_target.map(|target| target.to_string()),
+                registers: machine.registers,
                 assemblers: assemblers(machine, request.toolchain),
             },
             execution: PlannedExecution {
@@ -345,6 +347,7 @@ impl SweepPlan {
                     machine: self.machine.machine,
                     machine_target,
                     ptxas: None,
+                    registers: self.machine.registers,
                 },
                 execution: ExecutionSettings {
                     options: Options {
@@ -363,9 +366,11 @@ impl SweepPlan {
             },
             assemblers: self.machine.assemblers.clone(),
             settings: {
-                let PlannedMachine { machine, target, assemblers } = &self.machine;
+                let PlannedMachine { machine, target, registers, assemblers } = &self.machine;
                 let execution = &self.execution;
-                Settings(format!("{machine:?} {target:?} {assemblers:?}\n{execution:?}"))
+                Settings(format!(
+                    "{machine:?} {target:?} {registers:?} {assemblers:?}\n{execution:?}"
+                ))
             },
         })
     }

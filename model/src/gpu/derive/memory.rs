@@ -52,7 +52,16 @@ pub const ACHIEVED: &[Achieved] = &[
 /// "Theoretical Bandwidth Calculation").
 pub(in super::super) const INLINE_ECC: &str = " with ECC";
 
-/// The share for a kind of memory; for one that is not in the table or not given, that of GDDR5.
+/// Says that nothing is known of a kind of memory.
+pub(in super::super) const UNKNOWN_MEMORY: &str = "nothing is known of such memory, whose bandwidth depends on its kind: GDDR3, GDDR5, \
+     GDDR5 with ECC, GDDR5X, GDDR6, GDDR6X, GDDR7, HBM, HBM2, HBM2e, HBM3, HBM3e or LPDDR5X";
+
+/// Returns true if the table has a kind of memory.
+pub(in super::super) fn is_known_memory(memory_type: &str) -> bool {
+    ACHIEVED.iter().any(|row| row.memory_type == memory_type)
+}
+
+/// The share for a kind of memory; for one that is not given, that of GDDR5.
 pub(super) fn achieved(memory_type: Option<&str>) -> Achieved {
     let known = |name: &str| ACHIEVED.iter().find(|row| row.memory_type == name);
     memory_type.and_then(known).copied().unwrap_or(Achieved {

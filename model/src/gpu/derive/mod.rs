@@ -10,8 +10,8 @@ mod capability;
 mod memory;
 mod rules;
 
-pub(super) use memory::INLINE_ECC;
 pub use memory::{ACHIEVED, Achieved};
+pub(super) use memory::{INLINE_ECC, UNKNOWN_MEMORY, is_known_memory};
 pub use rules::{RULES, Rule, Spread};
 
 use super::description::{FieldSet, Gpu};

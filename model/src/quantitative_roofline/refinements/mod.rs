@@ -17,6 +17,7 @@ use super::weights::Weights;
 use crate::gpu::Gpu;
 use crate::prediction::{Component, Outcome};
 use crate::predictor::{Conditions, GpuParameter, Model, ModelError};
+use crate::reads::{COUNTED, FIRST_LEVEL, Fields, OCCUPANCY};
 use crate::warning::Warning;
 
 /// One of the thesis's proposals.
@@ -140,6 +141,17 @@ impl RefinedRoofline {
     }
 }
 
+/// The fields that refinements read besides.
+const READ: &[&str] = &[
+    "compare_rate",
+    "int_add_rate",
+    "logic_rate",
+    "shift_rate",
+    "l1_bandwidth",
+    "l2_bandwidth",
+    "launch_overhead",
+];
+
 impl Model for RefinedRoofline {
     fn name(&self) -> &'static str {
         "refined-roofline"
@@ -159,6 +171,10 @@ impl Model for RefinedRoofline {
 
     fn includes_launches(&self) -> bool {
         self.refinements.contains(&Refinement::LaunchOverhead)
+    }
+
+    fn reads(&self) -> Fields {
+        &[super::READ, READ, FIRST_LEVEL, OCCUPANCY, COUNTED]
     }
 
     fn evaluate(

@@ -1,0 +1,142 @@
+//! Roofs: the least time that each unit of a GPU takes for the work that was counted.
+//!
+//! No kernel is faster than its counted work over a unit's peak, whatever a model says. So every
+//! prediction is compared with these times ([`crate::Model::predict`]). They follow from totals of
+//! the whole launch, divided evenly among SMs, and from no latency.
+
+use gpucast_counters::KernelProfile;
+use gpucast_simulation::parameters::Parameters;
+
+use crate::gpu::Gpu;
+
+/// A unit with the least time of its work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Roof {
+    /// The unit.
+    pub unit: &'static str,
+    /// The time of all invocations, in milliseconds.
+    pub least_ms: f64,
+}
+
+/// Bytes of a transaction of the L2.
+const TRANSACTION_BYTES: f64 = 32.0;
+
+/// Bytes per millisecond of a gigabyte per second.
+const MEGA: f64 = 1e6;
+
+/// Metrics of products, each with the unit and the fields of its rate in multiply-adds per clock
+/// and SM. The fastest of several fields counts.
+type Rate = fn(&Gpu) -> Option<f64>;
+const PRODUCTS: [(&str, Rate); 9] = [
+    ("tensor_op_count_fp64", |gpu| gpu.number("tensor_fp64_rate")),
+    ("tensor_op_count_tf32", |gpu| gpu.number("tensor_tf32_rate")),
+    ("tensor_op_count_bf16", |gpu| gpu.number("tensor_rate")),
+    ("tensor_op_count_fp16", |gpu| {
+        faster(gpu.number("tensor_rate"), gpu.number("tensor_half_rate"))
+    }),
+    ("tensor_op_count_fp8", |gpu| gpu.number("tensor_fp8_rate")),
+    ("tensor_op_count_fp6_fp4", |gpu| {
+        faster(gpu.number("tensor_fp4_rate"), gpu.number("tensor_scaled_fp4_rate"))
+    }),
+    ("tensor_op_count_int8", |gpu| gpu.number("tensor_int8_rate")),
+    ("tensor_op_count_int4", |gpu| gpu.number("tensor_int4_rate")),
+    ("tensor_op_count_int1", |gpu| gpu.number("tensor_int1_rate")),
+];
+
+/// The arithmetic of threads: the unit, the metrics of its additions, products and multiply-adds,
+/// and the results of a clock and SM.
+const ARITHMETIC: [(&str, [&str; 3], Rate); 3] = [
+    (
+        "the half-precision units",
+        ["flop_count_hp_add", "flop_count_hp_mul", "flop_count_hp_fma"],
+        |gpu| gpu.number("fp16_rate"),
+    ),
+    (
+        "the single-precision units",
+        ["flop_count_sp_add", "flop_count_sp_mul", "flop_count_sp_fma"],
+        |gpu| faster(gpu.number("fp32_rate"), gpu.number("fp32_mul_rate")),
+    ),
+    (
+        "the double-precision units",
+        ["flop_count_dp_add", "flop_count_dp_mul", "flop_count_dp_fma"],
+        |gpu| gpu.number("fp64_rate"),
+    ),
+];
+
+fn faster(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).max_by(f64::total_cmp)
+}
+
+/// The roofs of a launch on a GPU, as far as the counts and the GPU's fields tell. `data_clocks` are
+/// those of the data paths of all SMs, if instructions are those of machine code.
+#[must_use]
+pub fn roofs(profile: &KernelProfile, gpu: &Gpu, data_clocks: Option<f64>) -> Vec<Roof> {
+    let mut roofs = Vec::new();
+    let total = |metric: &str| {
+        let figure = profile.metrics.get(metric);
+        figure.map_or(0.0, |figure| figure.value.as_f64() * profile.invocations as f64)
+    };
+    let mut add = |unit, work: f64, per_ms: Option<f64>| {
+        if let Some(per_ms) = per_ms.filter(|_| work > 0.0) {
+            roofs.push(Roof { unit, least_ms: work / per_ms });
+        }
+    };
+    let per_ms = |bandwidth: Option<f64>| bandwidth.map(|gigabytes| MEGA * gigabytes);
+    let dram = total("dram_read_bytes") + total("dram_write_bytes");
+    add("device memory", dram, per_ms(gpu.number("peak_memory_bandwidth")));
+    let l2 = |metric| TRANSACTION_BYTES * total(metric);
+    add("reads of the L2", l2("l2_read_transactions"), per_ms(gpu.number("l2_bandwidth")));
+    let written = per_ms(gpu.number("l2_write_bandwidth"));
+    add("writes of the L2", l2("l2_write_transactions"), written);
+    let Some(clocks_per_ms) = sm_clocks_per_ms(gpu) else { return roofs };
+    for (unit, metrics, rate) in ARITHMETIC {
+        let work = metrics.into_iter().map(total).sum();
+        add(unit, work, rate(gpu).map(|rate| rate * clocks_per_ms));
+    }
+    // The formats share the tensor cores.
+    let products = PRODUCTS.iter().filter_map(|(metric, rate)| {
+        let multiply_adds = total(metric) / 2.0;
+        Some(multiply_adds / rate(gpu)?)
+    });
+    add("the tensor cores", products.sum(), Some(clocks_per_ms));
+    // Without machine code, instructions are those of PTX, and a compiler may need fewer.
+    let (Some(data_clocks), Ok(parameters)) = (data_clocks, gpu.sm_parameters()) else {
+        return roofs;
+    };
+    let slots = f64::from(parameters.issue.sub_cores) * f64::from(parameters.issue.width);
+    add("the issue slots", total("inst_executed"), Some(slots * clocks_per_ms));
+    let textures = textures_per_clock(&parameters).map(|rate| rate * clocks_per_ms);
+    add("the texture units", total("inst_executed_tex_ops"), textures);
+    add("shared memory and the first-level cache", data_clocks, Some(clocks_per_ms));
+    roofs
+}
+
+/// Clocks of all SMs in a millisecond.
+fn sm_clocks_per_ms(gpu: &Gpu) -> Option<f64> {
+    Some(gpu.number("sp_clock")? * 1e3 * gpu.number("sm_count")?)
+}
+
+/// Fetches of textures by warps that an SM begins in a clock.
+fn textures_per_clock(parameters: &Parameters) -> Option<f64> {
+    use gpucast_simulation::code::Class;
+    let unit = parameters.units[Class::Texture as usize];
+    let units = if unit.is_shared { 1 } else { parameters.issue.sub_cores };
+    (unit.interval > 0.0).then(|| f64::from(units) / unit.interval)
+}
+
+/// Times differ from roofs by rounding, and recorded CTAs from the mean of all.
+const TOLERANCE: f64 = 0.01;
+
+/// The highest roof above a time, if there is one.
+#[must_use]
+pub fn above(
+    time_ms: f64,
+    profile: &KernelProfile,
+    gpu: &Gpu,
+    data_clocks: Option<f64>,
+) -> Option<Roof> {
+    let highest = roofs(profile, gpu, data_clocks)
+        .into_iter()
+        .max_by(|one, other| one.least_ms.total_cmp(&other.least_ms))?;
+    (highest.least_ms * (1.0 - TOLERANCE) > time_ms).then_some(highest)
+}
