@@ -7,6 +7,7 @@
 
 mod mixbench;
 mod page;
+mod published;
 mod quadrants;
 
 use std::error::Error;
@@ -60,7 +61,7 @@ fn predict(arguments: &[&str]) -> Result<Vec<serde_json::Value>> {
 }
 
 fn main() -> Result<()> {
-    let gpus = GPUS.join(",");
+    published::pictures()?;
     let mut page = page::Page::new();
     quadrants::figure_3_5(&mut page)?;
     quadrants::figure_4_4(&mut page)?;
@@ -69,26 +70,17 @@ fn main() -> Result<()> {
     mixbench::figures(&mut page)?;
     std::fs::write(root().join("docs/figures.md"), page.text())?;
 
-    let published = ["sgemm", "sor", "lmsor"].map(|name| format!("corpus/published/{name}.toml"));
     let kernels = ["sgemm", "sor-red-black", "lmsor"];
     for theme in ["light", "dark"] {
         let suffix = if theme == "dark" { "-dark" } else { "" };
-        let mut arguments = vec!["errors"];
-        arguments.extend(kernels);
-        arguments.extend(["--machine", "rules", "--gpu", &gpus, "--theme", theme]);
-        arguments.extend(["--model", "quantitative-roofline"]);
-        for path in &published {
-            arguments.extend(["--from-metrics", path]);
-        }
-        plot(&format!("predicted-and-measured{suffix}.svg"), &arguments)?;
         let mut arguments = vec!["roofline"];
         arguments.extend(kernels);
-        arguments.extend(["--machine", "rules", "--gpu", "gtx-480", "--theme", theme]);
+        arguments.extend(["--machine", "rules", "--gpu", "h100-sxm", "--theme", theme]);
         plot(&format!("roofline{suffix}.svg"), &arguments)?;
     }
     let mut arguments = vec!["breakdown"];
     arguments.extend(kernels);
-    arguments.extend(["--machine", "rules", "--gpu", "gtx-480,gtx-660,tesla-k20c"]);
+    arguments.extend(["--machine", "rules", "--gpu", "a100,h100,rtx-4090"]);
     plot("breakdown.svg", &arguments)?;
     let mut arguments = vec!["mix"];
     arguments.extend(kernels);

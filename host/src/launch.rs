@@ -269,7 +269,7 @@ impl Device {
             Ok(Prediction { time_ms, bound, warnings, .. }) => {
                 let codes = warnings.iter().map(|warning| warning.code());
                 self.record.warned(&kernel.name, codes);
-                Ok(Some(Predicted { time_ms, bound: bound_name(bound) }))
+                Ok(Some(Predicted { time_ms, bound: bound.name() }))
             }
             Err(error) => {
                 self.record.declined(&kernel.name, &error.to_string());
@@ -326,19 +326,6 @@ fn without_counters(
         None => one.run(memory, &mut NoObserver)?,
     };
     Ok(Timed { predicted, counted: false })
-}
-
-/// The name of a bound in tables.
-fn bound_name(bound: gpucast_model::Bound) -> &'static str {
-    use gpucast_model::Bound;
-    match bound {
-        Bound::Compute => "compute",
-        Bound::Memory => "memory",
-        Bound::Shared => "shared",
-        Bound::L1 => "l1",
-        Bound::L2 => "l2",
-        Bound::Overhead => "overhead",
-    }
 }
 
 /// A failed assertion in the form in which CUDA prints it.

@@ -116,6 +116,20 @@ impl Detail {
         }
     }
 
+    /// The values of the component throughput, if that is the model.
+    #[must_use]
+    pub fn component(&self) -> Option<&component_throughput::Analysis> {
+        match self {
+            Self::Component(analysis) => Some(analysis),
+            Self::Quantitative(_)
+            | Self::Hierarchical(_)
+            | Self::Simulation(_)
+            | Self::Interval(_)
+            | Self::Offload
+            | Self::Cost(_) => None,
+        }
+    }
+
     /// The values of the simulation, if that is the model.
     #[must_use]
     pub fn simulation(&self) -> Option<&sm_simulation::Analysis> {
@@ -218,16 +232,24 @@ pub enum Bound {
     Overhead,
 }
 
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Bound {
+    /// Its only name: in documents, tables, sentences and pictures. The glossary explains each.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
             Self::Compute => "compute",
             Self::Memory => "memory",
             Self::Shared => "shared",
             Self::L1 => "l1",
             Self::L2 => "l2",
             Self::Overhead => "overhead",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -38,6 +38,7 @@ pub mod counts_at;
 pub mod csv;
 pub mod diagnostic;
 pub mod difference;
+mod fastest;
 pub mod findings;
 mod format;
 pub mod gpu;

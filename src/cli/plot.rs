@@ -19,7 +19,7 @@ pub(crate) enum Plot {
     QuadrantSplit(PlotQuadrantSplit),
     /// How long each resource is busy, for each kernel, GPU and model
     Breakdown(PlotPredictions),
-    /// The same for each stage between barriers, by models that tell stages apart
+    /// How long each resource is busy in each stage between barriers, where an SM holds one block
     #[command(mut_arg("model", |model| with_default(model, "component-throughput")))]
     Stages(PlotPredictions),
     /// Instructions by class

@@ -71,13 +71,30 @@ fn stages(arguments: &PlotPredictions) -> Result<(), Failure> {
     let kernels = predictions(arguments)?;
     let mut predictions = kernels.iter().flat_map(|kernel| &kernel.predictions);
     if predictions.all(|view| view.prediction.parts.len() < 2) {
-        let report = Report::new("no prediction tells stages apart");
-        let hint =
-            "choose a model that does, and a kernel with barriers: --model component-throughput";
-        return Err(report.hint(hint).into());
+        return Err(without_stages(&kernels).into());
     }
     let scene = pictures::stages::scene(&kernels, file.title());
     file.write(scene)
+}
+
+/// Why no prediction tells stages apart, and what to do about it.
+fn without_stages(kernels: &[KernelView]) -> Report {
+    let predictions = kernels.iter().flat_map(|kernel| &kernel.predictions);
+    let analyses = predictions.filter_map(|view| view.prediction.detail.component());
+    match analyses.map(|analysis| analysis.stages.len()).max() {
+        None => Report::new("no prediction tells stages apart")
+            .hint("--model component-throughput does"),
+        Some(0 | 1) => Report::new("no barrier parts the kernel: it is one stage")
+            .hint("`gpucast plot breakdown` shows the kernel as a whole"),
+        Some(several) => Report::new(format!(
+            "the {several} stages have no times of their own: an SM holds several blocks, whose \
+             stages overlap"
+        ))
+        .hint(
+            "`gpucast plot breakdown` shows the kernel as a whole; a GPU whose SMs hold one block, \
+             as sgemm's on a gtx-480, tells stages apart",
+        ),
+    }
 }
 
 fn mix(arguments: &PlotMix) -> Result<(), Failure> {

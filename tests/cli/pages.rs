@@ -145,6 +145,25 @@ fn the_readme_shows_what_its_commands_print() {
     }
 }
 
+/// Every state of warps and every bound that a prediction may name is explained.
+#[test]
+fn the_glossary_explains_bounds_and_states() {
+    let glossary = include_str!("../../docs/glossary.md");
+    for state in gpucast_model::sm_simulation::State::ALL {
+        let row = format!("| `{}` | {} |", state.name(), state.text());
+        assert!(glossary.contains(&row), "{row}");
+    }
+    use gpucast_model::Bound::{Compute, L1, L2, Memory, Overhead, Shared};
+    for bound in [Compute, Memory, Shared, L1, L2, Overhead] {
+        assert!(glossary.contains(&format!("| `{bound}` |")), "{bound}");
+        let json = serde_json::to_string(&bound).unwrap();
+        assert_eq!(json, format!("\"{bound}\""), "JSON has the same name");
+    }
+    for word in ["issue slot", "wave", "tail", "sector", "replay", "occupancy"] {
+        assert!(glossary.contains(&format!("| {word} |")), "{word}");
+    }
+}
+
 /// The pictures of a page that its session draws, each with the session's file.
 fn pictures(page: &Path, text: &str) -> Vec<(PathBuf, String)> {
     let stem = format!("{}-", page.file_stem().unwrap().to_str().unwrap());

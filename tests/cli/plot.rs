@@ -119,6 +119,18 @@ fn what_cannot_be_drawn_is_refused_with_a_hint() {
             "stages vector-add --size small --model quantitative-roofline --gpu gtx-660 -o {}",
             file("st.svg").display()
         ),
+        format!(
+            "stages sgemm --size small --machine rules --gpu h100-sxm -o {}",
+            file("st.svg").display()
+        ),
+        format!(
+            "stages vector-add --size small --machine rules --gpu gtx-660 -o {}",
+            file("st.svg").display()
+        ),
+        format!(
+            "roofline transpose --size small --gpu h100-sxm -o {}",
+            file("empty.svg").display()
+        ),
         format!("sweep sweep.csv --x memory_bandwith -o {}", file("sw.svg").display()),
         format!("sweep saxpy.ptx -o {}", file("noise.svg").display()),
         format!("errors vector-add --size small --gpu gtx-660 -o {}", file("errors.svg").display()),

@@ -229,7 +229,7 @@ fn a_report_says_what_to_change() {
     let page = Html::parse_document(&report(&format!("{story} --gpu rtx-3060,h100-sxm"), "a.html"));
     let advice = json(&format!("advise {story} --gpu rtx-3060,h100-sxm --format json"));
     for (at, gpu) in ["rtx-3060", "h100-sxm"].into_iter().enumerate() {
-        let changes = selector(&format!(".advice[data-gpu=\"{gpu}\"] ol > li"));
+        let changes = selector(&format!(".advice[data-advice=\"{gpu}\"] ol > li"));
         let shown: Vec<String> =
             page.select(&changes).map(|item| item.text().collect::<String>()).collect();
         let items = advice["advice"][at]["items"].as_array().unwrap();
@@ -238,6 +238,72 @@ fn a_report_says_what_to_change() {
             assert!(shown.contains(item["rule"].as_str().unwrap()), "{shown}");
             assert!(shown.contains(item["change"].as_str().unwrap()), "{shown}");
         }
+    }
+}
+
+/// The first screen: the fastest GPU, what bounds the kernel on each, and a picture before anything
+/// else. Every answer names its bound as `predict` does.
+#[test]
+fn a_report_begins_with_a_verdict_and_a_picture() {
+    let text = report(&format!("{ARGUMENTS} --gpu gtx-960,h100-sxm"), "verdict.html");
+    let page = Html::parse_document(&text);
+    let verdict = page.select(&selector("section[data-launch] > p strong")).next().unwrap();
+    let verdict: String = verdict.text().collect();
+    assert!(verdict.starts_with("The H100 SXM5 80 GB is fastest with"), "{verdict}");
+    assert!(verdict.contains("× as fast as the GeForce GTX 960"), "{verdict}");
+    let predicted = json(&format!("predict {ARGUMENTS} --gpu gtx-960,h100-sxm --format json"));
+    let cards: Vec<String> =
+        page.select(&selector(".card")).map(|card| card.text().collect()).collect();
+    for (at, card) in cards.iter().enumerate() {
+        let bound = predicted["predictions"][at]["bound"].as_str().unwrap();
+        assert!(card.contains(&format!("bound by {bound},")), "{card}");
+        assert!(verdict.contains(bound), "{verdict}");
+    }
+    let section = text.split("<section id=\"launch-0\"").nth(1).unwrap();
+    let picture = section.find("<svg").unwrap();
+    assert!(picture < section.find("<h3").unwrap(), "a picture stands before the first part");
+    assert!(section[picture..].contains("Where the time of sgemm goes"));
+}
+
+/// The contents stay in view and name each part of the page.
+#[test]
+fn contents_lead_to_every_part_of_a_report() {
+    let page = Html::parse_document(&report(&format!("{ARGUMENTS} --gpu gtx-660"), "way.html"));
+    let link = selector("nav.contents a");
+    let links: Vec<&str> =
+        page.select(&link).filter_map(|link| link.value().attr("href")).collect();
+    for heading in page.select(&selector("section h3[id]")) {
+        let id = heading.value().attr("id").unwrap();
+        assert!(links.contains(&format!("#{id}").as_str()), "{id}: {links:?}");
+    }
+    let style: String = page.select(&selector("style")).flat_map(|style| style.text()).collect();
+    assert!(style.contains(".contents { position: sticky;"));
+}
+
+/// A kernel without arithmetic has no point under a roofline.
+#[test]
+fn a_report_leaves_an_empty_roofline_out_and_says_why() {
+    let arguments = "transpose --size small --machine rules --gpu h100-sxm";
+    let page = Html::parse_document(&report(arguments, "empty.html"));
+    let title = selector(".picture svg > title");
+    let titles: Vec<String> = page.select(&title).map(|title| title.text().collect()).collect();
+    assert!(!titles.iter().any(|title| title.starts_with("Roofline")), "{titles:?}");
+    let notes: Vec<String> =
+        page.select(&selector("p.muted")).map(|p| p.text().collect()).collect();
+    let why = "The roofline of the h100-sxm is left out: no kernel has a point";
+    assert!(notes.iter().any(|note| note.starts_with(why)), "{notes:?}");
+}
+
+/// The words of the page are those of the glossary.
+#[test]
+fn words_of_a_report_are_in_the_glossary() {
+    let page = Html::parse_document(&report(&format!("{ARGUMENTS} --gpu gtx-660"), "words.html"));
+    let word = selector("#words tbody th");
+    let words: Vec<String> = page.select(&word).map(|word| word.text().collect()).collect();
+    assert!(words.len() > 10, "{words:?}");
+    let glossary = include_str!("../../docs/glossary.md").to_lowercase();
+    for word in words.iter().flat_map(|word| word.split(", ")) {
+        assert!(glossary.contains(&word.to_lowercase()), "{word}");
     }
 }
 

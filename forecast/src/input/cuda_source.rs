@@ -14,7 +14,7 @@ const LONGEST: u64 = 16 << 20;
 /// A file of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CudaFile {
-    /// Its name as the module has it.
+    /// Its name as the module has it; below the working folder, relative to it.
     pub name: String,
     /// Its lines, if it was found.
     pub lines: Option<Vec<String>>,
@@ -45,6 +45,8 @@ pub fn files(plan: &Plan, module: &Module, root: Option<&Path>) -> BTreeMap<u32,
         Some(_) => root.into_iter().collect(),
         None => [Some(beside), root].into_iter().flatten().collect(),
     };
+    // Compilers write whole paths, even of a file that the user named from where he stands.
+    let here = std::env::current_dir().ok();
     let file = |(index, name): &(u32, String)| {
         let path = Path::new(name);
         let from_corpus = || {
@@ -52,9 +54,16 @@ pub fn files(plan: &Plan, module: &Module, root: Option<&Path>) -> BTreeMap<u32,
             corpus.filter(|_| is_source).map(|entry| lines(entry.source))
         };
         let lines = read(path, &folders).or_else(from_corpus);
-        (*index, CudaFile { name: name.clone(), lines })
+        (*index, CudaFile { name: below(name, here.as_deref()), lines })
     };
     module.files.iter().map(file).collect()
+}
+
+/// A path below a folder as it is seen from there; every other one as it is.
+fn below(name: &str, folder: Option<&Path>) -> String {
+    let inside = folder.and_then(|folder| Path::new(name).strip_prefix(folder).ok());
+    let inside = inside.filter(|path| !path.as_os_str().is_empty());
+    inside.map_or_else(|| name.to_owned(), |path| path.display().to_string())
 }
 
 fn read(path: &Path, folders: &[&Path]) -> Option<Vec<String>> {
@@ -104,6 +113,20 @@ pub fn printable(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_below_the_working_folder_are_relative() {
+        let here = Some(Path::new("/home/me/project"));
+        for (name, shown) in [
+            ("/home/me/project/src/a.cu", "src/a.cu"),
+            ("/home/me/projects/a.cu", "/home/me/projects/a.cu"),
+            ("src/a.cu", "src/a.cu"),
+            ("/home/me/project", "/home/me/project"),
+        ] {
+            assert_eq!(below(name, here), shown);
+            assert_eq!(below(name, None), name);
+        }
+    }
 
     #[test]
     fn only_sources_below_a_folder_are_read() {

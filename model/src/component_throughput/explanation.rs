@@ -5,14 +5,6 @@ use crate::prediction::Bound;
 use crate::text::duration;
 
 /// The name of a component.
-fn name(bound: Bound) -> &'static str {
-    match bound {
-        Bound::Compute => "the instruction pipeline",
-        Bound::Shared => "shared memory",
-        _ => "global memory",
-    }
-}
-
 /// The work that the component's time is spent on.
 fn what(bound: Bound) -> &'static str {
     match bound {
@@ -31,8 +23,7 @@ pub(super) fn of(subject: &str, analysis: &Analysis) -> String {
         .filter(|(_, time_ms)| *time_ms > 0.0)
         .map(|(bound, time_ms)| format!("{} of {}", duration(time_ms), what(bound)))
         .collect();
-    let mut text =
-        format!("{subject} is bound by {}: {}", name(analysis.bottleneck), spent.join(", "));
+    let mut text = format!("{subject} is bound by {}: {}", analysis.bottleneck, spent.join(", "));
     let count = analysis.stages.len();
     if count > 1 {
         let how = if analysis.is_serialised() {
@@ -58,10 +49,9 @@ pub(super) fn of(subject: &str, analysis: &Analysis) -> String {
     let (next, time_ms) = analysis.next;
     if time_ms > 0.0 {
         text.push_str(&format!(
-            " Were {} free, the kernel would take {}, bound by {}.",
-            name(analysis.bottleneck),
+            " Were {} free, the kernel would take {}, bound by {next}.",
+            what(analysis.bottleneck),
             duration(time_ms),
-            name(next),
         ));
     }
     text

@@ -350,15 +350,6 @@ impl Model for HierarchicalRoofline {
     }
 }
 
-fn name(bound: Bound) -> &'static str {
-    match bound {
-        Bound::Compute => "floating-point arithmetic",
-        Bound::L1 => "the bandwidth of the first-level cache",
-        Bound::L2 => "the bandwidth of the L2",
-        _ => "the bandwidth of device memory",
-    }
-}
-
 /// Explains the bound of the kernel, its lead, and the kernel's reuse at each level.
 fn explain(subject: &str, analysis: &Analysis) -> String {
     let times: Vec<String> = analysis
@@ -372,7 +363,7 @@ fn explain(subject: &str, analysis: &Analysis) -> String {
         })
         .collect();
     let mut text =
-        format!("{subject} is bound by {}: {}.", name(analysis.bottleneck.0), times.join(", "));
+        format!("{subject} is bound by {}: {}.", analysis.bottleneck.0, times.join(", "));
     text.push_str(match analysis.l1_limit {
         L1Limit::Bytes => "",
         L1Limit::Passes(_) => {

@@ -1,7 +1,6 @@
 //! The model's explanation in words.
 
 use super::analysis::Analysis;
-use crate::prediction::Bound;
 use crate::text::duration;
 
 /// A sentence on the bound, the times and the pipeline's shares; and one per refinement.
@@ -20,15 +19,8 @@ pub(super) fn explain(subject: &str, analysis: &Analysis) -> String {
         percent(costs.load_store),
         percent(costs.other)
     );
-    let what = match analysis.bound {
-        Bound::Compute => "its instructions",
-        Bound::Memory => "device memory",
-        Bound::Shared => "shared memory",
-        Bound::L1 => "the first-level caches",
-        Bound::L2 => "the L2",
-        Bound::Overhead => "its launches",
-    };
-    let mut text = format!("{subject} is bound by {what}: {times} to device memory; {shares}.");
+    let bound = analysis.bound;
+    let mut text = format!("{subject} is bound by {bound}: {times} to device memory; {shares}.");
     for sentence in &analysis.refined.sentences {
         text.push(' ');
         text.push_str(sentence);

@@ -122,12 +122,16 @@ impl Roofline {
     ///
     /// # Errors
     ///
-    /// Without a roof of either kind.
+    /// Without a roof of either kind, and without a kernel below them.
     pub fn scene(&self) -> Result<Scene, DrawError> {
         let fastest = self.bandwidths.iter().map(|roof| roof.gbps).fold(0.0, f64::max);
         let highest = self.ceilings.iter().map(|roof| roof.gflops).fold(0.0, f64::max);
         if !(fastest > 0.0 && highest > 0.0) {
             let why = "a roofline needs a bandwidth and a throughput";
+            return Err(DrawError::Nothing(why.to_owned()));
+        }
+        if self.kernels.is_empty() {
+            let why = "no kernel has a point, which needs counted operations and counted bytes";
             return Err(DrawError::Nothing(why.to_owned()));
         }
         let (x, y) = self.axes(highest);

@@ -22,6 +22,7 @@ pub(super) fn page(
         lead: html! {
             p.muted { "Two predictions side by side. This file needs nothing but itself." }
         },
+        contents: None,
         style: "",
         main: html! {
             section aria-labelledby="totals-title" {

@@ -16,6 +16,8 @@ pub(crate) struct Page<'a> {
     pub(crate) heading: &'a str,
     /// What follows the heading.
     pub(crate) lead: Markup,
+    /// The way through the page, which stays in view.
+    pub(crate) contents: Option<Markup>,
     /// Styles beside those of all pages.
     pub(crate) style: &'a str,
     pub(crate) main: Markup,
@@ -37,12 +39,19 @@ impl Page<'_> {
                 }
                 body {
                     a.skip href="#main" { "Skip to the results" }
-                    header {
-                        h1 { (self.heading) }
-                        (self.lead)
+                    div.frame[self.contents.is_some()] {
+                        @if let Some(contents) = &self.contents {
+                            nav.contents aria-label="Contents" { (contents) }
+                        }
+                        div.page {
+                            header {
+                                h1 { (self.heading) }
+                                (self.lead)
+                            }
+                            main id="main" { (self.main) }
+                            footer { "Made by " code { (self.command) } }
+                        }
                     }
-                    main id="main" { (self.main) }
-                    footer { "Made by " code { (self.command) } }
                     script { (PreEscaped(SCRIPT)) }
                 }
             }

@@ -2,6 +2,7 @@
 // Everything here is a convenience: without it the page shows all panels and whole tables.
 (() => {
   const all = (selector, root = document) => Array.from(root.querySelectorAll(selector));
+  document.documentElement.classList.add("scripted");
 
   // One GPU and one model at a time.
   for (const section of all("section[data-launch]")) {
@@ -26,6 +27,46 @@
     }
     for (const switches of all(".switches", section)) switches.hidden = false;
     show();
+  }
+
+  // The contents mark the section that is read, and keep its mark in view.
+  const contents = document.querySelector("nav.contents");
+  if (contents) {
+    const links = all("a[href^='#']", contents);
+    const places = links.map((link) => document.getElementById(link.hash.slice(1)));
+    const launches = all("ul ul", contents).map((list) => list.parentElement);
+    contents.classList.toggle("several", launches.length > 1);
+    let marked;
+    const mark = () => {
+      const edge = window.innerHeight / 4;
+      const root = document.documentElement;
+      const isEnd = window.scrollY > 0 && window.scrollY + window.innerHeight >= root.scrollHeight - 2;
+      let at = 0;
+      places.forEach((place, index) => {
+        if (place.getBoundingClientRect().top <= edge) at = index;
+      });
+      const link = isEnd ? links[links.length - 1] : links[at];
+      if (link === marked) return;
+      marked?.removeAttribute("aria-current");
+      marked = link;
+      link.setAttribute("aria-current", "location");
+      for (const launch of launches) launch.classList.toggle("open", launch.contains(link));
+      const [own, whole] = [link.getBoundingClientRect(), contents.getBoundingClientRect()];
+      if (own.left < whole.left || own.right > whole.right) {
+        contents.scrollLeft += own.left - whole.left - (whole.width - own.width) / 2;
+      }
+      if (own.top < whole.top || own.bottom > whole.bottom) {
+        contents.scrollTop += own.top - whole.top - (whole.height - own.height) / 2;
+      }
+    };
+    let asked = false;
+    const later = () => {
+      if (!asked) requestAnimationFrame(() => { asked = false; mark(); });
+      asked = true;
+    };
+    window.addEventListener("scroll", later, { passive: true });
+    window.addEventListener("resize", later);
+    mark();
   }
 
   // Tables that can be sorted by the buttons in their headings.

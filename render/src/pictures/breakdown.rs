@@ -14,19 +14,7 @@ const RESOURCES: [Bound; 6] =
 
 /// The names of the resources, in the order of [`parts`].
 pub(super) fn resources() -> Vec<String> {
-    RESOURCES.map(|resource| name(resource).to_owned()).to_vec()
-}
-
-/// A resource in words.
-pub fn name(bound: Bound) -> &'static str {
-    match bound {
-        Bound::Compute => "instructions",
-        Bound::Memory => "device memory",
-        Bound::Shared => "shared memory",
-        Bound::L1 => "first-level caches",
-        Bound::L2 => "L2",
-        Bound::Overhead => "launch and transfers",
-    }
+    RESOURCES.map(|resource| resource.name().to_owned()).to_vec()
 }
 
 /// Milliseconds of each resource.
@@ -73,7 +61,7 @@ pub fn bars(kernels: &[KernelView]) -> Bars {
         let kernel = short_name(&prediction.kernel);
         let times = parts(components(prediction)).into_iter().map(|ms| ms * unit.per_ms);
         let times: Vec<f64> = times.collect();
-        let total = format!("{}, {}", unit.time(prediction.time_ms), self::name(prediction.bound));
+        let total = format!("{}, {}", unit.time(prediction.time_ms), prediction.bound);
         let marked = Some(prediction.time_ms * unit.per_ms);
         if !overlaps(prediction) {
             let (group, name) = (kernel, name(prediction));
@@ -140,8 +128,8 @@ mod tests {
         use Bound::{Compute, L1, L2, Memory, Overhead, Shared};
         let component = |resource| Component { resource, time_ms: 1.0 };
         let components = [Compute, Memory, Shared, L1, L2, Overhead].map(component);
-        // `name` matches all variants: a new one does not compile until it is added there, and
-        // here.
+        // `Bound::name` matches all variants: a new one does not compile until it is added there,
+        // and here.
         assert_eq!(parts(&components), [1.0; 6]);
         assert_eq!(parts(&[component(L2), component(L2)]).iter().sum::<f64>(), 2.0);
     }

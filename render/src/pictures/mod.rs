@@ -6,6 +6,7 @@ pub mod mix;
 pub mod quadrant_split;
 pub mod roofline;
 pub mod sensitivity;
+pub mod spent;
 pub mod stages;
 pub mod sweep;
 mod table;

@@ -9,11 +9,11 @@ use gpucast_plot::{DrawError, Scene};
 
 use super::{listed, short_name, titled};
 
-/// One below the other.
+/// One below the other; those of GPUs under whose roofs no kernel has a point are left out.
 ///
 /// # Errors
 ///
-/// If there is nothing to draw, or the picture becomes too large.
+/// If no kernel has a point, or the picture becomes too large.
 pub fn scene(kernels: &[KernelView], title: Option<&str>) -> Result<Scene, DrawError> {
     let mut gpus: Vec<&Gpu> = Vec::new();
     for view in kernels.iter().flat_map(|kernel| &kernel.predictions) {
@@ -22,10 +22,12 @@ pub fn scene(kernels: &[KernelView], title: Option<&str>) -> Result<Scene, DrawE
         }
     }
     let several = gpus.len() > 1;
-    let scenes = gpus.into_iter().map(|gpu| {
-        let mut picture = roofline(kernels, gpu);
-        picture.title = titled(picture.title, title, several);
-        picture.scene()
+    let pictures: Vec<Roofline> = gpus.into_iter().map(|gpu| roofline(kernels, gpu)).collect();
+    let is_empty = |picture: &Roofline| picture.kernels.is_empty();
+    let all_empty = pictures.iter().all(is_empty);
+    let scenes = pictures.into_iter().filter(|one| all_empty || !is_empty(one)).map(|mut one| {
+        one.title = titled(one.title, title, several);
+        one.scene()
     });
     Ok(Scene::stacked(scenes.collect::<Result<Vec<Scene>, DrawError>>()?))
 }

@@ -5,7 +5,7 @@ use gpucast_model::Prediction;
 use gpucast_plot::pictures::stages::{Stage, Stages};
 use gpucast_plot::{DrawError, Scene};
 
-use super::breakdown::{name, parts, resources};
+use super::breakdown::{parts, resources};
 use super::{short_name, titled};
 
 /// One below the other.
@@ -38,7 +38,7 @@ pub fn stages(prediction: &Prediction) -> Stages {
             "How long each resource is busy by {}; the kernel takes {} and is bound by {}",
             prediction.model,
             gpucast_plot::number::duration(prediction.time_ms),
-            name(prediction.bound)
+            prediction.bound
         ),
         series: resources(),
         stages: prediction.parts.iter().map(stage).collect(),

@@ -9,6 +9,7 @@ use gpucast_model::{Gpu, GpuParameter, SymbolValue, Symbols, duration};
 
 use super::{comparison, parts, what_if};
 use crate::advice;
+use crate::fastest;
 use crate::table::{Align, aligned, wrapped};
 
 /// Text is this wide.
@@ -75,11 +76,13 @@ fn one_launch(views: &[&KernelView], advice: &[Advice]) -> String {
             text.push_str(&advice::in_short(advice));
             text.push('\n');
         }
+        text.push_str(&over_gpus(views));
         text.push_str(&wrapped("", 2, WIDTH, &only.origin));
         text.push_str(&table.map_or_else(String::new, |table| section("Predicted times") + &table));
         text.push_str(&one_counting(only, several));
         return text;
     }
+    text.push_str(&over_gpus(views));
     text.push_str(&table.map_or_else(String::new, |table| format!("Predicted times\n{table}")));
     for view in views {
         text.push('\n');
@@ -88,6 +91,15 @@ fn one_launch(views: &[&KernelView], advice: &[Advice]) -> String {
         text.push_str(&one_counting(view, several));
     }
     text
+}
+
+/// The verdict over several GPUs, and where the advice on each is; empty for one.
+fn over_gpus(views: &[&KernelView]) -> String {
+    let verdict = fastest::verdict(&fastest::answers(views));
+    verdict.map_or_else(String::new, |verdict| {
+        let way = "`gpucast advise` says what to change on each.";
+        format!("{}\n", wrapped("", 2, WIDTH, &format!("{verdict} {way}")))
+    })
 }
 
 /// Everything that follows from a launch's counts on one GPU.

@@ -26,6 +26,7 @@ pub(super) fn page(reports: &[ProcessReport]) -> String {
                 "; this file needs nothing but itself."
             }
         },
+        contents: None,
         style: "",
         main: html! {
             @if reports.is_empty() { p { "The program launched no kernel and copied nothing." } }

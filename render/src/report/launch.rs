@@ -7,7 +7,7 @@ use gpucast_forecast::comparison::distinct;
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_forecast::run::counting::Counted;
-use gpucast_model::{Gpu, Model, SymbolValue};
+use gpucast_model::{Gpu, SymbolValue};
 use gpucast_plot::axis::Kind as Scale;
 use gpucast_plot::number::{duration, percent};
 use gpucast_plot::{DrawError, Scene, Theme, svg};
@@ -17,6 +17,7 @@ use super::memory_chart::MemoryChart;
 use super::occupancy::{self, Occupancy};
 use super::source::{self, Sources};
 use super::speed_of_light::{Meter, meters};
+use crate::fastest;
 use crate::metric;
 use crate::pictures;
 use crate::profile::View;
@@ -27,9 +28,13 @@ pub(super) struct Launch {
     pub(super) kernel: String,
     pub(super) shape: String,
     pub(super) origin: String,
+    /// Which GPU is fastest; empty for one.
+    pub(super) verdict: String,
+    pub(super) cards: Vec<Card>,
+    /// Where the time of each GPU goes.
+    pub(super) first: Option<Picture>,
     /// What to change, on each GPU.
     pub(super) advised: Vec<Advised>,
-    pub(super) cards: Vec<Card>,
     /// GPUs that can be chosen, by their names and the vendor's.
     pub(super) gpus: Vec<(String, String)>,
     /// Models that can be chosen.
@@ -38,8 +43,7 @@ pub(super) struct Launch {
     pub(super) declined: Vec<gpucast_forecast::prediction::Declined>,
     pub(super) counted_on: String,
     pub(super) occupancies: Vec<Occupancy>,
-    /// SVG elements.
-    pub(super) pictures: Vec<String>,
+    pub(super) pictures: Vec<Picture>,
     /// Reasons why pictures are missing.
     pub(super) undrawn: Vec<String>,
     pub(super) stages_words: String,
@@ -48,6 +52,15 @@ pub(super) struct Launch {
     pub(super) sources: Sources,
     pub(super) counts_words: String,
     pub(super) counts: Vec<Count>,
+}
+
+/// A picture.
+pub(super) struct Picture {
+    pub(super) name: String,
+    /// The GPU that it is about, unless it is about all.
+    pub(super) gpu: Option<String>,
+    /// An SVG element.
+    pub(super) svg: String,
 }
 
 /// A GPU's answer in short.
@@ -135,7 +148,9 @@ impl Launch {
     ) -> Self {
         let (pictures, undrawn) = drawn(kernel, gpus);
         let launch = &counted.profile;
-        let shown = gpus.iter().find_map(|gpu| verdict(kernel, gpu));
+        let answers: Vec<&PredictionView> =
+            gpus.iter().filter_map(|gpu| answer(kernel, advice, gpu)).collect();
+        let shown = answers.first();
         let bound = shown.map(|view| view.prediction.bound);
         let sources = source::sources(profile, counted, bound);
         let triple = |[x, y, z]: [u32; 3]| format!("{x} × {y} × {z}");
@@ -154,6 +169,8 @@ impl Launch {
                 }
             ),
             origin: kernel.origin.clone(),
+            verdict: fastest::verdict(&answers).unwrap_or_default(),
+            first: first_picture(kernel, advice, &answers),
             advised: gpus.iter().filter_map(|gpu| Advised::of(advice, gpu)).collect(),
             cards: cards(kernel, advice, gpus),
             gpus: gpus.iter().map(|gpu| (gpu.name.clone(), gpu.display_name.clone())).collect(),
@@ -182,12 +199,36 @@ impl Launch {
     }
 }
 
-/// The answer for each GPU by its default model, or else by the model that the command line puts
-/// first.
-fn verdict<'a>(kernel: &'a KernelView, gpu: &Gpu) -> Option<&'a PredictionView> {
-    let of_gpu = || kernel.predictions.iter().filter(|view| view.gpu.name == gpu.name);
-    let default = <dyn Model>::default_for(gpu).name();
-    of_gpu().find(|view| view.prediction.model == default).or_else(|| of_gpu().next())
+/// The answer for a GPU: that of the advice, if there is any.
+fn answer<'a>(kernel: &'a KernelView, advice: &[&Advice], gpu: &Gpu) -> Option<&'a PredictionView> {
+    let advice = advice.iter().find(|one| one.gpu == gpu.name);
+    let advised = advice.and_then(|one| of_model(kernel, gpu, one.verdict.model));
+    advised.or_else(|| fastest::of_gpu(kernel.predictions.iter(), gpu))
+}
+
+/// Where the time goes, a bar for each GPU: what its issue slots wait for, or else how long each
+/// resource is busy.
+fn first_picture(
+    kernel: &KernelView,
+    advice: &[&Advice],
+    answers: &[&PredictionView],
+) -> Option<Picture> {
+    let mut spent = Vec::new();
+    for view in answers {
+        let advice = advice.iter().find(|one| one.gpu == view.gpu.name);
+        let states = advice.map(|one| one.verdict.spent.as_slice());
+        spent.push(states.filter(|all| !all.is_empty()).map(|all| (&view.prediction, all)));
+    }
+    let scene = match spent.into_iter().collect::<Option<Vec<_>>>() {
+        Some(spent) => pictures::spent::scene(&spent),
+        None => {
+            let predictions = answers.iter().map(|view| (*view).clone()).collect();
+            let shown = KernelView { predictions, ..kernel.clone() };
+            pictures::breakdown::scene(&[shown], None)
+        }
+    };
+    let svg = svg::write(&scene.ok()?, Theme::Light).ok()?;
+    Some(Picture { name: "Where the time goes".to_owned(), gpu: None, svg })
 }
 
 /// The prediction of a model for a GPU.
@@ -197,13 +238,11 @@ fn of_model<'a>(kernel: &'a KernelView, gpu: &Gpu, model: &str) -> Option<&'a Pr
     kernel.predictions.iter().find(is_meant)
 }
 
-/// The answer for each GPU: that of the advice, if there is any.
+/// The answer for each GPU.
 fn cards(kernel: &KernelView, advice: &[&Advice], gpus: &[Gpu]) -> Vec<Card> {
     let card = |gpu: &Gpu| {
+        let view = answer(kernel, advice, gpu)?;
         let advice = advice.iter().find(|one| one.gpu == gpu.name);
-        let view = advice
-            .and_then(|one| of_model(kernel, gpu, one.verdict.model))
-            .or_else(|| verdict(kernel, gpu))?;
         let interval = advice.and_then(|one| crate::advice::interval(&one.verdict));
         let measured = view.published.as_ref().map_or_else(String::new, |one| {
             format!(
@@ -217,7 +256,7 @@ fn cards(kernel: &KernelView, advice: &[&Advice], gpus: &[Gpu]) -> Vec<Card> {
             gpu: gpu.display_name.clone(),
             time: view.prediction.time_text(),
             interval: interval.unwrap_or_default(),
-            bound: pictures::breakdown::name(view.prediction.bound),
+            bound: view.prediction.bound.name(),
             model: view.prediction.model,
             others: match advice {
                 Some(one) => crate::advice::others(&one.verdict).unwrap_or_default(),
@@ -265,7 +304,7 @@ fn panel(kernel: &KernelView, view: &PredictionView) -> Panel {
         interval: interval.map_or_else(String::new, |(low, high)| {
             format!("{} to {}", duration(low), duration(high))
         }),
-        bound: pictures::breakdown::name(prediction.bound),
+        bound: prediction.bound.name(),
         measured: published.map_or_else(String::new, |one| duration(one.measured_ms)),
         error: published.map_or_else(String::new, |one| percent(one.error, 1)),
         explanation: prediction.explanation.clone(),
@@ -291,34 +330,40 @@ fn symbol_row(symbol: &gpucast_model::Symbol) -> SymbolRow {
     SymbolRow { name: symbol.name, value, unit: symbol.unit }
 }
 
-/// The pictures as SVG, and why others are missing.
-fn drawn(kernel: &KernelView, gpus: &[Gpu]) -> (Vec<String>, Vec<String>) {
+/// The pictures, and why others are missing.
+fn drawn(kernel: &KernelView, gpus: &[Gpu]) -> (Vec<Picture>, Vec<String>) {
     let one = std::slice::from_ref(kernel);
-    let mut scenes: Vec<(String, Result<Scene, DrawError>)> = Vec::new();
+    type Drawn = (String, Option<String>, Result<Scene, DrawError>);
+    let mut scenes: Vec<Drawn> = Vec::new();
     for gpu in gpus {
-        let name = format!("The roofline of {}", gpu.name);
-        scenes.push((name, pictures::roofline::roofline(one, gpu).scene()));
+        let name = format!("The roofline of the {}", gpu.name);
+        let scene = pictures::roofline::roofline(one, gpu).scene();
+        scenes.push((name, Some(gpu.name.clone()), scene));
     }
     let split = pictures::quadrant_split::scene(one, Scale::Logarithmic, None);
-    scenes.push(("The quadrant split".to_owned(), split));
-    scenes.push(("The breakdown".to_owned(), pictures::breakdown::scene(one, None)));
+    scenes.push(("The quadrant split".to_owned(), None, split));
+    let breakdown = pictures::breakdown::scene(one, None);
+    scenes.push(("What each model makes the time of".to_owned(), None, breakdown));
     for view in &kernel.predictions {
         if view.prediction.parts.len() > 1 {
-            let name = format!("The stages on {}", view.gpu.name);
-            scenes.push((name, pictures::stages::stages(&view.prediction).scene()));
+            let name = format!("The stages on the {}", view.gpu.name);
+            let scene = pictures::stages::stages(&view.prediction).scene();
+            scenes.push((name, Some(view.gpu.name.clone()), scene));
         }
     }
     let mix = pictures::mix::bars([(&kernel.profile, kernel.origin.as_str())]);
-    scenes.push(("The mix".to_owned(), mix.scene()));
+    scenes.push(("The mix of instructions".to_owned(), None, mix.scene()));
     if kernel.predictions.iter().any(|view| view.published.is_some()) {
-        scenes.push(("The errors".to_owned(), pictures::errors::scene(one, None)));
+        let errors = pictures::errors::scene(one, None);
+        scenes.push(("Predicted and measured times".to_owned(), None, errors));
     }
     let mut pictures = Vec::new();
     let mut undrawn = Vec::new();
-    for (name, scene) in scenes {
+    for (name, gpu, scene) in scenes {
         match scene.and_then(|scene| svg::write(&scene, Theme::Light)) {
-            Ok(picture) => pictures.push(picture),
-            Err(error) => undrawn.push(format!("{name} is not drawn: {error}.")),
+            Ok(svg) => pictures.push(Picture { name, gpu, svg }),
+            Err(DrawError::Nothing(why)) => undrawn.push(format!("{name} is left out: {why}.")),
+            Err(error) => undrawn.push(format!("{name} is left out: {error}.")),
         }
     }
     (pictures, undrawn)

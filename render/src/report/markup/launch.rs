@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::super::advised::{Advised, Change};
-use super::super::launch::{Card, Launch};
+use super::super::launch::{Card, Launch, Picture};
 use super::super::occupancy::Occupancy;
 use super::{memory, panel, source};
 use crate::html::{Label, Table, numbers, region, sorted, words};
@@ -14,23 +14,24 @@ pub(super) fn section(launch: &Launch) -> Markup {
     html! {
         section id=(id) data-launch aria-labelledby={ (id) "-title" } {
             h2 id={ (id) "-title" } { (launch.kernel) }
-            p { (launch.shape) }
+            p { (launch.shape) @if !launch.verdict.is_empty() { " " strong { (launch.verdict) } } }
+            div.first {
+                div.verdict { @for one in &launch.cards { (card(one)) } }
+                @if let Some(picture) = &launch.first { (drawn(&launch.kernel, picture)) }
+            }
             p.muted { (launch.origin) }
-            div.verdict { @for one in &launch.cards { (card(one)) } }
-            @for one in &launch.advised { (advised(one)) }
-            h3 id={ (id) "-models" } { "Models side by side" }
-            (models(launch))
+            h3 id={ (id) "-changes" } { "What to change" }
+            (changes(launch))
             h3 id={ (id) "-source" } { "Source, with what each line costs" }
             (source::listings(launch))
+            h3 id={ (id) "-models" } { "Models side by side" }
+            (models(launch))
             h3 id={ (id) "-memory" } { "Memory" }
             (memory::charts(launch))
             h3 id={ (id) "-occupancy" } { "Occupancy" }
             @for one in &launch.occupancies { (occupancy(&launch.kernel, one)) }
             h3 id={ (id) "-pictures" } { "Pictures" }
-            @for (at, picture) in launch.pictures.iter().enumerate() {
-                (drawn(picture, &format!("Picture {} of {}", at + 1, launch.kernel)))
-            }
-            @for reason in &launch.undrawn { p.muted { (reason) } }
+            (pictures(launch))
             h3 id={ (id) "-stages" } { "Stages between barriers" }
             (stages(launch))
             h3 id={ (id) "-counts" } { "Counts" }
@@ -45,8 +46,23 @@ fn headings(launch: &Launch, part: &str) -> String {
 }
 
 /// A picture that scrolls where it is wider than the screen.
-fn drawn(svg: &str, label: &str) -> Markup {
-    region("picture", Label::Words(label), PreEscaped(svg.to_owned()))
+fn drawn(kernel: &str, picture: &Picture) -> Markup {
+    let label = format!("{}: {kernel}", picture.name);
+    region("picture", Label::Words(&label), PreEscaped(picture.svg.clone()))
+}
+
+/// All pictures; those after the rooflines are folded.
+fn pictures(launch: &Launch) -> Markup {
+    let is_open = |picture: &Picture| picture.name.starts_with("The roofline");
+    html! {
+        @for picture in &launch.pictures {
+            details data-gpu=[&picture.gpu] open[is_open(picture)] {
+                summary { (picture.name) }
+                (drawn(&launch.kernel, picture))
+            }
+        }
+        @for reason in &launch.undrawn { p.muted { (reason) } }
+    }
 }
 
 fn card(card: &Card) -> Markup {
@@ -63,14 +79,24 @@ fn card(card: &Card) -> Markup {
     }
 }
 
+/// The advice on all GPUs, side by side where there is room.
+fn changes(launch: &Launch) -> Markup {
+    html! {
+        @if launch.advised.is_empty() {
+            p { "Advice needs a GPU whose generation is known." }
+        }
+        div.changes { @for one in &launch.advised { (advised(one)) } }
+    }
+}
+
 fn advised(one: &Advised) -> Markup {
     html! {
-        div.advice data-gpu=(one.gpu) {
+        div.advice data-advice=(one.gpu) {
+            h4 { "For the " (one.gpu_name) }
             p.costliest {
                 (one.costliest)
                 @if !one.code.is_empty() { ": " code { (one.code) } }
             }
-            h3 { "What to change, for the " (one.gpu_name) }
             @if one.changes.is_empty() {
                 p { "No rule finds a change that would gain 5 %." }
             } @else {
@@ -174,8 +200,8 @@ fn models(launch: &Launch) -> Markup {
 }
 
 fn occupancy(kernel: &str, one: &Occupancy) -> Markup {
+    let label = format!("Limits on {} of {kernel}", one.gpu);
     let limits = Table {
-        class: Some("limits"),
         caption: &format!("Blocks that each limit allows on an SM of {}", one.gpu),
         columns: vec![words("limit"), numbers("blocks"), words("effect")],
         rows: html! {
@@ -193,13 +219,23 @@ fn occupancy(kernel: &str, one: &Occupancy) -> Markup {
         div data-gpu=(one.gpu) {
             h4 { (one.gpu) }
             p { (one.words) }
-            (limits.markup())
-            @for (at, picture) in one.pictures.iter().enumerate() {
-                (drawn(picture, &format!("Occupancy on {} of {kernel}, {}", one.gpu, at + 1)))
+            (region("wide limits", Label::Words(&label), limits.markup()))
+            details {
+                summary { "Other blocks, registers and shared memory on the " (one.gpu) }
+                @for (at, svg) in one.pictures.iter().enumerate() {
+                    (region(
+                        "picture",
+                        Label::Words(&format!("Occupancy on {} of {kernel}, {}", one.gpu, at + 1)),
+                        PreEscaped(svg.clone()),
+                    ))
+                }
             }
         }
     }
 }
+
+/// The table of more stages is folded.
+const FEW_STAGES: usize = 8;
 
 fn stages(launch: &Launch) -> Markup {
     let column = |(at, title): (usize, &&'static str)| match at {
@@ -227,7 +263,10 @@ fn stages(launch: &Launch) -> Markup {
     html! {
         p { (launch.stages_words) }
         @if !launch.stages.is_empty() {
-            (region("wide", Label::Elements(&headings(launch, "stages")), table.markup()))
+            details open[launch.stages.len() <= FEW_STAGES] {
+                summary { "Counts of " (launch.stages.len()) " stages" }
+                (region("wide", Label::Elements(&headings(launch, "stages")), table.markup()))
+            }
         }
     }
 }
@@ -261,11 +300,14 @@ fn counts(launch: &Launch) -> Markup {
     };
     html! {
         p { (launch.counts_words) }
-        p.search hidden {
-            label { "Search " input type="search" data-filter=(id); }
-            " "
-            span id={ (id) "-found" } role="status" {}
+        details {
+            summary { "All " (launch.counts.len()) " metrics" }
+            p.search hidden {
+                label { "Search " input type="search" data-filter=(id); }
+                " "
+                span id={ (id) "-found" } role="status" {}
+            }
+            (region("wide", Label::Elements(&headings(launch, "counts")), table.markup()))
         }
-        (region("wide", Label::Elements(&headings(launch, "counts")), table.markup()))
     }
 }

@@ -27,6 +27,26 @@ const KINDS: &[(&str, &str)] = &[
     ("measured", "a profiler's file."),
 ];
 
+/// Words of the first screen; the glossary of the documentation has more.
+const WORDS: &[(&str, &str)] = &[
+    ("block", "threads that share memory and barriers and run on one SM; PTX calls it a CTA"),
+    ("warp", "32 threads that execute an instruction together"),
+    ("SM", "the unit that executes blocks; a GPU has tens to hundreds of them"),
+    ("issue slot", "a clock in which a sub-core of an SM can issue an instruction"),
+    ("bound", "the resource that is busy longest"),
+    ("wave", "the blocks that fit on the GPU at once"),
+    ("tail", "the end of a launch, when some SMs have no warp left"),
+    ("occupancy", "warps that an SM holds, divided by the most that it can hold"),
+    ("request", "one access of one warp to memory"),
+    ("sector", "32 bytes: the least that the caches and device memory move"),
+    ("pass", "one use of the banks of shared memory by a request"),
+    ("replay", "a pass beyond the first"),
+    ("queue of global accesses", "it is full: Nsight Compute's lg_throttle"),
+    ("queue of shared accesses", "it is full: Nsight Compute's mio_throttle"),
+    ("L1, L2, DRAM latency", "warps wait for a result of that level: part of long_scoreboard"),
+    ("load-store, L2, DRAM bandwidth", "other accesses come first there: part of long_scoreboard"),
+];
+
 const ASSUMPTIONS: &[&str] = &[
     "Counts are taken as one GPU's profiler would take them. Predictions that rest on counts of \
      another GPU have a warning.",
@@ -37,8 +57,8 @@ const ASSUMPTIONS: &[&str] = &[
 ];
 
 /// The parts of a launch's section that the contents name.
-const PARTS: [&str; 7] =
-    ["models", "source", "memory", "occupancy", "pictures", "stages", "counts"];
+const PARTS: [&str; 8] =
+    ["changes", "source", "models", "memory", "occupancy", "pictures", "stages", "counts"];
 
 /// The page for launches of the kernels that `inputs` names.
 pub(super) fn page(inputs: &[&str], launches: &[Launch], gpus: &[Gpu]) -> String {
@@ -53,13 +73,14 @@ pub(super) fn page(inputs: &[&str], launches: &[Launch], gpus: &[Gpu]) -> String
                 "Predicted without a GPU by executing PTX on the CPU. gpucast "
                 (env!("CARGO_PKG_VERSION")) "; this file needs nothing but itself."
             }
-            (contents(launches))
         },
+        contents: Some(contents(launches)),
         style: &format!("@media (prefers-color-scheme: dark) {{\n{dark}}}\n"),
         main: html! {
             @for one in launches { (launch::section(one)) }
             (figures(gpus))
             (kinds())
+            (glossary())
         },
         command: &format!("gpucast report {} --gpu {}", inputs.join(" "), names.join(",")),
     };
@@ -68,21 +89,20 @@ pub(super) fn page(inputs: &[&str], launches: &[Launch], gpus: &[Gpu]) -> String
 
 fn contents(launches: &[Launch]) -> Markup {
     html! {
-        nav aria-label="Contents" {
-            ul {
-                @for launch in launches {
-                    li {
-                        a href={ "#" (launch.id) } { (launch.kernel) }
-                        ul {
-                            @for part in PARTS {
-                                li { a href={ "#" (launch.id) "-" (part) } { (part) } }
-                            }
+        ul {
+            @for launch in launches {
+                li {
+                    a.launch href={ "#" (launch.id) } { (launch.kernel) }
+                    ul {
+                        @for part in PARTS {
+                            li { a href={ "#" (launch.id) "-" (part) } { (part) } }
                         }
                     }
                 }
-                li { a href="#gpus" { "GPUs" } }
-                li { a href="#kinds" { "how far to trust a figure" } }
             }
+            li { a href="#gpus" { "GPUs" } }
+            li { a href="#kinds" { "trust" } }
+            li { a href="#words" { "words" } }
         }
     }
 }
@@ -121,6 +141,27 @@ fn figures(gpus: &[Gpu]) -> Markup {
                     summary { (gpu.display_name) " (" (gpu.name) ")" }
                     (region("wide", Label::Words(&format!("Figures of {}", gpu.name)), table(gpu)))
                 }
+            }
+        }
+    }
+}
+
+/// The words of the first screen.
+fn glossary() -> Markup {
+    let table = Table {
+        caption: "Words of this page",
+        columns: vec![words("word"), words("meaning")],
+        rows: html! {
+            @for (word, meaning) in WORDS { tr { th scope="row" { (word) } td { (meaning) } } }
+        },
+        ..Table::default()
+    };
+    html! {
+        section id="words" aria-labelledby="words-title" {
+            h2 id="words-title" { "Words" }
+            details {
+                summary { "What the words of this page mean" }
+                (table.markup())
             }
         }
     }

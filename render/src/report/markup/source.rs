@@ -51,20 +51,27 @@ fn has_machine_code(listing: &Listing) -> bool {
     !listing.machine.is_empty()
 }
 
-/// The class of a count's column; narrow screens leave it out.
-fn count_class(is_words: bool) -> &'static str {
-    if is_words { "more words" } else { "more number" }
+/// Counts that all screens but the narrowest have room for, beside the code.
+const FIRST: [&str; 3] = ["warps", "sectors", "shared passes"];
+
+/// The class of a count's column: narrow screens leave out `some`, all but wide ones `more`.
+fn count_class(title: &str, is_words: bool) -> &'static str {
+    match (is_words, FIRST.contains(&title)) {
+        (true, _) => "some words",
+        (false, true) => "some number",
+        (false, false) => "more number",
+    }
 }
 
 fn columns(listing: &Listing) -> Vec<Column<'static>> {
     let mut columns =
-        vec![classed("line", "line"), numbers("share, %"), crate::html::words("excess")];
+        vec![classed("line", "line"), numbers("share, %"), classed(listing.language, "text")];
+    columns.push(crate::html::words("excess"));
     let counts = listing.titles.iter();
-    columns.extend(counts.map(|title| classed(title, count_class(*title == listing.words))));
+    columns.extend(counts.map(|title| classed(title, count_class(title, *title == listing.words))));
     if has_cuda_lines(listing) {
         columns.push(classed("CUDA line", "number more"));
     }
-    columns.push(classed(listing.language, "text"));
     if has_machine_code(listing) {
         columns.push(classed(listing.machine, "more"));
     }
@@ -82,10 +89,12 @@ fn row(listing: &Listing, row: &Row) -> Markup {
             tr.idle {
                 td.line.number { (row.line) }
                 td {}
-                td {}
-                @for _ in &listing.titles { td.more {} }
-                @if has_cuda_lines(listing) { td.more {} }
                 td.code { (row.text) }
+                td {}
+                @for title in &listing.titles {
+                    td class=(count_class(title, *title == listing.words)) {}
+                }
+                @if has_cuda_lines(listing) { td.more {} }
                 @if has_machine_code(listing) { td.more {} }
             }
         };
@@ -100,9 +109,6 @@ fn row(listing: &Listing, row: &Row) -> Markup {
                 th.line.number scope="row" { (row.line) }
             }
             td.number.share style=[bar] title=[stalls] { (row.share) }
-            td.excess { (row.excess) }
-            @for (text, is_words) in &row.cells { td class=(count_class(*is_words)) { (text) } }
-            @if has_cuda_lines(listing) { td.number.more { (row.cuda_line) } }
             td.code {
                 code { (row.text) }
                 @if !row.chains.is_empty() {
@@ -112,6 +118,11 @@ fn row(listing: &Listing, row: &Row) -> Markup {
                     }
                 }
             }
+            td.excess { (row.excess) }
+            @for (title, (text, is_words)) in listing.titles.iter().zip(&row.cells) {
+                td class=(count_class(title, *is_words)) { (text) }
+            }
+            @if has_cuda_lines(listing) { td.number.more { (row.cuda_line) } }
             @if has_machine_code(listing) { td.code.more { code { (row.machine) } } }
         }
     }
