@@ -127,6 +127,7 @@ impl Settings {
             machine: self.machine,
             machine_target: target.map_err(|error| Report::new(error.to_string()))?,
             ptxas: self.ptxas.clone(),
+            registers: None,
         })
     }
 
