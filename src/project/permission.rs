@@ -73,7 +73,7 @@ impl Place {
             "FILE" | "FOLDER" => Self::Written,
             name if name.ends_with("=FILE") => Self::WrittenBehindName,
             // Words for another program can name further ones.
-            name if ["OPTION", "COMMAND", "PROGRAM", "WORD"].iter().any(|of| name.contains(of)) => {
+            name if ["OPTION", "COMMAND", "PROGRAM"].iter().any(|of| name.contains(of)) => {
                 Self::Words
             }
             _ => Self::None,
