@@ -29,27 +29,57 @@ pub(super) fn updates(
     code: &Code,
     is_atomic: &dyn Fn(usize) -> bool,
 ) -> BTreeMap<usize, Update> {
-    let Some(decoder) = Decoder::of(image.target) else { return BTreeMap::new() };
-    let reader = Reader { image, code, decoder };
-    (0..code.instructions.len())
-        .filter(|&index| is_atomic(index) && reader.updates_memory(index))
-        .map(|index| (index, reader.update(index, is_atomic)))
-        .collect()
+    let all = 0..code.instructions.len();
+    let atomics: Vec<usize> = all.filter(|&one| is_atomic(one) && changes(code, one)).collect();
+    match Decoder::of(image.target) {
+        Some(decoder) if !atomics.is_empty() => {
+            let reader = Reader::new(image, code, decoder);
+            let update = |index: usize| (index, reader.update(index, is_atomic));
+            atomics.into_iter().map(update).collect()
+        }
+        _ => BTreeMap::new(),
+    }
 }
 
+/// Returns true if an instruction changes memory as an atomic does.
+fn changes(code: &Code, index: usize) -> bool {
+    let mnemonic = code.instructions[index].decoded.mnemonic;
+    matches!(mnemonic, "RED" | "REDG" | "ATOM" | "ATOMG" | "ATOMS")
+}
+
+/// The code with its definitions, in order: no search grows with the length of the code.
 struct Reader<'r, 'a> {
     image: &'r Image<'a>,
     code: &'r Code,
     decoder: Decoder,
+    /// The comparisons that set each predicate.
+    setters: BTreeMap<u8, Vec<usize>>,
+    /// The instructions that write each register.
+    writers: BTreeMap<u8, Vec<usize>>,
 }
 
-impl Reader<'_, '_> {
-    fn mnemonic(&self, index: usize) -> &'static str {
-        self.code.instructions[index].decoded.mnemonic
+impl<'r, 'a> Reader<'r, 'a> {
+    fn new(image: &'r Image<'a>, code: &'r Code, decoder: Decoder) -> Self {
+        let (setters, writers) = (BTreeMap::new(), BTreeMap::new());
+        let mut reader = Self { image, code, decoder, setters, writers };
+        for index in 0..code.instructions.len() {
+            let (mnemonic, Some(word)) = (reader.mnemonic(index), reader.word(index)) else {
+                continue;
+            };
+            if let Some(comparison) = decoder.comparison(mnemonic, word) {
+                for predicate in comparison.predicates {
+                    reader.setters.entry(predicate).or_default().push(index);
+                }
+            }
+            if let Some(register) = decoder.written_register(mnemonic, word) {
+                reader.writers.entry(register).or_default().push(index);
+            }
+        }
+        reader
     }
 
-    fn updates_memory(&self, index: usize) -> bool {
-        matches!(self.mnemonic(index), "RED" | "REDG" | "ATOM" | "ATOMG" | "ATOMS")
+    fn mnemonic(&self, index: usize) -> &'static str {
+        self.code.instructions[index].decoded.mnemonic
     }
 
     fn word(&self, index: usize) -> Option<Word> {
@@ -58,13 +88,13 @@ impl Reader<'_, '_> {
         self.decoder.word_at(section.code, instruction.offset)
     }
 
-    /// The nearest instruction in front of `index` in its function for which `is_it`.
-    fn nearest(&self, index: usize, is_it: impl Fn(&str, Word) -> bool) -> Option<usize> {
-        let section = self.code.instructions[index].section;
-        (0..index)
-            .rev()
-            .take_while(|&other| self.code.instructions[other].section == section)
-            .find(|&other| self.word(other).is_some_and(|word| is_it(self.mnemonic(other), word)))
+    /// The last of `definitions` in front of `index` in its function.
+    fn nearest(&self, index: usize, definitions: Option<&Vec<usize>>) -> Option<usize> {
+        let definitions = definitions?;
+        let before = definitions.partition_point(|&definition| definition < index);
+        let last = *definitions.get(before.checked_sub(1)?)?;
+        let section = |index: usize| self.code.instructions[index].section;
+        (section(last) == section(index)).then_some(last)
     }
 
     fn update(&self, index: usize, is_atomic: &dyn Fn(usize) -> bool) -> Update {
@@ -86,23 +116,18 @@ impl Reader<'_, '_> {
         word: Word,
         is_atomic: &dyn Fn(usize) -> bool,
     ) -> Option<bool> {
-        let decoder = self.decoder;
-        let predicate = decoder.demanded_predicate(word)?;
-        let sets = |mnemonic: &str, word| {
-            let comparison = decoder.comparison(mnemonic, word);
-            comparison.is_some_and(|comparison| comparison.predicates.contains(&predicate))
-        };
-        let at = self.nearest(index, sets).filter(|&at| is_atomic(at))?;
-        let comparison = decoder.comparison(self.mnemonic(at), self.word(at)?)?;
-        let holds_number = |register: u8| {
-            let writes =
-                |mnemonic: &str, word| decoder.written_register(mnemonic, word) == Some(register);
-            self.nearest(at, writes).is_some_and(|writer| {
-                let word = self.word(writer);
-                word.is_some_and(|word| decoder.reads_lane_number(self.mnemonic(writer), word))
-            })
-        };
+        let predicate = self.decoder.demanded_predicate(word)?;
+        let at = self.nearest(index, self.setters.get(&predicate)).filter(|&at| is_atomic(at))?;
+        let comparison = self.decoder.comparison(self.mnemonic(at), self.word(at)?)?;
         let is_true_if_equal = comparison.asks_equality && comparison.predicates[0] == predicate;
-        Some(is_true_if_equal && comparison.registers.into_iter().flatten().any(holds_number))
+        let mut registers = comparison.registers.into_iter().flatten();
+        Some(is_true_if_equal && registers.any(|register| self.holds_lane_number(at, register)))
+    }
+
+    /// Returns true if a register holds the number of the lane in front of an instruction.
+    fn holds_lane_number(&self, index: usize, register: u8) -> bool {
+        let writer = self.nearest(index, self.writers.get(&register));
+        let read = writer.and_then(|writer| Some((self.mnemonic(writer), self.word(writer)?)));
+        read.is_some_and(|(mnemonic, word)| self.decoder.reads_lane_number(mnemonic, word))
     }
 }
