@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use gpucast_interpreter::{Launch, Observer, Program};
 
+use crate::coalescing::TransactionRule;
 use crate::code::Code;
 use crate::counts::{BlockCount, BranchCounts, MemoryCounts, add};
 use crate::device::DeviceModel;
@@ -108,11 +109,15 @@ impl Counter {
         };
         let hierarchy = device.hierarchy(cta);
         let resident = resident_ctas(&hierarchy, launch.ctas());
+        let mut coalescing = device.coalescing;
+        if hierarchy.l1.is_none() && coalescing.loads == TransactionRule::KeptQuadsTwice {
+            coalescing.loads = TransactionRule::Quads;
+        }
         let shape = RecorderShape {
             routes: Arc::clone(&code.routes),
             blocks: code.blocks.len(),
             guarded: code.guarded.len(),
-            coalescing: device.coalescing,
+            coalescing,
             banks: device.banks,
             constant_lanes: device.constant_lanes,
             stream_limit: RESIDENT_LINES / resident.max(BATCH),

@@ -183,7 +183,7 @@ impl CtaRecorder {
                 let count = |_| lines += 1;
                 match path {
                     Path::Local => self.coalescer.local(access, count),
-                    _ => self.coalescer.global(access, count),
+                    _ => self.coalescer.global(access, false, count),
                 };
                 lines
             }
@@ -227,7 +227,7 @@ impl CtaRecorder {
                 let moved = if local {
                     self.coalescer.local(access, send)
                 } else {
-                    self.coalescer.global(access, send)
+                    self.coalescer.global(access, past_l1, send)
                 };
                 let passes = self.cache_passes(access, past_l1);
                 (moved, passes)
@@ -250,7 +250,7 @@ impl CtaRecorder {
         let known = self.global.row(access.instruction).of(id, byte);
         if known.is_none() {
             let mut lines = Lines::new();
-            let moved = self.coalescer.global(access, |touch| {
+            let moved = self.coalescer.global(access, past_l1, |touch| {
                 lines.push(LineTouch { line: touch.line.wrapping_sub(line), ..touch });
             });
             let passes = self.cache_passes(access, past_l1);
@@ -421,7 +421,7 @@ impl Recorder for CtaRecorder {
                 let line = access.addresses[0] / LINE_BYTES;
                 let past_l1 = self.routes[access.instruction as usize].past_l1;
                 alike.demand = demand(access, past_l1);
-                self.coalescer.global(access, |touch| {
+                self.coalescer.global(access, past_l1, |touch| {
                     let from_first = touch.line.wrapping_sub(line);
                     alike.lines.push(PackedTouch::new(LineTouch { line: from_first, ..touch }));
                 });

@@ -34,7 +34,7 @@ fn access(kind: AccessKind, mask: u32, bytes: u32, addresses: &[u64; 32]) -> Acc
 
 fn global(rules: Coalescing, access: &Access<'_>) -> (Moved, Vec<LineTouch>) {
     let mut lines = Vec::new();
-    let moved = Coalescer::new(rules).global(access, |touch| lines.push(touch));
+    let moved = Coalescer::new(rules).global(access, false, |touch| lines.push(touch));
     (moved, lines)
 }
 
@@ -354,6 +354,23 @@ proptest! {
         };
         let expected = of_half(0..16) + of_half(16..32);
         prop_assert_eq!(load(rules(5, 2), mask, addresses, bytes as u32).0, expected);
+    }
+
+    /// On 6.1 a load that the L1 keeps counts twice, and one that goes past it does not.
+    #[test]
+    fn kept_quads_are_twice_the_quads(mask: u32, words in addresses()) {
+        let addresses = words.map(|word| word * 4);
+        let access = access(AccessKind::Load, mask, 4, &addresses);
+        let transactions = |major, minor, past_l1| {
+            let mut coalescer = Coalescer::new(rules(major, minor));
+            coalescer.global(&access, past_l1, |_| {}).transactions
+        };
+        let quads = transactions(5, 2, false);
+        prop_assert_eq!(transactions(6, 1, true), quads);
+        prop_assert_eq!(transactions(6, 1, false), 2 * quads);
+        for minor in [0, 2] {
+            prop_assert_eq!(transactions(6, minor, false), quads);
+        }
     }
 
     #[test]

@@ -274,7 +274,8 @@ gpu! {
     /// How the lanes of a warp are put together: `aligned-half-warps`, `half-warp-segments`,
     /// `lines`.
     coalescing: LanePairing,
-    /// What the profiler calls a transaction of global loads: `lines`, `sectors`, `quads`.
+    /// What the profiler calls a transaction of global loads: `lines`, `sectors`, `quads`,
+    /// `kept-quads-twice`.
     load_transactions: TransactionMeaning,
     /// What the profiler calls a transaction of global stores.
     store_transactions: TransactionMeaning,

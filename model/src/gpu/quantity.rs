@@ -290,8 +290,9 @@ choice!(
 );
 choice!(
     /** What a profiler calls a transaction. */
-    TransactionMeaning(TransactionRule): "lines" = Lines, "sectors" = Sectors, "quads" = Quads;
-    "it is one of `lines`, `sectors` and `quads`"
+    TransactionMeaning(TransactionRule): "lines" = Lines, "sectors" = Sectors, "quads" = Quads,
+        "kept-quads-twice" = KeptQuadsTwice;
+    "it is one of `lines`, `sectors`, `quads` and `kept-quads-twice`"
 );
 choice!(
     /** How lanes share the banks of shared memory. */
