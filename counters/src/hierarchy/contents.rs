@@ -33,8 +33,8 @@ pub enum L2Contents {
     /// before it.
     #[default]
     Keep,
-    /// As [`L2Contents::Keep`], and the host's copies come before the first launch:
-    /// [`L2::copy_in`](super::L2::copy_in).
+    /// As [`L2Contents::Keep`], and all buffers, inputs and outputs, went through the cache before
+    /// the first launch: [`L2::copy_in`](super::L2::copy_in).
     Warm,
 }
 

@@ -45,6 +45,35 @@ fn symbols(text: &str) -> Result<Vec<f32>, Failure> {
     Ok(floats(&execute(&kernel, &Alone)?, "out")[..4].to_vec())
 }
 
+/// A launch that finds a warm L2 reads nothing from memory, whether its input has an `init` or not.
+/// What it writes is written all the same.
+#[test]
+fn a_warm_l2_holds_buffers_with_and_without_first_contents() {
+    let copy = "
+.visible .entry copy(.param .u64 from, .param .u64 to) {
+    .reg .b64 %d<4>; .reg .f32 %f<2>; .reg .b32 %r<2>;
+    ld.param.u64 %d0, [from]; ld.param.u64 %d1, [to];
+    mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 4; add.s64 %d0, %d0, %d2; add.s64 %d1, %d1, %d2;
+    ld.global.f32 %f0, [%d0]; st.global.f32 [%d1], %f0; ret; }";
+    let gpu = GpuLibrary::builtin().unwrap().get("h100-sxm").unwrap();
+    let traffic = |l2: &str, init: &str| {
+        let text = format!(
+            "l2 = \"{l2}\"\n[buffers.from]\ntype = \"f32\"\nlen = 128\n{init}\
+             [buffers.to]\ntype = \"f32\"\nlen = 128\n[[launch]]\nkernel = \"copy\"\n\
+             grid = [1, 1, 1]\nblock = [128, 1, 1]\nargs = [\"from\", \"to\"]\n"
+        );
+        let ptx = format!("{HEAD}{copy}");
+        let kernel = launch_file(&ptx, &text, &LaunchOptions::default()).unwrap();
+        let profile = kernel.count(&gpu).unwrap().remove(0).profile;
+        ["dram_read_transactions", "dram_write_transactions"]
+            .map(|name| profile.metrics[name].value.as_f64())
+    };
+    for init in ["", "init = \"zero\"\n", "init = { constant = 1.5 }\n"] {
+        assert_eq!(traffic("keep", init), [16.0, 16.0], "{init}");
+        assert_eq!(traffic("warm", init), [0.0, 16.0], "{init}");
+    }
+}
+
 #[test]
 fn variables_keep_their_initialisers_unless_a_symbol_fills_them() {
     assert_eq!(symbols("").unwrap(), [7.0; 4]);

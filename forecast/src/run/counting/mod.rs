@@ -38,7 +38,7 @@ use self::observer::{Counts, Launching, MACHINE_PER_PTX, Sampling};
 pub use self::together::{MOST_TOGETHER, count_each};
 use self::transferred::Transferred;
 use crate::failure::{Failure, Report};
-use crate::input::plan::{LoadCaching, Plan, PlannedArgument};
+use crate::input::plan::{Buffer, LoadCaching, Plan, PlannedArgument};
 use crate::inspection::MachineFacts;
 use crate::number;
 use crate::run::execute::{self, Executed, Loaded, Timing, Watch};
@@ -573,11 +573,13 @@ fn repetition<C: Counts>(
     Ok((Repetition { profile, stages, features, simulation, instructions }, l2))
 }
 
-/// An L2 through which the host copied its buffers, in their order. To a buffer without `init`
-/// nothing was copied.
+/// An L2 through which all buffers went, in their order: those without `init`, which a launch
+/// before this one wrote or read, and then those that the host copied.
 fn warmed(plan: &Plan, device: &DeviceModel, memory: &DeviceMemory) -> L2 {
     let mut l2 = L2::new(device.l2_geometry());
-    for buffer in plan.buffers.iter().filter(|buffer| buffer.init != Init::Unstated) {
+    let copied = |buffer: &&Buffer| buffer.init != Init::Unstated;
+    let (copied, others): (Vec<_>, Vec<_>) = plan.buffers.iter().partition(copied);
+    for buffer in others.into_iter().chain(copied) {
         if let Some(address) = memory.address(&buffer.name) {
             l2.copy_in(address, buffer.bytes());
         }
