@@ -36,6 +36,17 @@ impl MemorySpace {
         }
     }
 
+    /// The name in CUDA.
+    #[must_use]
+    pub fn cuda_name(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Local => "shared",
+            Self::Constant => "constant",
+            Self::Private => "local",
+        }
+    }
+
     /// The kind of a state space; none of registers and parameters.
     pub(super) fn of(space: StateSpace) -> Option<Self> {
         match space {

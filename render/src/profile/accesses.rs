@@ -27,6 +27,9 @@ pub(super) struct FeaturesView {
 
 #[derive(Clone, Debug, Serialize)]
 struct AccessView {
+    /// CUDA's name of the memory.
+    space: &'static str,
+    /// The name in features of cost models, which is OpenCL's.
     memory: &'static str,
     #[serde(rename = "type")]
     element: String,
@@ -84,6 +87,7 @@ impl AccessView {
         cuda_lines.sort_unstable();
         cuda_lines.dedup();
         Self {
+            space: access.space.cuda_name(),
             memory: access.space.name(),
             element: access.element.to_string(),
             direction: access.direction.name(),
@@ -192,7 +196,7 @@ pub(super) fn csv(view: &View<'_>) -> Result<String, Report> {
                 let mut row = first(features.invocations);
                 row.extend([
                     format!("mem_access_{}", access.direction),
-                    access.memory.to_owned(),
+                    access.space.to_owned(),
                     access.element.clone(),
                     access.buffer.clone().unwrap_or_default(),
                     access.strides(access.local_strides, profile.block),
@@ -226,17 +230,17 @@ pub(super) fn csv(view: &View<'_>) -> Result<String, Report> {
         "kernel",
         "invocations",
         "feature",
-        "memory",
+        "space",
         "type",
         "buffer",
-        "lstrides",
-        "gstrides",
+        "thread_strides",
+        "block_strides",
         "step",
         "afr",
         "footprint",
         "footprint_kind",
-        "work_items",
-        "sub_groups",
+        "threads",
+        "warps",
         "ptx_lines",
     ];
     crate::csv::document(&header, &rows)
@@ -261,17 +265,17 @@ fn of_features(features: &FeaturesView, counted: &Counted) -> String {
     use Align::{Left, Right};
     let profile = &counted.profile;
     let header = [
-        "memory",
+        "space",
         "type",
         "",
         "buffer",
-        "lstrides",
-        "gstrides",
+        "thread strides",
+        "block strides",
         "step",
         "AFR",
         "footprint",
-        "work-items",
-        "sub-groups",
+        "threads",
+        "warps",
         "machine",
         "PTX line",
         "CUDA line",
@@ -291,7 +295,7 @@ fn of_features(features: &FeaturesView, counted: &Counted) -> String {
         };
         let by_thread = access.memory == "global" && access.count == access.work_items;
         rows.push(vec![
-            access.memory.to_owned(),
+            access.space.to_owned(),
             access.element.clone(),
             access.direction.to_owned(),
             access.buffer.clone().unwrap_or_else(|| "-".to_owned()),
@@ -320,8 +324,7 @@ fn of_features(features: &FeaturesView, counted: &Counted) -> String {
     }
     let mut text = aligned(0, &columns, &rows);
     text.push('\n');
-    let mut rows =
-        vec![["operation", "type", "work-items", "sub-groups"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["operation", "type", "threads", "warps"].map(str::to_owned).to_vec()];
     for operation in &features.operations {
         rows.push(vec![
             operation.operation.to_owned(),
@@ -332,7 +335,7 @@ fn of_features(features: &FeaturesView, counted: &Counted) -> String {
     }
     text += &aligned(0, &[Left, Left, Right, Right], &rows);
     text += &format!(
-        "\nbarriers that a thread meets {}, thread groups {}, sub-groups {}, work-items {}\n",
+        "\nbarriers that a thread meets {}, blocks {}, warps {}, threads {}\n",
         features.barriers_per_work_item,
         number::count(features.thread_groups),
         number::count(features.sub_groups),
