@@ -68,7 +68,9 @@ pub use device::{Capability, DeviceError, DeviceModel};
 pub use integer_kind::IntegerKind;
 pub use launch_profile::{LaunchProfile, LeveledMetric, PROFILE_SCHEMA};
 pub use metric::{Kind, Level, MetricValue, Metrics, Number};
-pub use observer::{Counter, DEFAULT_SAMPLE, Drawn, LEAST_SAMPLE, Population, SampleSize};
+pub use observer::{
+    Counter, DEFAULT_SAMPLE, Drawn, LEAST_SAMPLE, Population, SampleSize, WindowSectors,
+};
 pub use occupancy::{CtaShape, Limiter, Occupancy, ThreadRegisters};
 pub use profile::KernelProfile;
 pub use refusal::{Extents, Refusal, RequestedLaunch};

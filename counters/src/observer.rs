@@ -12,7 +12,7 @@ use crate::coalescing::TransactionRule;
 use crate::code::Code;
 use crate::counts::{BlockCount, BranchCounts, MemoryCounts, add};
 use crate::device::DeviceModel;
-use crate::estimate::Variant;
+use crate::estimate::{Unsure, Variant};
 use crate::extrapolation::Extrapolation;
 use crate::hierarchy::{
     CtaStream, Hierarchy, HierarchyGeometry, L1Geometry, L2, L2Contents, L2Geometry, L2Traffic,
@@ -29,6 +29,7 @@ use crate::trace::{LaunchTracer, PlannedLaunch, TraceLimits, TracePlan};
 use sample::Sample;
 pub use sample::{DEFAULT_SAMPLE, Drawn, LEAST_SAMPLE, Population, SampleSize};
 use windows::WindowReplay;
+pub use windows::WindowSectors;
 
 /// The most lines that all CTAs of a GPU together may ask for, 16 bytes each at most. Those of a
 /// CTA beyond its share are extrapolated. Resident CTAs and two batches of the interpreter are
@@ -229,8 +230,8 @@ impl Counter {
     /// the windows. Before that, sums must pass [`Counter::check_sums`] with `times`. Call it
     /// before the launch begins.
     #[must_use]
-    pub fn with_windows(mut self, times: u64) -> Self {
-        self.windows = Some(WindowReplay::new(times));
+    pub fn with_windows(mut self, times: u64, size: WindowSectors) -> Self {
+        self.windows = Some(WindowReplay::new(times, size));
         self
     }
 
@@ -320,7 +321,7 @@ impl Counter {
 
     fn finish_sample(mut self, sample: Sample) -> (LaunchProfile, Option<L2>) {
         let (estimate, l2) = self.settle_sample(sample);
-        let Variant { table, l2: traffic } = estimate.whole(0.5);
+        let Variant { table, l2: traffic } = estimate.whole(Unsure::VALUE);
         let replay = if estimate.has_caches() { Replay::Whole } else { Replay::None };
         let extent = (self.grid, self.block);
         let profile = LaunchProfile::new(

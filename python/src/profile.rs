@@ -89,9 +89,8 @@ pub(crate) fn profile(
             hashes: true,
             stages: by == By::Stage,
             features: by == By::Access,
-            transfers: false,
             trace: request.stalls.then(TraceLimits::default),
-            only_executed: false,
+            ..Extras::default()
         };
         let execution = settings.execution()?;
         let rung = execution.counting;

@@ -85,9 +85,8 @@ impl Profiling<'_> {
             hashes: true,
             stages: arguments.by == By::Stage,
             features: arguments.by == By::Access,
-            transfers: false,
             trace: arguments.stalls.then(TraceLimits::default),
-            only_executed: false,
+            ..Extras::default()
         };
         let rung = settings.counting;
         let caches = settings.caches;

@@ -27,6 +27,25 @@ pub(crate) struct Variant {
     pub(crate) l2: L2Traffic,
 }
 
+/// An answer to what a replay of parts of the grid leaves open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Unsure {
+    /// The part of unsure misses that are hits.
+    pub(crate) hits: f64,
+    /// From 0 to 1: how few of the dirty sectors that may be left at the end are left.
+    pub(crate) written: f64,
+}
+
+impl Unsure {
+    /// The value of a figure. The L2 holds what earlier parts asked for. A line that it misses is
+    /// not shared with those, and most such lines come in for the first time.
+    pub(crate) const VALUE: Self = Self { hits: 0.0, written: 0.5 };
+
+    /// Both ends of its interval.
+    pub(crate) const EXTREMES: [Self; 2] =
+        [Self { hits: 0.0, written: 0.0 }, Self { hits: 1.0, written: 1.0 }];
+}
+
 /// The runs of one stratum.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stratum {
@@ -98,14 +117,14 @@ impl Estimate {
         sum
     }
 
-    /// What all CTAs count, if the part `hits` of unsure misses are hits.
-    pub(crate) fn whole(&self, hits: f64) -> Variant {
-        self.variant(&self.sum(), hits)
+    /// What all CTAs count, for an answer to what is unsure.
+    pub(crate) fn whole(&self, unsure: Unsure) -> Variant {
+        self.variant(&self.sum(), unsure)
     }
 
     /// The same, for each run that was executed, where it stands for twice as many: as many as it
     /// stands for are like this one and not like the mean. They come in order of the grid.
-    pub(crate) fn moved(&self, hits: f64) -> impl Fn(usize) -> Variant + Sync {
+    pub(crate) fn moved(&self, unsure: Unsure) -> impl Fn(usize) -> Variant + Sync {
         let sum = self.sum();
         let mut mean = sum.clone();
         add(&mut mean, &self.ends, -1.0);
@@ -117,13 +136,13 @@ impl Estimate {
             let mut list = sum.clone();
             add(&mut list, &mean, -moved);
             add(&mut list, executed.get(run).copied().unwrap_or(&mean), moved);
-            self.variant(&list, hits)
+            self.variant(&list, unsure)
         }
     }
 
-    fn variant(&self, list: &[f64], hits: f64) -> Variant {
+    fn variant(&self, list: &[f64], unsure: Unsure) -> Variant {
         let Counts { blocks, guarded_lanes, branches, memory, products, l2 } =
-            self.columns.counts(&self.code, list, self.ended.as_ref(), hits);
+            self.columns.counts(&self.code, list, self.ended.as_ref(), unsure);
         let table = self.code.table(
             &blocks,
             &guarded_lanes,

@@ -4,6 +4,7 @@
 //! hits are at most the sectors. Rounded one by one they would not be. So one count of a family is
 //! rounded, and the others have their ratio to it. Ratios that are whole stay what they are.
 
+use super::Unsure;
 use super::columns::{COUNTS, Columns, FIXED};
 use super::ended::Ended;
 use crate::code::Code;
@@ -63,14 +64,14 @@ impl List<'_> {
 }
 
 impl Columns {
-    /// The counts of a list. With caches, `ended` says what is left dirty, and the part `hits` of
-    /// unsure misses are hits.
+    /// The counts of a list for an answer to what is unsure. With caches, `ended` says what is left
+    /// dirty.
     pub(crate) fn counts(
         &self,
         code: &Code,
         list: &[f64],
         ended: Option<&Ended>,
-        hits: f64,
+        unsure: Unsure,
     ) -> Counts {
         let list = List(list);
         let warps: Vec<Rounded> =
@@ -129,7 +130,7 @@ impl Columns {
             let sectors = requests.part(real.sectors);
             let mut row = memory(&real, requests, sectors);
             row.traffic = ended.map(|_| {
-                let traffic = traffic(&list, at + COUNTS, sectors, hits);
+                let traffic = traffic(&list, at + COUNTS, sectors, unsure.hits);
                 counts.l2.add_row(row.kind, &traffic);
                 traffic
             });
@@ -145,7 +146,7 @@ impl Columns {
             };
             counts.l2.write_sectors += local.write_back_sectors;
             counts.l2.write_hit_sectors += local.write_back_hit_sectors;
-            ended.balance(list.at(3), hits, &mut counts.l2);
+            ended.balance(list.at(3), unsure.written, &mut counts.l2);
             let dram_write_sectors = local.dram_write_sectors.min(counts.l2.dram_write_sectors);
             counts.l2.local = LocalTraffic { dram_write_sectors, ..local };
         }

@@ -329,6 +329,15 @@ impl L2 {
         20 * filled >= 19 * all
     }
 
+    /// The part of the cache that the window that is replayed has filled; 1 if it is no window.
+    pub(super) fn part_filled_by_window(&self) -> f64 {
+        let parts = self
+            .slices
+            .iter()
+            .map(|slice| slice.turnover.as_ref().map_or(1.0, |turnover| turnover.part_filled()));
+        parts.sum::<f64>() / self.slices.len().max(1) as f64
+    }
+
     /// Takes the misses so far that may be hits, by row.
     pub(super) fn take_unsure(&mut self, mut each: impl FnMut(u32, RowTraffic)) {
         for turnover in self.slices.iter_mut().filter_map(|slice| slice.turnover.as_mut()) {

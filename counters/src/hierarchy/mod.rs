@@ -94,6 +94,8 @@ pub(crate) struct PartTraffic {
     pub(crate) dirty_sectors: u64,
     /// True if what the L2 holds is due to the window alone, or to the launch from its start.
     pub(crate) is_filled: bool,
+    /// The part of the L2 of which that is true.
+    pub(crate) filled: f64,
 }
 
 /// Traffic of rows that are too many for a table.
@@ -146,6 +148,7 @@ impl Default for PartTraffic {
             dirtied: Dirtied::default(),
             dirty_sectors: 0,
             is_filled: true,
+            filled: 1.0,
         }
     }
 }
@@ -235,6 +238,7 @@ impl Hierarchy {
         part.dirtied = l2.dirtied();
         part.dirty_sectors = l2.dirty_sectors();
         part.is_filled = l2.is_filled_by_window();
+        part.filled = l2.part_filled_by_window();
         part.l2 = l2.take_traffic();
         part
     }

@@ -48,6 +48,12 @@ impl Turnover {
         }
     }
 
+    /// The part of the cache that the window has filled.
+    pub(super) fn part_filled(&self) -> f64 {
+        let lines: u64 = self.lines.iter().map(|&lines| u64::from(lines)).sum();
+        lines as f64 / (self.lines.len() as f64 * f64::from(self.ways)).max(1.0)
+    }
+
     /// Sets that the window has filled, and all.
     pub(super) fn sets(&self) -> (usize, usize) {
         (self.filled, self.lines.len())
@@ -73,7 +79,9 @@ mod tests {
         turnover.note(0, true, 7, (2, 2));
         // The set is full now.
         turnover.note(0, true, 7, (4, 4));
+        assert_eq!(turnover.part_filled(), 0.5);
         turnover.note(1, true, 9, (0, 0));
+        assert_eq!(turnover.part_filled(), 0.75);
         assert_eq!(turnover.sets(), (1, 2));
         let mut unsure = Vec::new();
         turnover.take_unsure(|row, it| unsure.push((row, it.l2_hit_sectors, it.dram_read_sectors)));

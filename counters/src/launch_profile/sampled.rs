@@ -9,7 +9,7 @@ use super::LaunchProfile;
 use super::doubt::{Values, figures};
 use super::reach::Reach;
 use crate::definitions::Basis;
-use crate::estimate::{Estimate, Weight};
+use crate::estimate::{Estimate, Unsure, Weight};
 use crate::table::{BaseTable, Row};
 
 /// Tells `widen` of bounds of the metrics, by name.
@@ -18,15 +18,14 @@ pub(super) fn intervals(
     profile: &LaunchProfile,
     widen: &mut impl FnMut(&str, [f64; 2]),
 ) {
-    // Unsure misses may be misses or hits.
-    let answers: &[f64] = if estimate.has_caches() { &[0.0, 1.0] } else { &[0.0] };
+    let answers = if estimate.has_caches() { &Unsure::EXTREMES[..] } else { &[Unsure::VALUE] };
     let weights: Vec<Weight> = estimate.weights().collect();
-    for &hits in answers {
-        let whole = estimate.whole(hits);
+    for &unsure in answers {
+        let whole = estimate.whole(unsure);
         let table = whole.table.clone();
         let machine = profile.machine.as_ref();
         let values = figures(profile, whole, machine, Basis::is_counted);
-        let moved = estimate.moved(hits);
+        let moved = estimate.moved(unsure);
         let tried: Vec<Values> = (0..estimate.executed())
             .into_par_iter()
             .map(|run| {

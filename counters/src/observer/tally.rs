@@ -3,6 +3,7 @@
 use gpucast_interpreter::{CountOverflow, GridBox, Shifts, Tally};
 
 use super::Counter;
+use crate::estimate::Unsure;
 use crate::recorder::CtaRecorder;
 use crate::tally::{Times, largest_sum};
 
@@ -17,7 +18,7 @@ impl Counter {
         let bytes = (self.facts.sector_bytes, self.facts.bank_row_bytes);
         let sampled = self.sample.as_ref().filter(|sample| sample.has_begun());
         let table = match sampled {
-            Some(sample) => self.estimate(sample.clone(), None).whole(0.0).table,
+            Some(sample) => self.estimate(sample.clone(), None).whole(Unsure::VALUE).table,
             None => self.table(false),
         };
         let largest = largest_sum(&table, bytes, times)?.max(self.facts.threads());

@@ -11,15 +11,24 @@
 //!
 //! Three middle windows come first. Two more lie between them where they differ.
 //!
+//! Nobody knows beforehand how many CTAs fill an L2, because several requests may ask for one
+//! sector. So the first warm part is a trial. If it leaves sets unfilled, it is tried again with
+//! more CTAs, and the warm parts of the other windows are as long.
+//!
+//! A miss of the value is a miss, even if the skipped CTAs might have left its line there. The L2
+//! still holds what the windows before this one asked for. A line that is missing was therefore not
+//! shared with them, and most such lines come in for the first time. The interval has both answers.
+//!
 //! Dirty sectors are balanced: what a launch makes dirty is written to DRAM or dirty at its end.
 
 use std::ops::Range;
 
 use gpucast_interpreter::{AccessKind, CountOverflow, Windows};
+use serde::{Deserialize, Serialize};
 
 use super::Counter;
 use crate::counts::MemoryCounts;
-use crate::estimate::{Ended, Left, Variant};
+use crate::estimate::{Ended, Left, Unsure, Variant};
 use crate::extrapolation::Extrapolation;
 use crate::hierarchy::{
     CtaStream, Hierarchy, L2, L2Traffic, LocalTraffic, PartTraffic, ROW_LIMIT, RowTraffic,
@@ -36,15 +45,34 @@ const MIDDLE_WINDOWS: u64 = 5;
 /// Part by which sums of traffic may differ from window to window without making more windows.
 const ALIKE: f64 = 0.005;
 
-/// Sectors that the requests of a window that counts ask for, at least: a few megabytes.
-const COUNTED_SECTORS: u64 = 1 << 18;
-
 /// Sectors that the requests of CTAs before it ask for, over those of the L2: many are asked for
 /// several times. These CTAs are not counted.
 pub(super) const WARMING: u64 = 6;
 
-/// The most such sectors.
-pub(super) const MOST_WARMING_SECTORS: u64 = 1 << 21;
+/// The sectors that requests of windows ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct WindowSectors {
+    /// Of a window that counts, at least.
+    pub counted: u64,
+    /// Of the CTAs before it, at most in the first trial.
+    pub warming: u64,
+    /// The same, where the first trial leaves the L2 unfilled.
+    pub most_warming: u64,
+}
+
+impl Default for WindowSectors {
+    /// A few megabytes that count; and for the largest L2s several times as many as they hold.
+    fn default() -> Self {
+        Self { counted: 1 << 18, warming: 1 << 21, most_warming: 1 << 24 }
+    }
+}
+
+/// Lines that come into an L2 to fill it, over those that it holds. They fall into sets at random:
+/// of sets with 16 ways, one in 2,000 then gets fewer than 16.
+const LINES_TO_FILL: f64 = 2.0;
+
+/// The most times that CTAs are tried for the first warm part.
+const TRIALS: u32 = 4;
 
 /// The part that some CTAs play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +110,7 @@ struct Measured {
 pub(super) struct WindowReplay {
     /// How many times as large the sums of counts may become.
     times: u64,
+    size: WindowSectors,
     /// Empty until the windows were asked for, and if all CTAs are to be replayed.
     parts: Vec<Part>,
     /// Those that come later.
@@ -101,9 +130,10 @@ pub(super) struct WindowReplay {
 
 impl WindowReplay {
     /// Nothing yet; sums of counts may become `times` as large.
-    pub(super) fn new(times: u64) -> Self {
+    pub(super) fn new(times: u64, size: WindowSectors) -> Self {
         Self {
             times,
+            size,
             parts: Vec::new(),
             coming: Coming::default(),
             has_begun: false,
@@ -118,26 +148,80 @@ impl WindowReplay {
     }
 }
 
-/// Parts that wait until others were replayed.
+/// CTAs that count, which others come before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Window {
+    counted: Range<u64>,
+    role: Role,
+}
+
+impl Window {
+    /// The CTAs before it, and it.
+    fn warmed(self, warming: &Warming) -> [Part; 2] {
+        [warming.before(&self), Part { ctas: self.counted, role: self.role }]
+    }
+}
+
+/// The CTAs that fill the caches before each window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Warming {
+    ctas: u64,
+    most: u64,
+    /// CTAs of a wave.
+    resident: u64,
+    /// How often they were tried.
+    trials: u32,
+}
+
+impl Warming {
+    fn before(&self, window: &Window) -> Part {
+        let first = window.counted.start.saturating_sub(self.ctas);
+        Part { ctas: first..window.counted.start, role: Role::Warm }
+    }
+
+    /// More of them, where those so far have filled the part `filled` of the caches. False if there
+    /// cannot be more.
+    fn widen(&mut self, filled: f64) -> bool {
+        self.trials += 1;
+        let wanted = self.ctas as f64 * (LINES_TO_FILL / filled.max(1e-3));
+        let wanted = (wanted.ceil() as u64).next_multiple_of(self.resident).min(self.most);
+        let is_more = wanted > self.ctas && self.trials < TRIALS;
+        if is_more {
+            self.ctas = wanted;
+        }
+        is_more
+    }
+}
+
+/// Windows that wait until others were replayed.
 #[derive(Clone, Debug, Default)]
 struct Coming {
-    /// Middle windows, each with the CTAs before it, if those so far differ.
-    more: Vec<Part>,
-    /// The last CTAs, with those before them.
-    last: Vec<Part>,
+    warming: Warming,
+    /// Some middle windows. The CTAs before the first one are on trial.
+    middle: Vec<Window>,
+    /// More of them, if those so far differ.
+    more: Vec<Window>,
+    /// The last CTAs.
+    last: Option<Window>,
 }
 
 /// Windows of a grid.
 #[derive(Clone, Debug)]
 struct Cut {
-    /// The first CTAs, and some middle windows.
-    begin: Vec<Part>,
+    /// The first CTAs.
+    first: Part,
     coming: Coming,
 }
 
 /// Cuts a grid of `ctas` CTAs, each of which asks for some sectors, into windows. `None` if they
 /// would hold more than half of it.
-fn cut(ctas: u64, width: u64, resident: u64, sectors_per_cta: f64, l2_sectors: u64) -> Option<Cut> {
+fn cut(
+    (ctas, width): (u64, u64),
+    resident: u64,
+    sectors_per_cta: f64,
+    l2_sectors: u64,
+    size: WindowSectors,
+) -> Option<Cut> {
     // Whole rows of the grid, so that its edges have their share, where that is not much more.
     let rows = |ctas: u64| {
         let of_rows = ctas.next_multiple_of(width.max(1));
@@ -145,42 +229,48 @@ fn cut(ctas: u64, width: u64, resident: u64, sectors_per_cta: f64, l2_sectors: u
     };
     let of_sectors = |sectors: u64| (sectors as f64 / sectors_per_cta.max(1.0)).ceil() as u64;
     // Whole waves: CTAs that share data with those of their wave do so to the end.
-    let waves = |ctas: u64| ctas.max(1).next_multiple_of(resident.max(1));
-    let counted = waves(rows(of_sectors(COUNTED_SECTORS)));
-    let warming = waves(of_sectors((WARMING * l2_sectors).min(MOST_WARMING_SECTORS)));
+    let resident = resident.max(1);
+    let waves = |ctas: u64| ctas.max(1).next_multiple_of(resident);
+    let counted = waves(rows(of_sectors(size.counted)));
+    let warming = waves(of_sectors((WARMING * l2_sectors).min(size.warming)));
     let all = 2 * counted + warming + MIDDLE_WINDOWS * (warming + counted);
     if all > ctas / 2 {
         return None;
     }
-    let mut begin = vec![Part { ctas: 0..counted, role: Role::Itself }];
-    let warmed = |first: u64, end: Option<u64>, role| {
-        let first = first - first % resident.max(1);
-        let start = first + warming;
-        let warm = Part { ctas: first..start, role: Role::Warm };
-        [warm, Part { ctas: start..end.unwrap_or(start + counted), role }]
-    };
+    // Windows lie where the longest warm parts leave them apart and within half of the grid.
+    let rest = (ctas / 2 - (2 + MIDDLE_WINDOWS) * counted).saturating_sub(resident);
+    let most = rest / (1 + MIDDLE_WINDOWS);
+    let most = most.min(of_sectors(size.most_warming)) / resident * resident;
+    let most = most.max(warming);
+    let mut middle = Vec::new();
     let mut more = Vec::new();
-    let (from, to) = (counted, ctas - counted - warming);
+    let (from, to) = (counted, ctas - counted - most);
     for window in 0..MIDDLE_WINDOWS {
-        let middle = u128::from(to - from) * u128::from(2 * window + 1);
-        let middle = from + (middle / u128::from(2 * MIDDLE_WINDOWS)) as u64;
+        let place = u128::from(to - from) * u128::from(2 * window + 1);
+        let place = from + (place / u128::from(2 * MIDDLE_WINDOWS)) as u64;
         // By another wave each, so that windows do not all meet the same place of a pattern that
         // repeats from wave to wave.
-        let first = middle - (warming + counted) / 2;
+        let first = place - (most + counted) / 2;
         let first = match width < (to - from) / MIDDLE_WINDOWS {
             // Rows end in some waves and not in others. So windows begin evenly along a row.
             true => {
-                let slack = ((to - from) / MIDDLE_WINDOWS).saturating_sub(warming + counted) / 2;
+                let slack = ((to - from) / MIDDLE_WINDOWS).saturating_sub(most + counted) / 2;
                 let place = width * (window + 1) / (MIDDLE_WINDOWS + 1);
-                begin_at(first - first % resident.max(1), warming, (place, width), resident, slack)
+                begin_at(first - first % resident, most, (place, width), resident, slack)
             }
             false => first + window * resident,
         };
-        let parts = warmed(first.min(to - counted), None, Role::Middle);
-        if window % 2 == 0 { &mut begin } else { &mut more }.extend(parts);
+        let first = first.min(to - counted);
+        let start = first - first % resident + most;
+        let window_of = Window { counted: start..start + counted, role: Role::Middle };
+        if window % 2 == 0 { &mut middle } else { &mut more }.push(window_of);
     }
-    let last = warmed(ctas - counted - warming, Some(ctas), Role::Itself).into();
-    Some(Cut { begin, coming: Coming { more, last } })
+    let start = ctas - counted - most;
+    let start = start - start % resident + most;
+    let last = Some(Window { counted: start..ctas, role: Role::Itself });
+    let warming = Warming { ctas: warming, most, resident, trials: 0 };
+    let first = Part { ctas: 0..counted, role: Role::Itself };
+    Some(Cut { first, coming: Coming { warming, middle, more, last } })
 }
 
 /// The first CTA near `first` from which a window counts, after the warming ones, nearest to the
@@ -220,17 +310,21 @@ impl Windows for Counter {
         let sectors: u128 = self.memory.iter().map(|(_, counts)| counts.sectors).sum();
         let resident = self.resident as u64;
         let per_cta = sectors as f64 / ctas.max(1) as f64;
-        let cut = cut(ctas, self.grid[0].into(), resident, per_cta, hierarchy.l2_sectors());
+        let extent = (ctas, self.grid[0].into());
+        let cut = cut(extent, resident, per_cta, hierarchy.l2_sectors(), windows.size);
         windows.has_begun = true;
-        if let Some(Cut { begin, coming }) = cut {
-            (windows.parts, windows.coming) = (begin, coming);
-        }
         windows.dirty_at_start = hierarchy.take_part().dirty_sectors;
         windows.dirty_before = windows.dirty_at_start;
         // Blocks are recorded in windows that come in any case.
-        let recorded = windows.parts.iter().chain(&windows.coming.last);
-        let recorded = recorded.filter(|part| part.role != Role::Warm);
-        let recorded: Vec<Range<u64>> = recorded.map(|part| part.ctas.clone()).collect();
+        let mut recorded = Vec::new();
+        if let Some(Cut { first, coming }) = cut {
+            let windows_of = coming.middle.iter().chain(&coming.last);
+            recorded = [first.ctas.clone()].into();
+            recorded.extend(windows_of.map(|window| window.counted.clone()));
+            windows.parts = [first].into();
+            windows.parts.extend(coming.middle.first().map(|one| coming.warming.before(one)));
+            windows.coming = coming;
+        }
         if let Some(tracer) = &mut self.tracer {
             self.shape.trace = tracer.order(self.grid, &recorded);
             if self.shape.trace.is_none() {
@@ -298,14 +392,24 @@ impl WindowReplay {
         while self.at < self.parts.len() {
             self.end_part(hierarchy, tracer.as_deref_mut());
         }
-        let Coming { more, last } = &mut self.coming;
-        let (more, last) = (std::mem::take(more), std::mem::take(last));
-        if !last.is_empty() {
+        let Coming { warming, middle, more, last } = &mut self.coming;
+        let tried = self.measured.last().map(|part| &part.traffic);
+        if let Some(first) = middle.first()
+            && tried.is_some_and(|tried| !tried.is_filled && warming.widen(tried.filled))
+        {
+            self.parts.push(warming.before(first));
+            hierarchy.begin_window();
+        } else if !middle.is_empty() {
+            // The CTAs before the first one have just been.
+            let middle = std::mem::take(middle).into_iter();
+            self.parts.extend(middle.flat_map(|window| window.warmed(warming)).skip(1));
+        } else if let Some(last) = last.take() {
             let of_middle = self.measured.iter().filter(|part| part.role == Role::Middle);
             if !are_alike(of_middle, memory) {
-                self.parts.extend(more);
+                let more = std::mem::take(more).into_iter();
+                self.parts.extend(more.flat_map(|window| window.warmed(warming)));
             }
-            self.parts.extend(last);
+            self.parts.extend(last.warmed(warming));
             hierarchy.begin_window();
         }
         self.parts[self.at..].iter().map(|part| part.ctas.clone()).collect()
@@ -341,7 +445,7 @@ fn are_alike<'a>(
     memory: &SparseRows<MemoryCounts>,
 ) -> bool {
     let rates = |window: &'a Measured| {
-        let pool = Pool::of(std::iter::once(window), memory, 0.5);
+        let pool = Pool::of(std::iter::once(window), memory, Unsure::VALUE.hits);
         let (sectors, [l1, l2, hits, reads]) = pool.all;
         [l1, l2, hits, reads, pool.dirtied].map(|sum| sum / sectors.max(1.0))
     };
@@ -464,30 +568,31 @@ impl Counter {
             is_first,
         };
         let measured = windows.measured.as_slice();
-        let variant =
-            |without: Option<usize>, hits: f64| self.variant(measured, &ended, without, hits);
-        let middle = windows.measured.iter().filter(|part| part.role == Role::Middle).count();
-        let answer = |hits: f64| Answer {
-            whole: variant(None, hits),
-            without_one: (0..middle).map(|without| variant(Some(without), hits)).collect(),
+        let variant = |without: Option<usize>, unsure: Unsure| {
+            self.variant(measured, &ended, without, unsure)
         };
-        (variant(None, 0.5), Doubt::Windows(Box::new([answer(0.0), answer(1.0)])), l2)
+        let middle = windows.measured.iter().filter(|part| part.role == Role::Middle).count();
+        let answer = |unsure: Unsure| Answer {
+            whole: variant(None, unsure),
+            without_one: (0..middle).map(|without| variant(Some(without), unsure)).collect(),
+        };
+        (variant(None, Unsure::VALUE), Doubt::Windows(Box::new(Unsure::EXTREMES.map(answer))), l2)
     }
 
-    /// The table and the traffic where the part `hits` of unsure misses are hits, from all middle
-    /// windows or all but one.
+    /// The table and the traffic for an answer to what is unsure, from all middle windows or all
+    /// but one.
     fn variant(
         &self,
         measured: &[Measured],
         ended: &Ended,
         without: Option<usize>,
-        hits: f64,
+        unsure: Unsure,
     ) -> Variant {
         let ends = measured.iter().filter(|part| part.role == Role::Itself);
         let middle = measured.iter().filter(|part| part.role == Role::Middle);
         let middle = middle.enumerate().filter(|(at, _)| Some(*at) != without);
-        let mut ends = Pool::of(ends, &self.memory, hits);
-        let mut middle = Pool::of(middle.map(|(_, part)| part), &self.memory, hits);
+        let mut ends = Pool::of(ends, &self.memory, unsure.hits);
+        let mut middle = Pool::of(middle.map(|(_, part)| part), &self.memory, unsure.hits);
         let mut memory = self.memory.clone();
         let mut l2 = L2Traffic::default();
         let mut stored = 0.0;
@@ -514,7 +619,7 @@ impl Counter {
         let rest = (stored - ends.stored).max(0.0);
         let times = if middle.stored > 0.0 { rest / middle.stored } else { ctas };
         let dirtied = ends.dirtied + middle.dirtied * times;
-        ended.balance(dirtied, hits, &mut l2);
+        ended.balance(dirtied, unsure.written, &mut l2);
         l2.local = LocalTraffic {
             write_back_sectors: local[0],
             write_back_hit_sectors: local[1],
@@ -542,42 +647,59 @@ mod tests {
             (1 << 40, 1 << 20, 2112, 1.0, 1 << 20),
             (100_000_000, 10_000, 1, 0.0, 0),
         ] {
-            let Cut { begin, coming: Coming { more, last } } =
-                cut(ctas, width, resident, per_cta, l2).unwrap();
-            let begin_middle = begin.iter().filter(|part| part.role == Role::Middle).count();
-            let more_middle = more.iter().filter(|part| part.role == Role::Middle).count();
-            assert_eq!((begin_middle, more_middle), (3, 2), "of {MIDDLE_WINDOWS}");
-            for parts in [&begin, &more, &last] {
+            let size = WindowSectors::default();
+            let Cut { first, coming } = cut((ctas, width), resident, per_cta, l2, size).unwrap();
+            let Coming { mut warming, middle, more, last } = coming;
+            assert_eq!((middle.len(), more.len()), (3, 2), "of {MIDDLE_WINDOWS}");
+            assert_eq!((first.ctas.start, first.role), (0, Role::Itself));
+            // Those that come later lie between those that came before, however long warm parts
+            // become.
+            for _ in 0..2 {
+                let windows = middle.iter().chain(&more).chain(&last).cloned();
+                let mut parts: Vec<Part> =
+                    windows.flat_map(|window| window.warmed(&warming)).collect();
+                parts.push(first.clone());
+                parts.sort_by_key(|part| part.ctas.start);
+                assert_eq!(parts.last().unwrap().ctas.end, ctas);
                 assert!(parts.windows(2).all(|pair| pair[0].ctas.end <= pair[1].ctas.start));
-            }
-            let mut parts = [begin, more, last].concat();
-            assert_eq!((parts[0].ctas.start, parts[0].role), (0, Role::Itself));
-            // Those that come later lie between those that came before.
-            parts.sort_by_key(|part| part.ctas.start);
-            assert_eq!(parts.last().unwrap().ctas.end, ctas);
-            assert!(parts.windows(2).all(|pair| pair[0].ctas.end <= pair[1].ctas.start));
-            let held: u64 = parts.iter().map(|part| part.ctas.end - part.ctas.start).sum();
-            assert!(held <= ctas / 2);
-            for part in &parts {
-                assert!(part.ctas.end - part.ctas.start >= resident);
+                let held: u64 = parts.iter().map(|part| part.ctas.end - part.ctas.start).sum();
+                assert!(held <= ctas / 2);
+                for part in &parts {
+                    assert!(part.ctas.end - part.ctas.start >= resident);
+                }
+                warming.ctas = warming.most;
             }
         }
-        assert!(cut(1000, 1000, 90, 16.0, 24_576).is_none());
+        let size = WindowSectors::default();
+        assert!(cut((1000, 1000), 90, 16.0, 24_576, size).is_none());
+    }
+
+    #[test]
+    fn warm_parts_widen_by_what_they_leave_unfilled_until_they_may_not() {
+        let mut warming = Warming { ctas: 100, most: 1000, resident: 10, trials: 0 };
+        assert!(warming.widen(0.5));
+        assert_eq!(warming.ctas, 400);
+        assert!(warming.widen(0.1));
+        assert_eq!(warming.ctas, 1000, "the most");
+        assert!(!warming.widen(0.9));
+        let mut always = Warming { most: u64::MAX / 4, ..warming };
+        always.trials = 0;
+        assert_eq!((0..10).filter(|_| always.widen(0.9)).count() as u32, TRIALS - 1);
     }
 
     /// A wave of 90 CTAs begins anywhere in a row of 128, and comes to the end of it or not.
     #[test]
     fn windows_begin_evenly_along_rows() {
-        let Cut { begin, coming: Coming { more, .. } } =
-            cut(16_384, 128, 90, 8192.0, 24_576).unwrap();
-        let places = |parts: &[Part]| -> Vec<u64> {
-            let middle = parts.iter().filter(|part| part.role == Role::Middle);
-            middle.map(|part| part.ctas.start % 128).collect()
+        let size = WindowSectors::default();
+        let Cut { coming: Coming { middle, more, .. }, .. } =
+            cut((16_384, 128), 90, 8192.0, 24_576, size).unwrap();
+        let places = |windows: &[Window]| -> Vec<u64> {
+            windows.iter().map(|window| window.counted.start % 128).collect()
         };
         let near = |places: Vec<u64>, expected: &[u64]| {
             places.iter().zip(expected).all(|(place, expected)| place.abs_diff(*expected) <= 8)
         };
-        assert!(near(places(&begin), &[21, 64, 106]), "{:?}", places(&begin));
+        assert!(near(places(&middle), &[21, 64, 106]), "{:?}", places(&middle));
         assert!(near(places(&more), &[42, 85]), "{:?}", places(&more));
     }
 }

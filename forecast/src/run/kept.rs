@@ -170,7 +170,7 @@ impl KeptCounts {
     /// The name of a plan's entry; `None` if its counts are not kept.
     fn name(&self, plan: &Plan, options: &Options, counting: &Counting<'_>) -> Option<String> {
         let Counting { device, machine, extras, rung, sample, caches, supervisor: _ } = counting;
-        let Extras { hashes, stages, transfers, features, trace, only_executed } = extras;
+        let Extras { hashes, stages, transfers, features, trace, only_executed, windows } = extras;
         // A sample is soon counted again.
         if *transfers || *features || sample.is_some() {
             return None;
@@ -191,7 +191,7 @@ impl KeptCounts {
         let plan = sealed::hash(&packed::pack(plan).ok()?);
         let text = format!(
             "{}\n{plan}\n{device:?}\n{}\n{hashes} {stages} {trace:?} {only_executed} {rung:?} \
-             {caches:?}\n{instruction_budget} {heap_bytes} {stack_bytes} {schedule:?} \
+             {caches:?} {windows:?}\n{instruction_budget} {heap_bytes} {stack_bytes} {schedule:?} \
              {skip_bad_accesses}\n",
             self.build,
             machine.identity(),

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use gpucast_counters::{DeviceModel, LaunchProfile, WindowSectors};
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::run::counting::{self, Counting, Extras};
 use gpucast_forecast::run::execute::Timing;
@@ -18,7 +19,7 @@ use gpucast_forecast::{Alone, Kernel, LaunchOptions, Supervisor};
 use gpucast_interpreter::Options;
 use gpucast_model::{Gpu, Model, Needs};
 
-use crate::common::counted;
+use crate::common::{counted, launch_file};
 use crate::coverage::asked_samples;
 
 /// Kernels over a grid of `CTAS` in x: a copy, a copy with a stride, a table that all CTAs read,
@@ -171,6 +172,106 @@ fn intervals_of_windows_hold_what_all_requests_give() {
     }
     println!("{} of {metrics} lie outside:\n{}", missed.len(), missed.join("\n"));
     assert!(20 * missed.len() <= metrics, "{}", missed.join("\n"));
+}
+
+/// Loads and stores of several instructions, or of several threads, that touch the same sectors:
+/// loads of four words 16 bytes apart, of every 16 bytes, and with strides; and the same of stores.
+const TOUCHED: &str = r"
+    .visible .entry loads(.param .u64 a, .param .u64 b) {
+    .reg .b64 %d<8>; .reg .b32 %r<8>; .reg .f32 %f<8>;
+    ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b];
+    mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r2, %r0, 128, %r1;
+    mul.wide.u32 %d2, %r2, 4; add.u64 %d3, %d0, %d2;
+    ld.global.f32 %f0, [%d3]; ld.global.f32 %f1, [%d3+16]; ld.global.f32 %f2, [%d3+32];
+    ld.global.f32 %f3, [%d3+48]; ret; }
+
+    .visible .entry apart(.param .u64 a, .param .u64 b) {
+    .reg .b64 %d<8>; .reg .b32 %r<8>; .reg .f32 %f<8>;
+    ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b];
+    mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r2, %r0, 128, %r1;
+    mul.wide.u32 %d2, %r2, 64; add.u64 %d3, %d0, %d2;
+    ld.global.f32 %f0, [%d3]; ld.global.f32 %f1, [%d3+16]; ld.global.f32 %f2, [%d3+32];
+    ld.global.f32 %f3, [%d3+48]; ret; }
+
+    .visible .entry stores(.param .u64 a, .param .u64 b) {
+    .reg .b64 %d<8>; .reg .b32 %r<8>; .reg .f32 %f<8>;
+    ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b];
+    mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r2, %r0, 128, %r1;
+    mul.wide.u32 %d2, %r2, 16; add.u64 %d3, %d0, %d2; mov.f32 %f0, 0f3F800000;
+    st.global.f32 [%d3], %f0; ret; }
+
+    .visible .entry strided(.param .u64 a, .param .u64 b) {
+    .reg .b64 %d<8>; .reg .b32 %r<8>; .reg .f32 %f<8>;
+    ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b];
+    mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r2, %r0, 128, %r1;
+    mul.wide.u32 %d2, %r2, 12; add.u64 %d3, %d0, %d2;
+    mul.wide.u32 %d2, %r2, 128; add.u64 %d4, %d1, %d2;
+    ld.global.f32 %f0, [%d3]; st.global.f32 [%d4], %f0; st.global.f32 [%d4+16], %f0; ret; }
+";
+
+/// Whatever the L2 holds when a window begins, a sector comes from DRAM when it is touched first,
+/// and goes there once. That is so where windows fill the L2, and where they are far too short for
+/// it.
+#[test]
+fn windows_count_compulsory_traffic_wherever_sectors_are_touched_from() {
+    const CTAS: u64 = 6000;
+    let threads = CTAS * 128;
+    // Sectors of 32 bytes from the first byte to the last one, and each whole line of strides.
+    let cases = [
+        ("loads", [(threads * 4 + 48) / 32, 0]),
+        ("apart", [threads * 64 / 32, 0]),
+        ("stores", [0, threads * 16 / 32]),
+        ("strided", [threads * 12 / 32, threads]),
+    ];
+    let short = WindowSectors { counted: 1 << 8, warming: 1 << 8, most_warming: 1 << 8 };
+    let wider = WindowSectors { most_warming: 1 << 20, ..short };
+    let ptx = format!(".version 8.0\n.target sm_50\n.address_size 64\n{TOUCHED}");
+    let library = gpu_argument::library().unwrap();
+    let mut exact = 0;
+    for (name, expected) in cases {
+        let text = format!(
+            "[buffers.a]\ntype = \"u8\"\nlen = {0}\n[buffers.b]\ntype = \"u8\"\nlen = {0}\n\
+             [[launch]]\nkernel = \"{name}\"\ngrid = [{CTAS}, 1, 1]\nblock = [128, 1, 1]\n\
+             args = [\"a\", \"b\"]\n",
+            threads * 128 + 64
+        );
+        let kernel = launch_file(&ptx, &text, &LaunchOptions::default()).unwrap();
+        let loaded = module::load(kernel.plan()).unwrap();
+        for gpu in ["gtx-480", "gtx-1080", "titan-v", "h100-sxm"] {
+            let gpu_of = gpu_argument::find(&library, gpu).unwrap();
+            let device = gpu_argument::device_model(&gpu_of).unwrap();
+            let device = DeviceModel { sm_count: 4, ..device };
+            let count = |caches, windows| {
+                let (machine, rung, supervisor) = (&Machine::none(), RungChoice::Auto, &Alone);
+                let extras = Extras { windows, ..Extras::default() };
+                let counting =
+                    Counting { device, machine, extras, rung, sample: None, caches, supervisor };
+                let options = Options::default();
+                counting::count(kernel.plan(), &loaded, &options, &counting).unwrap().remove(0)
+            };
+            let full = count(CacheChoice::Full, short).profile;
+            for size in [short, wider] {
+                let windows = count(CacheChoice::Windows, size).profile;
+                assert!(windows.is_of_windows(), "{name} on {gpu}");
+                let metrics = ["dram_read_transactions", "dram_write_transactions"];
+                for (metric, expected) in metrics.into_iter().zip(expected) {
+                    let value = |profile: &LaunchProfile| profile.metrics[metric].value.as_f64();
+                    let found = (value(&windows), value(&full));
+                    println!("{name} on {gpu}, {metric}: {found:?}, {expected}");
+                    assert!(found.1 >= expected as f64, "{name} on {gpu}: {found:?}");
+                    // Small caches lose lines before all instructions have been. Such traffic is
+                    // not compulsory, and windows of one wave do not show it as longer ones do.
+                    if found.1 <= 2.0 + 1e-3 * expected as f64 + expected as f64 {
+                        let [least, most] = windows.intervals[metric];
+                        assert!((least - 2.0..=most + 2.0).contains(&found.1), "{name} on {gpu}");
+                        assert!((found.0 - found.1).abs() <= 2.0, "{name} on {gpu}: {found:?}");
+                        exact += u32::from(expected > 0);
+                    }
+                }
+            }
+        }
+    }
+    assert!(exact >= 24, "{exact}");
 }
 
 /// What a launch gives models, with stages and recorded blocks.

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use gpucast_interpreter::Samples;
 
-use super::windows::{MOST_WARMING_SECTORS, WARMING};
+use super::windows::{WARMING, WindowSectors};
 use super::{BATCH, Counter, through_caches};
 use crate::estimate::{Columns, Ended, Estimate, Left, Moved, RUNS_PER_STRATUM, Stratum, Sums};
 use crate::hierarchy::{CtaStream, Hierarchy, L2};
@@ -370,7 +370,7 @@ impl Counter {
         let runs = STRATA_OF_CACHES * RUNS_PER_STRATUM as u64;
         let run = wanted.saturating_sub(2 * wave).div_ceil(runs);
         let run = run.max(WAVES_OF_RUN * wave).next_multiple_of(wave);
-        let sectors = (WARMING * hierarchy.l2_sectors()).min(MOST_WARMING_SECTORS);
+        let sectors = (WARMING * hierarchy.l2_sectors()).min(WindowSectors::default().warming);
         let warming = (sectors as f64 / sectors_per_cta.max(1.0)).ceil() as u64;
         let warming = warming.max(1).next_multiple_of(wave);
         let sizes = Sizes {

@@ -23,7 +23,9 @@ use gpucast_counters::features::{FeatureCounter, Features};
 use gpucast_counters::hierarchy::{L2, L2Contents};
 use gpucast_counters::stages::{StageCounter, Stages};
 use gpucast_counters::trace::TraceLimits;
-use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile, SampleSize};
+use gpucast_counters::{
+    Capability, Counter, DeviceModel, LaunchProfile, SampleSize, WindowSectors,
+};
 use gpucast_interpreter::{
     ByClasses, BySample, ClassEffort, DeviceMemory, FaultKind, Host, Launch, Options, Program,
     RunError, StopReason, Summary,
@@ -102,6 +104,8 @@ pub struct Extras {
     pub trace: Option<TraceLimits>,
     /// Only what was executed, without machine instructions, which follow from it.
     pub only_executed: bool,
+    /// The sizes of windows ([`CacheChoice::Windows`]).
+    pub windows: WindowSectors,
 }
 
 impl Extras {
@@ -534,7 +538,9 @@ fn counter<C: Counts>(
     counter = counter.with_local_in_registers(&in_registers);
     let counter = match counting.caches {
         CacheChoice::Full => counter.with_l2(contents, l2),
-        CacheChoice::Windows => counter.with_windows(times).with_l2(contents, l2),
+        CacheChoice::Windows => {
+            counter.with_windows(times, counting.extras.windows).with_l2(contents, l2)
+        }
         CacheChoice::None => counter.without_caches(),
     };
     let counter = match counting.sample {

@@ -76,7 +76,7 @@ pub fn count_each(
 /// True if one execution may serve both.
 fn are_alike(one: &Counting<'_>, other: &Counting<'_>, options: &Options) -> bool {
     let extras = |counting: &Counting<'_>| {
-        let Extras { hashes, stages, transfers: _, features, trace, only_executed } =
+        let Extras { hashes, stages, transfers: _, features, trace, only_executed, windows: _ } =
             counting.extras;
         (hashes, stages, features, trace.is_some(), only_executed)
     };
