@@ -167,8 +167,7 @@ pub(crate) enum L2Choice {
     Cold,
     /// What the launch before left, as in a program and under nvprof
     Keep,
-    /// The same, and before the first launch as much of all buffers as fits: as after a launch like
-    /// it, or after the host's copies
+    /// The same, and before the first launch all buffers, as far as they fit
     Warm,
 }
 
