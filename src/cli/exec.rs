@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use gpucast_host::settings;
 
+use super::MachineOptions;
+
 /// What is done with a program's launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
@@ -26,11 +28,38 @@ impl From<Mode> for settings::Mode {
     }
 }
 
+/// What a faulting access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnFault {
+    /// End the launch; later calls fail, as on a GPU
+    Stop,
+    /// Report it and go on: loads out of bounds give zero, stores and atomics do nothing
+    Report,
+}
+
+impl From<OnFault> for settings::OnFault {
+    fn from(choice: OnFault) -> Self {
+        match choice {
+            OnFault::Stop => Self::Stop,
+            OnFault::Report => Self::Report,
+        }
+    }
+}
+
 /// The word of `--timing` for kernels without a fixed part.
 pub(crate) const KERNEL_ALONE: &str = "kernel";
 
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
+    /// The program and its arguments
+    #[arg(
+        value_name = "PROGRAM",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) program: Vec<String>,
+
     /// The GPU by name or TOML file
     #[arg(long, help_heading = "Prediction", value_name = "GPU", default_value = "h100-sxm")]
     pub(crate) gpu: String,
@@ -67,10 +96,18 @@ pub(crate) struct Exec {
     #[arg(long, help_heading = "Counts", value_name = "GPU")]
     pub(crate) count_on: Option<String>,
 
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
+
     /// Check all launches instead of counting them: memory, race, init, sync, or all. Findings make
     /// the exit status 1
     #[arg(long, help_heading = "Checks", value_name = "CHECKS")]
     pub(crate) check: Option<String>,
+
+    /// What an access out of bounds, a misaligned one or a store to read-only memory does. The exit
+    /// status is 1 after a fault, unless the program has one of its own
+    #[arg(long, help_heading = "Execution", value_name = "CHOICE", default_value = "stop")]
+    pub(crate) on_fault: OnFault,
 
     /// Warp instructions after which a launch ends as endless
     #[arg(long, help_heading = "Execution", value_name = "N")]
@@ -80,15 +117,6 @@ pub(crate) struct Exec {
     /// .html with the tables, .txt; .parquet in builds that have it
     #[arg(long, help_heading = "Output", value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-
-    /// The program and its arguments
-    #[arg(
-        value_name = "PROGRAM",
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
-    pub(crate) program: Vec<String>,
 }
 
 #[derive(Debug, Args)]

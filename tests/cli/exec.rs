@@ -3,8 +3,9 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::gpucast::{command, gpucast, outcome};
 
@@ -48,6 +49,61 @@ fn a_program_runs_and_its_launches_are_told() {
         serde_json::from_str(&fs::read_to_string(report).unwrap()).unwrap();
     assert_eq!(report["schema"], "gpucast.program/1");
     assert_eq!(report["processes"][0]["launches"].as_array().unwrap().len(), 40);
+}
+
+/// Taichi, Halide and others open the driver by the name without a version.
+#[test]
+fn libraries_are_found_without_their_version() {
+    let text = "#include <dlfcn.h>
+        int main(void)
+        {
+            void *driver = dlopen(\"libcuda.so\", RTLD_NOW);
+            void *runtime = dlopen(\"libcudart.so\", RTLD_NOW);
+            return !driver || !dlsym(driver, \"cuInit\") || !runtime || !dlsym(runtime, \"cudaMalloc\");
+        }";
+    let program = compiled("opens", text, &["-ldl"]);
+    let ran = gpucast(&format!("exec {}", program.display()));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+}
+
+/// A signal to `gpucast` alone ends the program, too.
+#[test]
+fn the_program_ends_with_gpucast() {
+    let text = "#include <stdio.h>
+        #include <unistd.h>
+        int main(void) { puts(\"runs\"); fflush(stdout); for (;;) pause(); }";
+    let program = compiled("waits", text, &[]);
+    let mut gpucast = command(&format!("exec {}", program.display()));
+    let mut gpucast = gpucast.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut said = BufReader::new(gpucast.stdout.take().unwrap());
+    said.read_line(&mut String::new()).unwrap();
+    let asked = Command::new("kill").arg(gpucast.id().to_string()).status().unwrap();
+    assert!(asked.success());
+    // The pipe ends when nobody holds it any more.
+    assert_eq!(said.read_line(&mut String::new()).unwrap(), 0);
+    assert_eq!(gpucast.wait().unwrap().code(), Some(128 + 15));
+}
+
+/// A program that looks at no error ends well. Its launch did not.
+#[test]
+fn a_fault_is_told_by_the_status() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec-libraries-of-faults");
+    fs::create_dir_all(&folder).unwrap();
+    gpucast_cuda::facade::write(&folder, Path::new("libgpucast_cuda.so")).unwrap();
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda/tests/programs");
+    let text = format!("#include \"{}\"\n", programs.join("programs.cu").display());
+    let link = format!("-L{}", folder.display());
+    let undefined = "-Wl,--allow-shlib-undefined";
+    let options = ["-x", "c", &link, "-l:libcudart.so.13", undefined, "-lm"];
+    let program = compiled("faults", &text, &options);
+    for (on_fault, name) in [("stop", "fault"), ("report", "passed_fault")] {
+        let mut gpucast = command(&format!("exec --on-fault {on_fault}"));
+        gpucast.args(["--".as_ref(), program.as_os_str(), name.as_ref()]);
+        gpucast.env("TEST_PTX", programs.join("kernels.ptx"));
+        let ran = outcome(gpucast);
+        assert_eq!((ran.status, ran.stdout.as_str()), (1, "right with 13\n"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("fault in out_of_bounds: "), "{}", ran.stderr);
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use goblin::elf::Elf;
+use gpucast_forecast::input::bounded;
 use gpucast_ptx_frontend::container::{self, SelectError};
 
 use crate::failure::Report;
@@ -23,9 +24,31 @@ pub(super) struct Facts {
     pub(super) preload: Option<String>,
     /// True if it was built with device code.
     has_device_code: bool,
+    /// The function by which it reads the computer's clock, if it does so and asks no events.
+    host_clock: Option<&'static str>,
 }
 
+/// Functions that tell the time of the computer finely enough to time kernels.
+const CLOCKS: [&str; 6] = [
+    "clock_gettime",
+    "gettimeofday",
+    "clock",
+    "omp_get_wtime",
+    "_ZNSt6chrono3_V212steady_clock3nowEv",
+    "_ZNSt6chrono3_V212system_clock3nowEv",
+];
+
 impl Facts {
+    /// What to say of a program that times itself by the computer's clock.
+    pub(super) fn host_clock_note(&self) -> Option<String> {
+        let clock = self.host_clock?;
+        Some(format!(
+            "the program reads this computer's clock ({clock}): times that it prints are those of \
+             the emulation. The table has the predicted times; cudaEventElapsedTime would give \
+             them to the program"
+        ))
+    }
+
     /// What to say of a program that made no call.
     pub(super) fn without_calls(&self) -> String {
         let advice = if self.has_device_code {
@@ -64,12 +87,11 @@ pub(super) fn find(name: &str) -> Result<PathBuf, Report> {
 ///
 /// If the program carries CUDA's runtime inside, or device code without PTX.
 pub(super) fn inspect(path: &Path) -> Result<Facts, Report> {
-    let is_large = path.metadata().map_or(true, |file| file.len() > MOST_BYTES);
-    let bytes = if is_large { Vec::new() } else { std::fs::read(path).unwrap_or_default() };
+    let bytes = bounded::read(path, MOST_BYTES).unwrap_or_default();
     let Ok(elf) = Elf::parse(&bytes) else { return Ok(Facts::default()) };
     let names = elf.section_headers.iter().filter_map(|one| elf.shdr_strtab.get_at(one.sh_name));
     if !names.into_iter().any(|name| name == DEVICE_CODE) {
-        return Ok(Facts::default());
+        return Ok(Facts { host_clock: host_clock(&elf), ..Facts::default() });
     }
     let runtime = elf.libraries.iter().find(|name| name.starts_with(RUNTIME));
     let Some(runtime) = runtime else {
@@ -89,5 +111,18 @@ pub(super) fn inspect(path: &Path) -> Result<Facts, Report> {
         return Err(if hint.is_empty() { report } else { report.hint(hint) });
     }
     let has_own_path = !elf.rpaths.is_empty() && elf.runpaths.is_empty();
-    Ok(Facts { preload: has_own_path.then(|| (*runtime).to_owned()), has_device_code: true })
+    let preload = has_own_path.then(|| (*runtime).to_owned());
+    Ok(Facts { preload, has_device_code: true, host_clock: host_clock(&elf) })
+}
+
+/// The clock that a client of CUDA reads, unless it asks events for times.
+fn host_clock(elf: &Elf<'_>) -> Option<&'static str> {
+    let imports = || {
+        let symbols = elf.dynsyms.iter().filter(|symbol| symbol.is_import());
+        symbols.filter_map(|symbol| elf.dynstrtab.get_at(symbol.st_name))
+    };
+    let asks_events = imports().any(|name| name.contains("EventElapsedTime"));
+    let is_client = imports().any(|name| name.starts_with("cu"));
+    let clock = CLOCKS.into_iter().find(|clock| imports().any(|name| name == *clock));
+    clock.filter(|_| is_client && !asks_events)
 }

@@ -6,6 +6,7 @@
 mod assembler;
 mod inspection;
 mod libraries;
+mod waiting;
 
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -14,6 +15,7 @@ use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::Models;
 use gpucast_forecast::input::bounded;
+use gpucast_forecast::settings::MachineSettings;
 use gpucast_host::report::ProcessReport;
 use gpucast_host::settings::{Settings, VARIABLE};
 use gpucast_render::program::{self, Format};
@@ -58,7 +60,7 @@ pub(crate) fn run(arguments: &Exec, threads: Option<u16>) -> Result<(), Failure>
     if let Some(threads) = threads {
         command.env("RAYON_NUM_THREADS", threads.to_string());
     }
-    let status = command.status().map_err(|error| Report::file("run", &path, &error))?;
+    let status = waiting::run(&mut command).map_err(|error| Report::file("run", &path, &error))?;
     let reports = reports(folder.path())?;
     if reports.is_empty() {
         diagnostic::note(&facts.without_calls());
@@ -69,10 +71,17 @@ pub(crate) fn run(arguments: &Exec, threads: Option<u16>) -> Result<(), Failure>
     if let (Some(output), Some(format)) = (&mut output, format) {
         output.write_bytes(&program::document(&reports, format)?)?;
     }
-    let found = reports.iter().flat_map(|report| report.findings.iter().flatten()).count();
-    match (ended(status), found) {
-        (0, 0) => Ok(()),
-        (0, _) => Err(Failure::Said),
+    if !reports.is_empty()
+        && let Some(note) = facts.host_clock_note()
+    {
+        diagnostic::note(&note);
+    }
+    let is_wrong = |report: &ProcessReport| {
+        !report.faults.is_empty() || report.findings.as_ref().is_some_and(|all| !all.is_empty())
+    };
+    match (ended(status), reports.iter().any(is_wrong)) {
+        (0, false) => Ok(()),
+        (0, true) => Err(Failure::Said),
         (code, _) => Err(Failure::Exit(code)),
     }
 }
@@ -115,6 +124,7 @@ fn settings(arguments: &Exec, list_launches: bool) -> Result<Settings, Failure> 
     if arguments.link.is_some_and(|gbps| !gbps.is_finite() || gbps <= 0.0) {
         return Err(Failure::Usage(Report::new("--link takes gigabytes per second, above 0")));
     }
+    let machine = MachineSettings::from(&arguments.machine);
     Ok(Settings {
         gpu: absolute(&arguments.gpu),
         count_on: arguments.count_on.as_deref().map(absolute),
@@ -124,6 +134,10 @@ fn settings(arguments: &Exec, list_launches: bool) -> Result<Settings, Failure> 
         samples: arguments.samples,
         kernel: arguments.kernel.clone(),
         check: arguments.check.clone(),
+        on_fault: arguments.on_fault.into(),
+        machine: machine.machine,
+        machine_target: machine.machine_target.map(|target| target.to_string()),
+        ptxas: machine.ptxas.map(|path| path.canonicalize().unwrap_or(path)),
         budget: arguments.budget,
         link_gbps: arguments.link,
         report_folder: None,
