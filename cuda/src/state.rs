@@ -40,9 +40,9 @@ pub(crate) fn begin(by: Begun) {
 }
 
 /// A fatbin that a program registers before `main`.
-#[derive(Clone, Copy)]
-pub(crate) struct Registered {
-    pub(crate) image: &'static [u8],
+struct Registered {
+    /// The fatbins of its translation units: one, unless units are linked when it is used.
+    units: Vec<&'static [u8]>,
     module: Option<ModuleId>,
 }
 
@@ -135,8 +135,8 @@ impl State {
     }
 
     /// Takes up a fatbin and returns its number.
-    pub(crate) fn register_image(&mut self, image: &'static [u8]) -> usize {
-        self.images.push(Registered { image, module: None });
+    pub(crate) fn register_image(&mut self, units: Vec<&'static [u8]>) -> usize {
+        self.images.push(Registered { units, module: None });
         self.images.len() - 1
     }
 
@@ -186,11 +186,16 @@ impl State {
 
     /// The module of a fatbin.
     fn module(&mut self, image: usize) -> Result<ModuleId, Error> {
-        let registered = *self.images.get(image).ok_or(Error::InvalidHandle)?;
+        let registered = self.images.get(image).ok_or(Error::InvalidHandle)?;
         if let Some(module) = registered.module {
             return Ok(module);
         }
-        let module = self.device()?.load(Image::Static(registered.image))?;
+        let units = registered.units.clone();
+        let image_of_units = match *units.as_slice() {
+            [only] => Image::Static(only),
+            _ => Image::Units(&units),
+        };
+        let module = self.device()?.load(image_of_units)?;
         self.images[image].module = Some(module);
         Ok(module)
     }

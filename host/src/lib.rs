@@ -35,6 +35,7 @@ mod faults;
 mod launch;
 #[cfg(target_os = "linux")]
 mod lending;
+pub mod linking;
 mod memory;
 mod mipmap;
 mod module;

@@ -20,7 +20,7 @@ use gpucast_ptx_frontend::module::VariableId;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::memory::{BlockKind, BlockRange};
-use crate::{Device, Error};
+use crate::{Device, Error, linking};
 
 /// A module, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,6 +37,9 @@ pub enum Image<'a> {
     Static(&'static [u8]),
     /// Bytes that are looked at now.
     Given(&'a [u8]),
+    /// The images of several translation units, which are linked now. Those without PTX are left
+    /// out if another one has some.
+    Units(&'a [&'static [u8]]),
 }
 
 /// Static shared memory of a CTA that needs no attribute (CUDA programming guide).
@@ -107,6 +110,7 @@ impl Device {
         let module = match image {
             Image::Static(bytes) => Module::Pending(bytes),
             Image::Given(bytes) => Module::Ready(Box::new(self.read(bytes)?)),
+            Image::Units(units) => Module::Ready(Box::new(self.linked(units)?)),
         };
         self.modules.push(module);
         Ok(ModuleId(self.modules.len() - 1))
@@ -153,13 +157,37 @@ impl Device {
     }
 
     fn read(&mut self, bytes: &[u8]) -> Result<Ready, Error> {
-        let source = match self.ptx(bytes) {
-            Ok(source) => source,
-            Err(refusal) => {
-                self.program.note(&refusal.message);
-                return Err(refusal.error);
+        match self.ptx(bytes) {
+            Ok(source) => self.read_source(source),
+            Err(refusal) => Err(self.refused(&refusal)),
+        }
+    }
+
+    /// Several translation units as one module.
+    fn linked(&mut self, units: &[&[u8]]) -> Result<Ready, Error> {
+        let (mut texts, mut without) = (Vec::new(), None);
+        for unit in units {
+            match self.ptx(unit) {
+                Ok(source) => texts.push(source.text.to_string()),
+                Err(refusal) => drop(without.get_or_insert(refusal)),
             }
-        };
+        }
+        if let Some(refusal) = without.filter(|_| texts.is_empty()) {
+            return Err(self.refused(&refusal));
+        }
+        let linked = linking::link(&texts).map_err(|error| {
+            self.program.note(&format!("the program's modules cannot be linked: {error}"));
+            Error::InvalidPtx
+        })?;
+        self.read_source(SourceText::new("linked.ptx".to_owned(), linked))
+    }
+
+    fn refused(&self, refusal: &Refusal) -> Error {
+        self.program.note(&refusal.message);
+        refusal.error
+    }
+
+    fn read_source(&mut self, source: SourceText) -> Result<Ready, Error> {
         let loaded = match execute::load(&source) {
             Ok(loaded) => loaded,
             Err(reports) => {

@@ -1,8 +1,8 @@
-//! Modules, libraries, kernels, and the linker that joins nothing.
+//! Modules, libraries, kernels, and the linker.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 
-use gpucast_host::{Error, FunctionId, Image, ModuleId};
+use gpucast_host::{Error, FunctionId, Image, ModuleId, linking};
 
 use super::driver_functions;
 use crate::abi::{self, In, Out, Text};
@@ -101,10 +101,12 @@ fn set_attribute(handle: FunctionHandle, which: i32, value: i32) -> Result<(), E
     on_device(|device| functions::set_attribute(device, function(handle)?, which, value))
 }
 
-/// What is to be linked: one PTX text. The result is that text, which `cuModuleLoadData` takes.
+/// What is to be linked. The result is one PTX text, which `cuModuleLoadData` takes, or the only
+/// image that there is.
 #[derive(Default)]
 struct Link {
-    text: Option<Vec<u8>>,
+    images: Vec<Vec<u8>>,
+    linked: Option<Vec<u8>>,
 }
 
 /// `CU_JIT_INPUT_PTX` and `CU_JIT_INPUT_FATBINARY`.
@@ -120,16 +122,36 @@ fn add(link: *mut c_void, kind: i32, bytes: &[u8]) -> Result<(), Error> {
         );
         return Err(Error::NoImageForDevice);
     }
-    if link.text.is_some() {
-        notices::once("the driver's linker was given several modules; gpucast links one only");
-        return Err(Error::NotSupported);
+    let mut image = bytes.to_vec();
+    if kind == PTX && image.last() != Some(&0) {
+        image.push(0);
     }
-    let mut text = bytes.to_vec();
-    if kind == PTX && text.last() != Some(&0) {
-        text.push(0);
-    }
-    link.text = Some(text);
+    link.images.push(image);
     Ok(())
+}
+
+/// The result of a link.
+fn complete(link: &mut Link) -> Result<&[u8], Error> {
+    let linked = match link.images.as_slice() {
+        [] => return Err(Error::InvalidImage),
+        [only] => only.clone(),
+        several => {
+            let text = |image: &Vec<u8>| {
+                Some(CStr::from_bytes_with_nul(image).ok()?.to_str().ok()?.to_owned())
+            };
+            let texts: Option<Vec<String>> = several.iter().map(text).collect();
+            let texts = texts.ok_or_else(|| {
+                notices::once("the driver's linker was given several fatbins; gpucast links PTX");
+                Error::NotSupported
+            })?;
+            let linked = linking::link(&texts).map_err(|error| {
+                notices::once(&format!("modules cannot be linked: {error}"));
+                Error::InvalidPtx
+            })?;
+            linked.into_bytes().into_iter().chain([0]).collect()
+        }
+    };
+    Ok(link.linked.insert(linked))
 }
 
 driver_functions! {
@@ -303,9 +325,9 @@ driver_functions! {
     /// Ends linking; the result lives until `cuLinkDestroy`.
     fn cuLinkComplete(link: *mut c_void, image: Out<*const c_void>, bytes: Out<usize>) {
         let link = abi::borrowed::<Link>(link)?;
-        let text = link.text.as_ref().ok_or(Error::InvalidImage)?;
-        image.put(text.as_ptr().cast())?;
-        bytes.maybe_put(text.len());
+        let linked = complete(link)?;
+        image.put(linked.as_ptr().cast())?;
+        bytes.maybe_put(linked.len());
         Ok(())
     }
 

@@ -44,6 +44,24 @@ pub(crate) fn fatbin_at(data: *const u8) -> Option<&'static [u8]> {
     Some(abi::bytes_of_program(data, bytes))
 }
 
+/// The version of a wrapper around what is to be linked (`FATBINC_LINK_VERSION`): programs of
+/// `nvcc -rdc=true` have one. Its last field is a list of fatbins that ends with a null pointer.
+const LINKED: u32 = 2;
+
+/// The most translation units of a program.
+const MOST_UNITS: usize = 1 << 16;
+
+/// The fatbins of a wrapper, one for each translation unit; none if it is something else.
+fn units(wrapper: In<Wrapper>) -> Option<Vec<&'static [u8]>> {
+    let of_wrapper = wrapper.get().ok().filter(|wrapper| wrapper.magic == WRAPPER_MAGIC)?;
+    if of_wrapper.version != LINKED || of_wrapper.others.is_null() {
+        return Some(vec![fatbin(wrapper)?]);
+    }
+    let list: In<*const u8> = In::at_address(of_wrapper.others.cast());
+    let all = (0..MOST_UNITS).map_while(|at| list.at(at).ok().filter(|unit| !unit.is_null()));
+    all.map(fatbin_at).collect()
+}
+
 /// A handle of a fatbin: the number behind its address.
 type Handle = In<u64>;
 
@@ -59,11 +77,11 @@ pub(super) fn registered(handle: Handle, register: impl FnOnce(&mut State, usize
 plain_functions! {
     /// Takes up a fatbin; the result is its handle.
     fn __cudaRegisterFatBinary(wrapper: In<Wrapper>) -> *const u64 {
-        let image = fatbin(wrapper).unwrap_or_else(|| {
+        let units = units(wrapper).unwrap_or_else(|| {
             notices::once("the program registers device code of an unknown form");
-            &[]
+            vec![&[]]
         });
-        let number = state::with(|state| Ok(state.register_image(image) as u64)).unwrap_or(u64::MAX);
+        let number = state::with(|state| Ok(state.register_image(units) as u64)).unwrap_or(u64::MAX);
         Box::leak(Box::new(number))
     }
 

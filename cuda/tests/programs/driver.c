@@ -361,6 +361,44 @@ static void without_context(void)
     MUST(cuMemcpyHtoD_v2(0, text, 1) == INVALID_CONTEXT);
 }
 
+/* A kernel of one unit with a function and a variable of another one. */
+static void two_units(CUresult (*allocate)(uint64_t *, size_t))
+{
+    static const char *const head = ".version 7.5\n.target sm_75\n.address_size 64\n";
+    static const char *const kernel =
+        ".extern .func (.param .b32 result) twice(.param .b32 x);\n.extern .global .align 4 .u32 offset;\n"
+        ".visible .entry both(.param .u64 to) { .reg .b64 %a; .reg .b32 %r<3>; .param .b32 given, back;\n"
+        "ld.param.u64 %a, [to]; mov.u32 %r0, 4; st.param.b32 [given], %r0; call (back), twice, (given);\n"
+        "ld.param.b32 %r1, [back]; ld.global.u32 %r2, [offset]; add.u32 %r1, %r1, %r2;\n"
+        "st.global.u32 [%a], %r1; ret; }\n";
+    static const char *const function_and_variable =
+        ".visible .global .align 4 .u32 offset = 5;\n"
+        ".visible .func (.param .b32 result) twice(.param .b32 x) { .reg .b32 %r;\n"
+        "ld.param.b32 %r, [x]; add.u32 %r, %r, %r; st.param.b32 [result], %r; ret; }\n";
+    const char *const units[] = {kernel, function_and_variable};
+    char unit[2048];
+    uint64_t to;
+    unsigned result;
+    size_t bytes;
+    void *image;
+    Handle link, module, both;
+    DO(cuLinkCreate_v2(0, NULL, NULL, &link));
+    for (int i = 0; i < 2; i++) {
+        int length = snprintf(unit, sizeof unit, "%s%s", head, units[i]);
+        DO(cuLinkAddData_v2(link, 1, unit, length + 1, "unit.ptx", 0, NULL, NULL));
+    }
+    DO(cuLinkComplete(link, &image, &bytes));
+    DO(cuModuleLoadData(&module, image));
+    DO(cuLinkDestroy(link));
+    DO(cuModuleGetFunction(&both, module, "both"));
+    DO(allocate(&to, sizeof result));
+    void *arguments[] = {&to};
+    DO(cuLaunchKernel(both, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL));
+    DO(cuMemcpyDtoH_v2(&result, to, sizeof result));
+    MUST(result == 2 * 4 + 5);
+    DO(cuModuleUnload(module));
+}
+
 /* Numbers that no header has, null pointers, and files that never end. */
 static void unknown_numbers(Handle function)
 {
@@ -459,6 +497,7 @@ int main(void)
     DO(cuFuncGetAttribute(&shared, 1, function));
     MUST(shared == 0);
     unknown_numbers(function);
+    two_units(allocate);
     tensor_maps(allocate);
     textures(allocate);
     DO(cuMemFree_v2(da));

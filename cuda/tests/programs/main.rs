@@ -380,7 +380,7 @@ fn a_client_of_the_driver_finds_links_and_launches() {
     assert_eq!(ran.stdout(), "right\n");
     assert!(ran.stderr().contains("grid size 0"), "{}", ran.stderr());
     let launches: Vec<u64> = ran.reports[0].kernels.iter().map(|kernel| kernel.launches).collect();
-    assert_eq!(launches, [2, 2, 1, 1, 1, 1, 1, 1]);
+    assert_eq!(launches, [2, 2, 1, 1, 1, 1, 1, 1, 1]);
 }
 
 #[test]

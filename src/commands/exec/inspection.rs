@@ -11,6 +11,9 @@ use crate::failure::Report;
 /// The section in which nvcc puts device code.
 const DEVICE_CODE: &str = ".nv_fatbin";
 
+/// The section in which nvcc puts the device code of `-rdc=true`.
+const TO_BE_LINKED: &str = "__nv_relfatbin";
+
 /// The beginning of the names of CUDA's shared runtime.
 const RUNTIME: &str = "libcudart.so";
 
@@ -89,8 +92,9 @@ pub(super) fn find(name: &str) -> Result<PathBuf, Report> {
 pub(super) fn inspect(path: &Path) -> Result<Facts, Report> {
     let bytes = bounded::read(path, MOST_BYTES).unwrap_or_default();
     let Ok(elf) = Elf::parse(&bytes) else { return Ok(Facts::default()) };
-    let names = elf.section_headers.iter().filter_map(|one| elf.shdr_strtab.get_at(one.sh_name));
-    if !names.into_iter().any(|name| name == DEVICE_CODE) {
+    let headers = || elf.section_headers.iter();
+    let sections = || headers().filter_map(|one| elf.shdr_strtab.get_at(one.sh_name));
+    if !sections().any(|name| name == DEVICE_CODE) {
         return Ok(Facts { host_clock: host_clock(&elf), ..Facts::default() });
     }
     let runtime = elf.libraries.iter().find(|name| name.starts_with(RUNTIME));
@@ -102,7 +106,9 @@ pub(super) fn inspect(path: &Path) -> Result<Facts, Report> {
              NVIDIA's driver only",
         ));
     };
-    if let Ok(contents) = container::open(&bytes)
+    // What is linked when the program begins stands in a section of its own.
+    if !sections().any(|name| name == TO_BE_LINKED)
+        && let Ok(contents) = container::open(&bytes)
         && let Err(error @ SelectError::NoPtx { .. }) = container::best_ptx(&contents, None)
     {
         let text = error.to_string();
