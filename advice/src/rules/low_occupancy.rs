@@ -19,7 +19,7 @@
 //!
 //! ```cuda
 //! __shared__ float tile[12000];   // two blocks an SM
-//! __shared__ float tile[128];     // twelve
+//! __shared__ float tile[6000];    // four
 //! ```
 //!
 //! # Source
@@ -97,24 +97,41 @@ fn lifted(case: &Case<'_>, now: &Occupancy, limiter: Limiter) -> Option<(f64, St
                 format!("With {fewer} registers a thread instead of {registers} it would hold {:.0} %.", 100.0 * best),
             ))
         }
-        Limiter::SharedMemory => {
-            let without = CtaShape { shared_bytes: 0, ..shape };
-            let best = case.device.occupancy(without);
-            let bytes = case.device.limits.shared_bytes / u64::from(best.ctas_per_sm.max(1));
-            let most = bytes.saturating_sub(case.device.limits.shared_reserved_bytes_per_cta);
-            let unit = case.device.limits.shared_allocation_bytes.max(1);
-            Some((
-                best.theoretical(),
-                format!(
-                    "With {} bytes of shared memory a block instead of {} it would hold {:.0} %.",
-                    most / unit * unit,
-                    shape.shared_bytes,
-                    100.0 * best.theoretical()
-                ),
-            ))
-        }
+        Limiter::SharedMemory => by_shared_memory(case, now),
     }
 }
+
+/// The most blocks that fit with not much less shared memory a block, and what they give.
+///
+/// What a kernel needs of its shared memory is not known. Tiles can be halved, or one buffer taken
+/// instead of two; a target far below that is no advice.
+fn by_shared_memory(case: &Case<'_>, now: &Occupancy) -> Option<(f64, String)> {
+    let shape = case.cta();
+    let limits = &case.device.limits;
+    let unit = limits.shared_allocation_bytes.max(1);
+    // Shared memory of a block of which `ctas` fit an SM.
+    let bytes_of = |ctas: u32| {
+        let share = limits.shared_bytes / u64::from(ctas) / unit * unit;
+        share.checked_sub(limits.shared_reserved_bytes_per_cta)
+    };
+    let least = shape.shared_bytes.div_ceil(MOST_REDUCTION);
+    let reachable =
+        |ctas: &u32| bytes_of(*ctas).filter(|&bytes| bytes > 0 && bytes >= least).is_some();
+    let ctas = (now.ctas_per_sm + 1..=limits.max_ctas).take_while(reachable).last()?;
+    let bytes = bytes_of(ctas)?;
+    let target =
+        case.device.occupancy(CtaShape { shared_bytes: bytes, ..shape }).theoretical();
+    let text = format!(
+        "With {bytes} bytes of shared memory a block instead of {} it would hold {:.0} %: smaller \
+         tiles, or one buffer instead of two.",
+        shape.shared_bytes,
+        100.0 * target
+    );
+    Some((target, text))
+}
+
+/// Shared memory is not advised to be cut further than by this factor.
+const MOST_REDUCTION: u64 = 2;
 
 /// The smallest block size with the highest occupancy, where the resources of a thread stay the
 /// same.

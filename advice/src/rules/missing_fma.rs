@@ -1,6 +1,7 @@
 //! # What it does
 //!
-//! Finds multiplications whose product is only added: one multiply-add would do both.
+//! Finds multiplications whose product is only added, where a rounding of its own (`.rn`) keeps a
+//! compiler from joining both to a multiply-add.
 //!
 //! # Why it is slow
 //!
@@ -39,12 +40,17 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
         let of = |kind: &str| case.metric(&format!("flop_count_{precision}_{kind}"));
         of("add").min(of("mul"))
     };
-    let joined = pairs("sp") + pairs("dp") + pairs("hp");
+    let fusable = &case.facts()?.fusable;
+    let is_product = |row: &Row| {
+        let multiplies = row.description.flops.is_some_and(|flops| flops.kind == FlopKind::Mul);
+        multiplies && fusable.contains(&row.instruction)
+    };
+    let products: f64 =
+        case.rows().filter(|row| is_product(row)).map(|row| row.thread_executions as f64).sum();
+    let joined = (pairs("sp") + pairs("dp") + pairs("hp")).min(products);
     if joined == 0.0 {
         return None;
     }
-    let is_product =
-        |row: &Row| row.description.flops.is_some_and(|flops| flops.kind == FlopKind::Mul);
     Some(Suspicion {
         change: "Products and sums are separate instructions. Let the compiler join them (no \
                  -fmad=false, no __fmul_rn), or write fmaf."
