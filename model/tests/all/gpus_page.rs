@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use gpucast_model::gpu::{ACHIEVED, RULES, Source};
-use gpucast_model::{Gpu, GpuLibrary, Model};
+use gpucast_model::{Gpu, GpuLibrary};
 
 #[test]
 fn the_page_of_gpus_is_up_to_date() {
@@ -59,13 +59,12 @@ fn gpus(library: &GpuLibrary) -> String {
 }
 
 fn fields() -> String {
-    let mut table = "| field | units | read by | meaning |\n|---|---|---|---|\n".to_owned();
+    let mut table = "| field | units | meaning |\n|---|---|---|\n".to_owned();
     for field in Gpu::FIELDS {
         let units = Gpu::units(field).unwrap().iter().map(|(unit, _)| format!("`{unit}`"));
         let units: Vec<String> = units.collect();
         let meaning = Gpu::meaning(field).unwrap();
-        let readers = <dyn Model>::readers(field).join(", ");
-        writeln!(table, "| `{field}` | {} | {readers} | {meaning} |", units.join(" ")).unwrap();
+        writeln!(table, "| `{field}` | {} | {meaning} |", units.join(" ")).unwrap();
     }
     table
 }
