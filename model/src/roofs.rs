@@ -24,9 +24,10 @@ const TRANSACTION_BYTES: f64 = 32.0;
 /// Bytes per millisecond of a gigabyte per second.
 const MEGA: f64 = 1e6;
 
-/// Metrics of products, each with the unit and the fields of its rate in multiply-adds per clock
-/// and SM. The fastest of several fields counts.
+/// A rate of a GPU's units, per clock and SM.
 type Rate = fn(&Gpu) -> Option<f64>;
+
+/// Metrics of products, each with its rate in multiply-adds. The fastest of several fields counts.
 const PRODUCTS: [(&str, Rate); 9] = [
     ("tensor_op_count_fp64", |gpu| gpu.number("tensor_fp64_rate")),
     ("tensor_op_count_tf32", |gpu| gpu.number("tensor_tf32_rate")),
