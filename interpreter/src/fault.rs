@@ -119,6 +119,17 @@ pub enum FaultKind {
         /// Lanes that execute it.
         lanes: u32,
     },
+    /// Not all warps of a warpgroup come to an instruction that they execute together.
+    #[error(
+        "deadlock: {here} of the four warps of this warpgroup wait at this instruction, which all \
+         four must execute together; {live} of them have not exited"
+    )]
+    WarpgroupDeadlock {
+        /// Warps that wait here.
+        here: u32,
+        /// Warps of the warpgroup that have not exited.
+        live: u32,
+    },
     /// An operand whose value the manual leaves undefined.
     #[error("PTX gives no meaning to {what}: {value:#x}")]
     UndefinedOperand {
@@ -255,7 +266,7 @@ pub enum FaultKind {
     /// ask for it.
     #[error(
         "deadlock at the mbarrier at shared address {address:#x}: {waiting} threads wait for a \
-         phase that lacks {pending} arrivals and {tx_count} bytes"
+         phase that lacks {pending} arrivals and {tx_count} bytes; it has completed {passed} phases"
     )]
     MbarrierDeadlock {
         /// The object's address in shared memory.
@@ -266,6 +277,8 @@ pub enum FaultKind {
         pending: u32,
         /// Bytes that its phase still waits for.
         tx_count: i32,
+        /// Phases that it has completed.
+        passed: u64,
     },
     /// A cell of tensor memory that is not allocated.
     #[error("lane {lane}, column {column} of tensor memory is not allocated")]

@@ -1,6 +1,7 @@
 //! The launch of a kernel by a host program: its settings, its arguments and its result.
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::Instant;
 
 use gpucast_ptx_frontend::ScalarType;
@@ -98,6 +99,53 @@ pub enum Schedule {
     Parallel,
 }
 
+/// The time at which asynchronous copies and products end. No program that waits for them as it
+/// must can tell these apart, and its threads execute as many instructions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AsyncTiming {
+    /// Data are there at once. An mbarrier is told when the cluster's warps have gone as far as
+    /// they can, so that each of them sees each phase.
+    #[default]
+    Usual,
+    /// Everything is done at once, so that a warp that comes late to a wait can miss a phase.
+    Early,
+    /// Data, too, are there only when an mbarrier is told.
+    Late,
+    /// Each operation ends at a time of its own, which this seed decides.
+    Random(u64),
+}
+
+/// A word that names no [`AsyncTiming`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is none of early, late, random, random:SEED and usual")]
+pub struct UnknownTiming(String);
+
+impl FromStr for AsyncTiming {
+    type Err = UnknownTiming;
+
+    fn from_str(text: &str) -> Result<Self, UnknownTiming> {
+        match (text, text.strip_prefix("random:").map(str::parse)) {
+            ("usual", _) => Ok(Self::Usual),
+            ("early", _) => Ok(Self::Early),
+            ("late", _) => Ok(Self::Late),
+            ("random", _) => Ok(Self::Random(0)),
+            (_, Some(Ok(seed))) => Ok(Self::Random(seed)),
+            _ => Err(UnknownTiming(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for AsyncTiming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usual => f.write_str("usual"),
+            Self::Early => f.write_str("early"),
+            Self::Late => f.write_str("late"),
+            Self::Random(seed) => write!(f, "random:{seed}"),
+        }
+    }
+}
+
 /// Limits and choices of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -126,6 +174,8 @@ pub struct Options {
     /// of each ([`Recorder::bad_access`](crate::Recorder::bad_access)). Otherwise the first one is
     /// the launch's fault.
     pub skip_bad_accesses: bool,
+    /// When asynchronous copies and products end.
+    pub async_timing: AsyncTiming,
 }
 
 impl Default for Options {
@@ -140,6 +190,7 @@ impl Default for Options {
             heap_bytes: 8 << 20,
             stack_bytes: 16 << 10,
             skip_bad_accesses: false,
+            async_timing: AsyncTiming::Usual,
         }
     }
 }

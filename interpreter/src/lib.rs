@@ -32,8 +32,8 @@ pub use exec::{
 pub use fault::{Fault, FaultKind};
 pub use instance::ModuleInstance;
 pub use launch::{
-    Argument, GridLimits, Host, Launch, LaunchError, Options, RunError, Schedule, Silent,
-    StopReason, Summary,
+    Argument, AsyncTiming, GridLimits, Host, Launch, LaunchError, Options, RunError, Schedule,
+    Silent, StopReason, Summary, UnknownTiming,
 };
 pub use memory::DeviceMemory;
 pub use observer::{

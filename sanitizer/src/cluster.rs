@@ -7,18 +7,16 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use gpucast_interpreter::program::SharedAddresses;
 use gpucast_interpreter::{
-    Arrival, ClusterStep, ClusterUse, CtaStart, Exit, MbarrierStep, MbarrierUse, Release,
+    Arrival, ClusterStep, ClusterUse, CtaStart, Exit, GroupStep, MbarrierStep, MbarrierUse, Release,
 };
 
 use crate::clocks::{Clocks, Knowledge, Stamp, lanes, merge};
 use crate::pending::PendingReads;
+use crate::products::{ProductRead, ProductReads};
 use crate::shadow::Shadow;
 use crate::tensor::{TensorShadow, TransferWaits};
-
-/// Bits of an address within one CTA's part of the shared window: beyond the CTA's own memory lies
-/// that of its cluster, 1 MiB for each rank.
-const CTA_BITS: u32 = 20;
 
 /// Knowledge published at an mbarrier.
 #[derive(Debug, Default)]
@@ -53,12 +51,17 @@ pub(crate) struct ClusterState {
     /// The shadow of each CTA's shared memory.
     pub(crate) shadows: Vec<Shadow>,
     pub(crate) pending: PendingReads,
+    /// What the tensor cores have read of shared memory.
+    pub(crate) products: ProductReads,
+    /// The operation of the tensor cores whose reads will be reported next.
+    pub(crate) core_use: Option<ProductRead>,
     /// The shadow of each CTA's tensor memory.
     pub(crate) tensors: Vec<TensorShadow>,
     pub(crate) transfer_waits: TransferWaits,
     /// The agent that the tensor cores are for each thread, and its last action.
     cores: HashMap<u32, Stamp>,
     warps_per_cta: u32,
+    addresses: SharedAddresses,
     /// Coordinates of the CTAs that have begun, by rank.
     ctaids: Vec<[u32; 3]>,
     /// Knowledge published at each barrier of each CTA by threads that did not wait.
@@ -89,6 +92,8 @@ impl ClusterState {
             shadow.reset(bytes, all);
         }
         self.pending.clear();
+        self.products.clear();
+        self.core_use = None;
         self.tensors.resize_with(ctas as usize, TensorShadow::default);
         self.tensors.iter_mut().for_each(TensorShadow::reset);
         self.transfer_waits.reset(all);
@@ -107,8 +112,9 @@ impl ClusterState {
         self.events = 0;
     }
 
-    /// A CTA begins.
-    pub(crate) fn begin(&mut self, start: &CtaStart) {
+    /// A CTA begins, of a program with such addresses.
+    pub(crate) fn begin(&mut self, start: &CtaStart, addresses: SharedAddresses) {
+        self.addresses = addresses;
         if let Some(ctaid) = self.ctaids.get_mut(start.rank as usize) {
             *ctaid = start.ctaid;
         }
@@ -121,11 +127,7 @@ impl ClusterState {
 
     /// The rank and the offset that an address of shared memory means to the CTA of rank `own`.
     pub(crate) fn locate(&self, own: u32, address: u64) -> Option<(u32, u64)> {
-        let offset = address & ((1 << CTA_BITS) - 1);
-        let rank = match address >> CTA_BITS {
-            0 => own,
-            above => u32::try_from(above - 1).ok()?,
-        };
+        let (rank, offset) = self.addresses.place(own, address);
         ((rank as usize) < self.shadows.len()).then_some((rank, offset))
     }
 
@@ -214,7 +216,7 @@ impl ClusterState {
                         self.clocks.learn(warp, bit, complete);
                     }
                 }
-                MbarrierStep::Expect | MbarrierStep::Define => {}
+                MbarrierStep::Expect | MbarrierStep::Define | MbarrierStep::Completed => {}
             }
             if step.completes & bit != 0 {
                 object.complete = object.pending.take().map(Arc::new);
@@ -222,6 +224,22 @@ impl ClusterState {
         }
         if step.step == MbarrierStep::Arrive {
             self.clocks.advance(warp);
+        }
+    }
+
+    /// A warp commits the products of its warpgroup to a group, or waits: then it knows of what is
+    /// over.
+    pub(crate) fn warpgroup_step(&mut self, warp: u32, mask: u32, step: GroupStep) {
+        match step {
+            GroupStep::Commit => self.products.commit(warp),
+            GroupStep::Wait { left } => {
+                let Some(Stamp { owner, tick, .. }) = self.products.waited(warp, left) else {
+                    return;
+                };
+                let mut known = vec![0; owner as usize + 1];
+                known[owner as usize] = tick;
+                self.clocks.learn(warp, mask, &Arc::new(known));
+            }
         }
     }
 

@@ -171,6 +171,7 @@ impl Kind {
             FaultKind::DivergentBarrier => Self::DivergentBarrier,
             FaultKind::BarrierDeadlock { .. }
             | FaultKind::WarpDeadlock { .. }
+            | FaultKind::WarpgroupDeadlock { .. }
             | FaultKind::MbarrierDeadlock { .. }
             | FaultKind::TensorMemoryDeadlock
             | FaultKind::ClusterDeadlock { .. } => Self::Deadlock,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gpucast_interpreter::program::{PlacedVariable, StaticInstruction};
+use gpucast_interpreter::program::{PlacedVariable, SharedAddresses, StaticInstruction};
 use gpucast_interpreter::{CtaStart, Launch, Program};
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -36,6 +36,7 @@ pub(crate) struct LaunchFacts {
     pub(crate) local_bytes: u64,
     shared_variables: Vec<PlacedVariable>,
     shared_bytes: u64,
+    shared_addresses: SharedAddresses,
     sites: Vec<Site>,
     block: [u32; 3],
     /// By the first CTA: the state, and the number of the cluster's CTAs that have ended.
@@ -76,6 +77,7 @@ impl LaunchFacts {
             local_variables,
             shared_variables: of_space(StateSpace::Shared),
             shared_bytes: program.static_shared_bytes().saturating_add(dynamic),
+            shared_addresses: program.shared_addresses(),
             sites: program.instructions().iter().map(site).collect(),
             block: launch.block,
             clusters: Mutex::default(),
@@ -103,6 +105,7 @@ impl LaunchFacts {
             local_bytes: self.local_bytes,
             shared_variables: self.shared_variables.clone(),
             shared_bytes: self.shared_bytes,
+            shared_addresses: self.shared_addresses,
             sites: self.sites.clone(),
             block: self.block,
             clusters: Mutex::default(),
@@ -120,7 +123,7 @@ impl LaunchFacts {
             lock(&state).reset(start.ctas_per_cluster, self.warps, bytes);
             (state, 0)
         });
-        lock(state).begin(start);
+        lock(state).begin(start, self.shared_addresses);
         Arc::clone(state)
     }
 

@@ -24,6 +24,7 @@ mod device;
 pub mod finding;
 mod launch;
 mod pending;
+mod products;
 mod recorder;
 mod roles;
 mod shadow;

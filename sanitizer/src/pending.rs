@@ -1,5 +1,5 @@
-//! Asynchronous operations that still read shared memory: bulk copies out of it, and the products
-//! of warpgroups, from their issue until their own thread has waited for their group.
+//! Asynchronous operations that still read shared memory: bulk copies out of it, from their issue
+//! until their own thread has waited for their group.
 //!
 //! The interpreter reads at the issue. On a GPU the reads may come as late as the wait. A write
 //! before the wait therefore races with them, even one by the thread itself.

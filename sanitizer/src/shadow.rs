@@ -43,6 +43,8 @@ pub(crate) struct Touch {
     /// Lanes of a warp run in step, as before compute capability 7.0.
     pub(crate) lockstep: bool,
     pub(crate) warps_per_cta: u32,
+    /// True if the tensor cores read, whose reads are kept apart: only earlier writes count.
+    pub(crate) by_cores: bool,
 }
 
 /// The last write of a cell.
@@ -296,6 +298,9 @@ impl Cell {
         }
         let own_warp = touch.thread / 32;
         let generation = clocks.generation();
+        if touch.by_cores {
+            return;
+        }
         if !touch.write {
             let Some(others) = others.get_mut(own_warp as usize) else { return };
             return self.read(others, index, clocks, touch, own_warp);

@@ -4,17 +4,12 @@ use std::collections::HashMap;
 
 use gpucast_interpreter::{CtaStart, MbarrierStep, MbarrierUse};
 
-/// Bits of an address within a CTA's part of shared memory. The CTA's own memory comes first, then
-/// that of the cluster's CTAs by rank.
-const CTA_BITS: u32 = 20;
-
 /// The mbarriers of a CTA, as its events show them.
 ///
 /// Arrivals by other CTAs of a cluster are not heard. Where they end a phase, it ends here when a
 /// warp passes it twice by one instruction, or arrives twice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PhaseLog {
-    rank: u32,
     has_others: bool,
     objects: HashMap<u64, Object>,
     phases: u32,
@@ -43,13 +38,13 @@ impl Object {
 
 impl PhaseLog {
     pub(super) fn new(start: &CtaStart) -> Self {
-        Self { rank: start.rank, has_others: start.ctas_per_cluster > 1, ..Self::default() }
+        Self { has_others: start.ctas_per_cluster > 1, ..Self::default() }
     }
 
     /// The phase that a step belongs to, if it arrives, tells of bytes or has waited.
     pub(super) fn step(&mut self, step: &MbarrierUse<'_>) -> Option<u32> {
         let lane = step.mask.trailing_zeros() as usize;
-        let address = self.own(*step.addresses.get(lane)?);
+        let address = *step.addresses.get(lane)?;
         let object = self.objects.entry(address).or_default();
         let who = (step.warp, step.instruction);
         let phase = match step.step {
@@ -69,7 +64,7 @@ impl PhaseLog {
                 }
                 Some(*object.current.get_or_insert_with(|| next(&mut self.phases)))
             }
-            MbarrierStep::Expect => None,
+            MbarrierStep::Expect | MbarrierStep::Completed => None,
             MbarrierStep::Passed => {
                 if self.has_others {
                     if object.passed.contains(&who) {
@@ -84,12 +79,6 @@ impl PhaseLog {
             object.complete();
         }
         phase
-    }
-
-    /// The address within the CTA's own memory, where that is meant.
-    fn own(&self, address: u64) -> u64 {
-        let is_own = address >> CTA_BITS == u64::from(self.rank) + 1;
-        if is_own { address & ((1 << CTA_BITS) - 1) } else { address }
     }
 }
 
@@ -124,16 +113,18 @@ mod tests {
 
     #[test]
     fn a_wait_belongs_to_the_phase_that_ended_last() {
-        use MbarrierStep::{Arrive, CompleteBytes, Define, Passed};
+        use MbarrierStep::{Arrive, CompleteBytes, Completed, Define, Passed};
         let mut log = log(1);
         assert_eq!(step(&mut log, 0, Define, false), None);
         // A phase before the first one counts as complete.
         assert_eq!(step(&mut log, 1, Passed, false), None);
         assert_eq!(step(&mut log, 2, Arrive, false), Some(0));
-        assert_eq!(step(&mut log, 3, CompleteBytes, true), Some(0));
+        assert_eq!(step(&mut log, 3, CompleteBytes, false), Some(0));
+        assert_eq!(step(&mut log, 3, Completed, true), None);
         assert_eq!(step(&mut log, 2, Arrive, false), Some(1));
         assert_eq!(step(&mut log, 1, Passed, false), Some(0));
-        assert_eq!(step(&mut log, 3, CompleteBytes, true), Some(1));
+        assert_eq!(step(&mut log, 3, CompleteBytes, false), Some(1));
+        assert_eq!(step(&mut log, 3, Completed, true), None);
         assert_eq!(step(&mut log, 1, Passed, false), Some(1));
     }
 
@@ -145,14 +136,5 @@ mod tests {
         assert_eq!(step(&mut log, 1, Passed, false), None);
         assert_eq!(step(&mut log, 2, Arrive, false), Some(1));
         assert_eq!(step(&mut log, 1, Passed, false), Some(0));
-    }
-
-    #[test]
-    fn an_address_in_the_cluster_may_be_the_own_one() {
-        let log =
-            PhaseLog::new(&CtaStart { cta: 1, ctaid: [1, 0, 0], rank: 1, ctas_per_cluster: 2 });
-        assert_eq!(log.own(2 << CTA_BITS | 64), 64);
-        assert_eq!(log.own(1 << CTA_BITS | 64), 1 << CTA_BITS | 64);
-        assert_eq!(log.own(64), 64);
     }
 }

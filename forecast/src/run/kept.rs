@@ -181,6 +181,7 @@ impl KeptCounts {
             stack_bytes,
             schedule,
             skip_bad_accesses,
+            async_timing,
             // That of each launch stands in the plan.
             grid_limits: _,
             // Neither changes a count.
@@ -192,7 +193,7 @@ impl KeptCounts {
         let text = format!(
             "{}\n{plan}\n{device:?}\n{}\n{hashes} {stages} {trace:?} {only_executed} {rung:?} \
              {caches:?} {windows:?}\n{instruction_budget} {heap_bytes} {stack_bytes} {schedule:?} \
-             {skip_bad_accesses}\n",
+             {skip_bad_accesses} {async_timing:?}\n",
             self.build,
             machine.identity(),
         );

@@ -220,12 +220,19 @@ fn hint(kind: &FaultKind) -> Option<&'static str> {
         FaultKind::WarpDeadlock { .. } => {
             Some("every thread that the instruction's mask names must reach it")
         }
+        FaultKind::WarpgroupDeadlock { .. } => Some(
+            "launch whole warpgroups of 128 threads, and keep branches away from their instructions",
+        ),
         FaultKind::CtaExited { .. } => {
             Some("let the threads of the cluster meet at a barrier before they exit")
         }
         FaultKind::ClusterDeadlock { .. } => {
             Some("every thread of the cluster must reach the barrier")
         }
+        FaultKind::MbarrierDeadlock { passed: 2.., .. } => Some(
+            "who waits by parity and looks only when the next phase is over, too, waits for one more: \
+             let each phase wait for the threads that wait for it",
+        ),
         FaultKind::MbarrierDeadlock { .. } => {
             Some("compare the count that it was initialised with to the threads that arrive")
         }

@@ -1,16 +1,16 @@
 //! Bulk copies of ranges: `cp.async.bulk`, `cp.reduce.async.bulk`, `st.bulk`.
 //!
 //! They are done when they are issued, which the manual allows: its groups and mbarriers only say
-//! when a copy is done at the latest. So waiting for a group is nothing to do, and an mbarrier is
-//! told of the bytes at once.
+//! when a copy is done at the latest. So waiting for a group is nothing to do. An mbarrier is told
+//! of the bytes when the copy ends ([`super::ending`]).
 
 #![allow(unsafe_code, reason = "ranges are checked and then copied")]
 
 use super::access::{AccessFault, Memories, addresses, racing, reported_space};
 use super::async_copy::aligned;
 use super::atomic;
+use super::ending::{Issuer, Signal};
 use super::lanes::Frame;
-use super::mbarrier;
 use super::warp::{Context, Split, Warp, WarpFault};
 use crate::fault::FaultKind;
 use crate::observer::{Access, MbarrierStep, MbarrierUse, Pattern, Recorder};
@@ -31,6 +31,13 @@ struct Range {
 }
 
 impl Range {
+    /// The range with the same destination and mbarrier in the CTA of this rank.
+    fn in_cta(&self, rank: u32) -> Self {
+        let within = |address| window::of_rank(rank) + address % window::CTA_BYTES;
+        let (destination, mbarrier) = (within(self.destination), within(self.mbarrier));
+        Self { destination, mbarrier, ..*self }
+    }
+
     /// The bytes of the range whose source must lie in memory.
     fn needed(&self) -> std::ops::Range<u32> {
         let [left, right] = self.ignored;
@@ -101,6 +108,7 @@ impl Warp {
         let (mut reads, mut writes) = (Ranges::new(time), Ranges::new(time));
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
             let fault = |fault: AccessFault| fault.at(split.pc);
+            let issuer = self.issuer(context, instruction, split.pc, lane);
             // SAFETY: the frame's invariants hold, and the operation belongs to its program.
             let (range, ranks) = unsafe { range(frame, bulk, lane) };
             let range = checked(bulk, memories, range).map_err(fault)?;
@@ -113,36 +121,29 @@ impl Warp {
                 let bytes = needed.len() as u32;
                 reads.tell(self, context, recorder, source, source.space, lane, (first, bytes));
             }
-            let Some(ranks) = ranks else {
-                let completes = perform(bulk, memories, &range).map_err(fault)?;
-                if bulk.mbarrier.is_some() {
-                    self.tell_bytes(recorder, instruction, lane, range.mbarrier, completes);
-                }
-                let written = (range.destination, range.bytes);
-                writes.tell(self, context, recorder, &bulk.destination, space(bulk), lane, written);
-                continue;
-            };
             // The same place in each CTA of the mask, and its own mbarrier.
-            for rank in (0..u32::BITS).filter(|rank| ranks >> rank & 1 != 0) {
-                let first = window::of_rank(rank);
-                let within = |address| first + address % window::CTA_BYTES;
-                let range = Range {
-                    destination: within(range.destination),
-                    mbarrier: within(range.mbarrier),
-                    ..range
-                };
-                let completes = perform(bulk, memories, &range).map_err(fault)?;
+            let targets: Vec<Range> = match ranks {
+                None => vec![range],
+                Some(ranks) => ranks_of(ranks).map(|rank| range.in_cta(rank)).collect(),
+            };
+            for range in targets {
+                perform(bulk, memories, &range, issuer).map_err(fault)?;
                 if bulk.mbarrier.is_some() {
-                    self.tell_bytes(recorder, instruction, lane, range.mbarrier, completes);
+                    self.tell_bytes(recorder, instruction, lane, range.mbarrier);
                 }
                 let written = (range.destination, range.bytes);
                 writes.tell(self, context, recorder, &bulk.destination, space(bulk), lane, written);
+                if bulk.mbarrier.is_some() {
+                    let signal = Signal::Bytes(range.bytes);
+                    self.signal(context, recorder, issuer, range.mbarrier, signal)
+                        .map_err(fault)?;
+                }
             }
         }
         Ok(())
     }
 
-    /// Tells the recorder of the bytes that an mbarrier was told of, before it is told of the
+    /// Tells the recorder of the bytes that an mbarrier will be told of, before it is told of the
     /// access itself.
     pub(super) fn tell_bytes(
         &self,
@@ -150,18 +151,21 @@ impl Warp {
         instruction: u32,
         lane: u32,
         mbarrier: u64,
-        completes: bool,
     ) {
-        let mask = 1 << lane;
         recorder.mbarrier(&MbarrierUse {
             instruction,
             warp: self.index,
-            mask,
+            mask: 1 << lane,
             step: MbarrierStep::CompleteBytes,
-            completes: if completes { mask } else { 0 },
+            completes: 0,
             addresses: &[mbarrier; 32],
         });
     }
+}
+
+/// The ranks of a mask.
+pub(super) fn ranks_of(mask: u32) -> impl Iterator<Item = u32> {
+    (0..u32::BITS).filter(move |rank| mask >> rank & 1 != 0)
 }
 
 /// The space of the destination; generic addresses of bulk operations mean shared memory.
@@ -233,8 +237,13 @@ fn checked(bulk: &BulkOp, memories: &Memories<'_>, mut range: Range) -> Result<R
     Ok(range)
 }
 
-/// Copies or reduces a range and tells the mbarrier. Returns true if that completes its phase.
-fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool, AccessFault> {
+/// Copies or reduces a range.
+fn perform(
+    bulk: &BulkOp,
+    memories: &Memories<'_>,
+    range: &Range,
+    issuer: Issuer,
+) -> Result<(), AccessFault> {
     let &Range { lane, bytes, source, destination, .. } = range;
     let host = |space, address, bytes, write| {
         let hosts = memories.hosts(space, 1 << lane, &[address; 32], bytes, write)?;
@@ -248,6 +257,9 @@ fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool
         let (what, address) = ("the destination of a bulk operation", destination);
         return Err(AccessFault { lane, kind: FaultKind::OtherCta { what, address } });
     }
+    // What other operations write to shared memory, they write in order with it.
+    let is_copy = bulk.mbarrier.is_some() && bulk.destination.atomic.is_none();
+    let before = if is_copy { memories.contents_before(to, bytes) } else { None };
     // SAFETY: both ranges are good for `bytes` bytes; they may overlap. Elements of reductions
     // are aligned, since ranges are aligned to more.
     unsafe {
@@ -285,11 +297,13 @@ fn perform(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<bool
             }
         }
     }
-    if bulk.mbarrier.is_none() {
-        return Ok(false);
+    if let Some(before) = before {
+        memories.hold_back(issuer, to, destination, &before);
     }
-    in_the_cta_of(memories, lane, range.mbarrier, destination, to)?;
-    mbarrier::complete_tx(memories, lane, range.mbarrier, bytes)
+    if bulk.mbarrier.is_none() {
+        return Ok(());
+    }
+    in_the_cta_of(memories, lane, range.mbarrier, destination, to)
 }
 
 /// As [`perform`], where nothing needs the bytes: addresses are checked, and nothing is copied.
@@ -297,7 +311,7 @@ fn perform_nothing(
     bulk: &BulkOp,
     memories: &Memories<'_>,
     range: &Range,
-) -> Result<bool, AccessFault> {
+) -> Result<(), AccessFault> {
     let &Range { lane, bytes, source, destination, mbarrier, .. } = range;
     let to = space(bulk);
     memories.probe_lanes(to, 1 << lane, &[destination; 32], bytes, true)?;
@@ -309,7 +323,7 @@ fn perform_nothing(
         }
     }
     if to != Space::Shared {
-        return Ok(false);
+        return Ok(());
     }
     let host = memories.shared_host(lane, destination, bytes, true)?;
     if bulk.own && !memories.is_own_shared(host) {
@@ -317,10 +331,9 @@ fn perform_nothing(
         return Err(AccessFault { lane, kind: FaultKind::OtherCta { what, address } });
     }
     if bulk.mbarrier.is_none() {
-        return Ok(false);
+        return Ok(());
     }
-    in_the_cta_of(memories, lane, mbarrier, destination, host)?;
-    mbarrier::complete_tx(memories, lane, mbarrier, bytes)
+    in_the_cta_of(memories, lane, mbarrier, destination, host)
 }
 
 /// A copy's mbarrier must be in the CTA whose memory is copied to.

@@ -7,6 +7,7 @@
 use std::collections::TryReserveError;
 
 use super::cta::{Blocked, Cta, LaunchContext, Round};
+use super::ending::{Endings, Issuer};
 use super::mbarrier::Polled;
 use super::shared::ClusterShared;
 use super::warp::{Wait, WarpFault};
@@ -41,6 +42,8 @@ pub(crate) struct Cluster {
     ctas: Vec<Cta>,
     /// True if the program uses the cluster's barrier.
     has_barrier: bool,
+    /// Its asynchronous operations that have not ended.
+    endings: Endings,
 }
 
 impl Cluster {
@@ -48,7 +51,8 @@ impl Cluster {
     pub(crate) fn new(launch: &LaunchContext<'_>) -> Result<Self, TryReserveError> {
         let ctas = (0..launch.shape.ctas_per_cluster()).map(|_| Cta::new(launch));
         let has_barrier = launch.program.ops.iter().any(|op| op.code == Code::ClusterBarrier);
-        Ok(Self { ctas: ctas.collect::<Result<_, _>>()?, has_barrier })
+        let endings = Endings::default();
+        Ok(Self { ctas: ctas.collect::<Result<_, _>>()?, has_barrier, endings })
     }
 
     /// Bytes that a cluster of a launch takes: its CTAs' registers, shared and local memory.
@@ -64,6 +68,7 @@ impl Cluster {
         recorders: &mut [&mut dyn Recorder],
         first: u64,
     ) {
+        self.endings = Endings::new(launch.async_timing, first);
         for ((cta, recorder), index) in self.ctas.iter_mut().zip(recorders).zip(first..) {
             cta.start(launch, *recorder, index);
         }
@@ -76,6 +81,7 @@ impl Cluster {
         recorders: &mut [&mut dyn Recorder],
         first: u64,
     ) {
+        self.endings = Endings::new(launch.async_timing, first);
         for ((cta, recorder), index) in self.ctas.iter_mut().zip(recorders).zip(first..) {
             cta.go_on(launch, *recorder, index);
         }
@@ -90,6 +96,7 @@ impl Cluster {
     ) {
         // Where CTAs have no index, they are told of by class, and nobody singles one out.
         let index = launch.shape.index_of(place).unwrap_or(u64::MAX);
+        self.endings = Endings::new(launch.async_timing, index);
         if let Some(cta) = self.ctas.first_mut() {
             cta.start_with(launch, recorder, launch.shape.coordinates_of(place), index);
         }
@@ -115,11 +122,25 @@ impl Cluster {
         limit: u64,
         may_help: bool,
     ) -> Result<ClusterTurn, Box<Fault>> {
-        let mut shared = ClusterShared::default();
+        let mut shared = ClusterShared::new(std::mem::take(&mut self.endings));
         for (rank, cta) in self.ctas.iter_mut().enumerate() {
             shared.set(rank, cta.shared_memory());
             shared.set_tensor_memory(rank, cta.tensor_memory());
         }
+        let turn = self.rounds(launch, recorders, &mut shared, limit, may_help);
+        self.endings = shared.into_endings();
+        turn
+    }
+
+    /// Runs round after round; see [`Self::run`].
+    fn rounds(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        recorders: &mut [&mut dyn Recorder],
+        shared: &mut ClusterShared,
+        limit: u64,
+        may_help: bool,
+    ) -> Result<ClusterTurn, Box<Fault>> {
         // Rounds in which threads only asked for the phases of mbarriers, in vain.
         let mut idle = 0;
         let mut polled_at = self.issued().0;
@@ -133,7 +154,7 @@ impl Cluster {
                 if rank > 0 && launch.stop.poll() {
                     return Ok(ClusterTurn::Expired);
                 }
-                let round = cta.round(launch, *recorder, &shared, idle > 0)?;
+                let round = cta.round(launch, *recorder, shared, idle > 0)?;
                 all.merge(&round);
                 if !round.live {
                     // Its shared memory is gone, and others may have waited for just that.
@@ -146,10 +167,11 @@ impl Cluster {
                 return Ok(ClusterTurn::Done);
             }
             all.progress |= self.has_barrier && self.release_cluster_barrier(launch, recorders)?;
+            all.progress |= self.end_operations(launch, recorders, shared, !all.progress)?;
             if all.progress {
                 idle = 0;
             } else if all.polled == Polled::NoneWaits || idle == IDLE_ROUNDS {
-                return Err(self.deadlock(launch, &shared));
+                return Err(self.deadlock(launch, shared));
             } else if may_help && idle == IDLE_ROUNDS_OF_TURN {
                 return Ok(ClusterTurn::Expired);
             } else {
@@ -197,6 +219,17 @@ impl Cluster {
             }
         }
         Ok(true)
+    }
+
+    /// The fault of an asynchronous operation that ends badly.
+    pub(super) fn fault_of(
+        &self,
+        launch: &LaunchContext<'_>,
+        issuer: &Issuer,
+        fault: WarpFault,
+    ) -> Box<Fault> {
+        let cta = self.ctas.get(issuer.rank as usize).unwrap_or(&self.ctas[0]);
+        cta.fault(launch, issuer.warp as usize, fault)
     }
 
     /// The fault of a cluster in which nothing can run. Who waits at a barrier waits for those who

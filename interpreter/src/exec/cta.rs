@@ -18,9 +18,11 @@ use super::tensor_memory::{self, SharedTensorMemory, TensorMemory};
 use super::warp::{Context, Split, Turn, Wait, Warp, WarpFault};
 use super::watch::{Watch, Watching};
 use crate::fault::{Fault, FaultKind, FaultSite};
+use crate::launch::AsyncTiming;
 use crate::memory::DeviceMemory;
 use crate::observer::{CtaStart, Recorder, Release, Wants};
 use crate::program::Program;
+use crate::program::memory_op::window;
 use crate::program::op::barrier;
 use crate::program::registers::{CtaCoordinates, LaunchShape};
 
@@ -63,6 +65,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) budget: u64,
     /// True if bad accesses are left out instead of ending the launch.
     pub(crate) skip_bad_accesses: bool,
+    /// When asynchronous operations end.
+    pub(crate) async_timing: AsyncTiming,
     /// Events that the recorders are told of.
     pub(crate) wants: Wants,
     /// The most bytes of the host's memory that the launch may take, if a limit is known.
@@ -164,6 +168,8 @@ pub(crate) struct Cta {
     coordinates: CtaCoordinates,
     /// Index of its cluster in the grid.
     cluster: u64,
+    /// True if warps of a warpgroup come together somewhere.
+    has_warpgroups: bool,
     /// Lanes that executed each guarded instruction.
     guarded_lanes: Vec<u64>,
     patterns: Patterns,
@@ -195,6 +201,7 @@ impl Cta {
                 .then(|| Arc::new(Mutex::new(TensorMemory::new()))),
             coordinates: CtaCoordinates::default(),
             cluster: 0,
+            has_warpgroups: program.uses_warpgroups(),
             guarded_lanes: vec![0; program.guarded.len()],
             patterns: Patterns::new(program.tables.memory_ops.len()),
             waited: Vec::new(),
@@ -373,6 +380,9 @@ impl Cta {
             };
             let turn = turn.map_err(|fault| self.fault(launch, at, *fault))?;
             printed?;
+            if self.has_warpgroups && self.meet_in_warpgroup(launch, &context, recorder, at)? {
+                round.progress = true;
+            }
             round.progress |= ran || asked && !self.warps[at].waits_for_columns();
             round.live |= turn != Turn::Done;
         }
@@ -455,6 +465,11 @@ impl Cta {
                 shared: self.shared.as_mut_ptr().cast(),
                 shared_bytes: launch.shared_bytes,
                 cluster,
+                rank: self.coordinates.cluster_rank,
+                own_window: match program.names_ranks {
+                    true => window::of_rank(self.coordinates.cluster_rank),
+                    false => 0,
+                },
                 local: self.local_of(launch, at),
                 local_bytes: launch.local_bytes,
                 constant: launch.constant.lines.as_ptr().cast(),
@@ -665,7 +680,7 @@ impl Cta {
     ) -> Option<Box<Fault>> {
         let stuck = self.stuck(|wait| match wait {
             Wait::Mbarrier { .. } => blocked == Blocked::ByMbarrier,
-            Wait::Barrier { .. } | Wait::Lanes { .. } | Wait::TensorMemory => {
+            Wait::Barrier { .. } | Wait::Lanes { .. } | Wait::TensorMemory | Wait::Warpgroup => {
                 blocked == Blocked::WithinCta
             }
             Wait::ClusterBarrier | Wait::Nothing => false,
@@ -679,6 +694,7 @@ impl Cta {
             }
             Wait::Lanes { members, .. } => FaultKind::WarpDeadlock { waiting, members },
             Wait::TensorMemory => FaultKind::TensorMemoryDeadlock,
+            Wait::Warpgroup => self.warpgroup_deadlock(at),
             Wait::Mbarrier { .. } => {
                 let context = self.context(launch, at, cluster);
                 let index = self.warps[at].splits.iter().position(|s| s.wait == wait);

@@ -1,17 +1,19 @@
 //! mbarrier objects in shared memory, and the splits that wait for their phases.
 //!
 //! A thread whose phase is not complete waits instead of asking again and again: the split is set
-//! aside and the CTA looks at the object before each of the warp's turns. `try_wait` gives up after
-//! [`TRY_PATIENCE`] turns, `test_wait`, which the manual calls non-blocking, after one; both give
-//! up at once where nothing else can run. So a loop around either costs a few instructions for each
-//! phase, not as many as fit into a turn.
+//! aside and the CTA looks at the object before each of the warp's turns. It goes on if its phase
+//! was completed, even if others have followed. `try_wait` gives up after [`TRY_PATIENCE`] turns,
+//! `test_wait`, which the manual calls non-blocking, after one; turns in which asynchronous
+//! operations are under way do not count. Both give up at once where nothing else can run. So a
+//! loop around either costs a few instructions for each phase, not as many as fit into a turn.
 
 #![allow(unsafe_code, reason = "objects are read and written at checked addresses")]
 
 use super::access::{AccessFault, AccessReport, Memories, addresses};
 use super::async_copy::{PendingCopy, aligned};
+use super::ending::Signal;
 use super::lanes::Frame;
-use super::warp::{Context, Next, Split, Wait, Warp, WarpFault};
+use super::warp::{Context, Next, Split, Wait, Warp, WarpFault, lanes_with};
 use crate::fault::FaultKind;
 use crate::observer::{MbarrierStep, MbarrierUse, Recorder};
 use crate::program::asynchronous::{Arrival, MbarrierAction, MbarrierOp, PhaseWait};
@@ -58,7 +60,9 @@ impl Warp {
             };
             self.copies.complete_all(memories, mask, &mut done);
         }
-        let time = self.clock(context.program, split, mbarrier.object.instruction);
+        let instruction = mbarrier.object.instruction;
+        let time = self.clock(context.program, split, instruction);
+        let is_signal = mbarrier.action.is_asynchronous();
         // SAFETY: the mask of the ranks is a row of 32 bits.
         let ranks = mbarrier.multicast.map(|row| unsafe { *frame.row::<u32>(row) });
         let mut done = 0;
@@ -79,6 +83,12 @@ impl Warp {
             let reached = reached.map_err(|fault| fault.at(split.pc))?;
             self.tell(context, recorder, &mbarrier.object, time, Space::Shared, lanes, 8, report);
             self.tell_mbarrier(recorder, mbarrier, lanes, reached, &report.addresses);
+            for lane in (0..32).filter(|lane| is_signal && lanes >> lane & 1 != 0) {
+                let issuer = self.issuer(context, instruction, split.pc, lane);
+                let address = report.addresses[lane as usize];
+                self.signal(context, recorder, issuer, address, Signal::Arrival)
+                    .map_err(|fault| fault.at(split.pc))?;
+            }
             done |= reached;
         }
         let wait = match mbarrier.action {
@@ -91,7 +101,8 @@ impl Warp {
             _ => return Ok(Next::Operation),
         };
         let patience = if wait.suspends { TRY_PATIENCE } else { 1 };
-        split.wait = Wait::Mbarrier { lanes: mask, patience };
+        let since = memories.cluster.endings.borrow().phases();
+        split.wait = Wait::Mbarrier { lanes: mask, patience, since };
         self.splits.push(split.clone());
         Ok(Next::Other)
     }
@@ -109,7 +120,9 @@ impl Warp {
         use MbarrierAction as A;
         let (step, mask, completes) = match op.action {
             A::Init { .. } | A::Invalidate => (MbarrierStep::Define, mask, 0),
-            A::Arrive(_) | A::ArriveWithCopies { .. } => (MbarrierStep::Arrive, mask, done),
+            A::Arrive(_) | A::ArriveWithCopies { .. } | A::Commit => {
+                (MbarrierStep::Arrive, mask, done)
+            }
             A::ExpectTx { .. } => (MbarrierStep::Expect, mask, done),
             A::CompleteTx { .. } => (MbarrierStep::CompleteBytes, mask, done),
             A::CheckLayout { .. } => return,
@@ -130,8 +143,10 @@ impl Warp {
         give_up: bool,
     ) -> Result<Polled, WarpFault> {
         let mut polled = Polled::NoneWaits;
+        // What is under way may be what they wait for.
+        let under_way = !context.memories.cluster.endings.borrow().is_empty();
         for at in 0..self.splits.len() {
-            let Wait::Mbarrier { lanes, patience } = self.splits[at].wait else { continue };
+            let Wait::Mbarrier { lanes, patience, since } = self.splits[at].wait else { continue };
             let pc = self.splits[at].pc;
             let op = &context.program.ops[pc as usize];
             let mbarrier = &context.program.tables.mbarrier_ops[op.a as usize];
@@ -143,14 +158,16 @@ impl Warp {
                 perform_lanes(&frame, mbarrier, memories, dst, (None, lanes), &mut report)
             };
             let done = done.map_err(|fault| fault.at(pc))?;
-            if done == lanes || give_up || patience <= 1 {
+            let done = done | passed_since(memories, lanes & !done, since, &report.addresses);
+            if done == lanes || give_up || patience <= 1 && !under_way {
                 // SAFETY: the destination of a wait is a predicate.
                 unsafe { frame.set_predicate(dst, lanes, done) };
                 self.splits[at].pass_barrier();
                 self.tell_mbarrier(recorder, mbarrier, lanes, done, &report.addresses);
                 polled = polled.max(if done == 0 { Polled::GaveUp } else { Polled::Complete });
             } else {
-                self.splits[at].wait = Wait::Mbarrier { lanes, patience: patience - 1 };
+                let patience = patience - u32::from(!under_way);
+                self.splits[at].wait = Wait::Mbarrier { lanes, patience, since };
                 polled = polled.max(Polled::AllWait);
             }
         }
@@ -170,14 +187,34 @@ impl Warp {
             // SAFETY: `locate` has checked the address.
             .map(|host| unsafe { host.read() });
         let object = object.ok().and_then(|word| Mbarrier::decode(word).ok());
+        let passed = match address {
+            Some(address) => {
+                let place = context.memories.shared_place(address);
+                context.memories.cluster.endings.borrow().phases_of(place)
+            }
+            None => 0,
+        };
         let (pending, tx_count) = object.map_or((0, 0), |object| (object.pending, object.tx_count));
         FaultKind::MbarrierDeadlock {
             address: address.unwrap_or_default(),
             waiting: waiting.count_ones(),
             pending,
             tx_count,
+            passed,
         }
     }
+}
+
+/// The lanes of `lanes` whose object has completed a phase since they began to wait: the one that
+/// they wait for, though others may have followed.
+fn passed_since(memories: &Memories<'_>, lanes: u32, since: u64, addresses: &[u64; 32]) -> u32 {
+    let endings = memories.cluster.endings.borrow();
+    if lanes == 0 || endings.phases() == since {
+        return 0;
+    }
+    lanes_with(lanes, |lane| {
+        endings.has_completed_since(memories.shared_place(addresses[lane]), since)
+    })
 }
 
 /// Name in messages of an operand whose address cannot be that of an mbarrier object.
@@ -207,13 +244,7 @@ fn locate(
 ) -> Result<*mut u64, AccessFault> {
     let reads = matches!(op.action, MbarrierAction::Wait(_) | MbarrierAction::CheckLayout { .. });
     let host = locate_shared(memories, lane, address, !reads)?;
-    let remote = matches!(
-        op.action,
-        MbarrierAction::Arrive(_)
-            | MbarrierAction::ExpectTx { .. }
-            | MbarrierAction::CompleteTx { .. }
-    );
-    if !remote && !memories.is_own_shared(host.cast()) {
+    if !op.action.may_be_late() && !memories.is_own_shared(host.cast()) {
         let kind = FaultKind::OtherCta { what: OBJECT, address };
         return Err(AccessFault { lane, kind });
     }
@@ -221,7 +252,7 @@ fn locate(
 }
 
 /// Returns the host address of the object at a shared address.
-fn locate_shared(
+pub(super) fn locate_shared(
     memories: &Memories<'_>,
     lane: u32,
     address: u64,
@@ -229,29 +260,6 @@ fn locate_shared(
 ) -> Result<*mut u64, AccessFault> {
     aligned(&[address; 32], 1 << lane, 8)?;
     Ok(memories.shared_host(lane, address, 8, write)?.cast())
-}
-
-/// Counts bytes that have arrived by a bulk copy at the object at a shared address. Returns true if
-/// that completes its phase.
-pub(super) fn complete_tx(
-    memories: &Memories<'_>,
-    lane: u32,
-    address: u64,
-    bytes: u32,
-) -> Result<bool, AccessFault> {
-    let host = locate_shared(memories, lane, address, true)?;
-    // SAFETY: the address has just been checked.
-    let word = unsafe { host.read() };
-    let completed = Mbarrier::decode(word).and_then(|mut object| {
-        let phase = object.odd_phase;
-        object.complete_tx(bytes)?;
-        Ok((object.encode(), object.odd_phase != phase))
-    });
-    let fault = |problem| AccessFault { lane, kind: FaultKind::Mbarrier { address, problem } };
-    let (word, completes) = completed.map_err(fault)?;
-    // SAFETY: as above.
-    unsafe { host.write(word) };
-    Ok(completes)
 }
 
 /// Does the operation for the lanes of `mask`, one after the other, on the objects of `rank` in a
@@ -304,7 +312,15 @@ unsafe fn perform(
     let at = lane as usize;
     // SAFETY: operands are rows of the width that the action says; `locate` checks the address.
     unsafe {
-        let host = locate(op, memories, lane, address)?;
+        let host = match locate(op, memories, lane, address) {
+            // Nobody is left who could learn of it.
+            Err(AccessFault { kind: FaultKind::CtaExited { .. }, .. })
+                if op.action.may_be_late() =>
+            {
+                return Ok(false);
+            }
+            located => located?,
+        };
         let fault = |problem| AccessFault { lane, kind: FaultKind::Mbarrier { address, problem } };
         let word = host.read();
         let count = |row: u32| frame.row::<u32>(row)[at];
@@ -324,6 +340,7 @@ unsafe fn perform(
             }
             A::ExpectTx { bytes } => object.expect_tx(count(bytes)).map_err(fault)?,
             A::CompleteTx { bytes } => object.complete_tx(count(bytes)).map_err(fault)?,
+            A::Commit => return Ok(false),
             A::Arrive(arrival) => {
                 arrive(&mut object, &arrival, count).map_err(fault)?;
                 frame.row_mut::<u64>(destination)[at] = word;
@@ -332,7 +349,6 @@ unsafe fn perform(
                 if !counted {
                     object.add_pending().map_err(fault)?;
                 }
-                object.arrive(1).map_err(fault)?;
             }
             A::CheckLayout { v1 } => return Ok(object.layout_v1 == v1),
             A::Wait(wait) => {
@@ -340,7 +356,12 @@ unsafe fn perform(
             }
         }
         host.write(object.encode());
-        Ok(object.odd_phase != before)
+        let completes = object.odd_phase != before;
+        if completes {
+            let place = memories.shared_place(address);
+            memories.cluster.endings.borrow_mut().complete_phase(place);
+        }
+        Ok(completes)
     }
 }
 

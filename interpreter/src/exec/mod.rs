@@ -10,6 +10,7 @@ mod classes;
 mod cluster;
 mod cluster_barrier;
 mod cta;
+mod ending;
 mod lanes;
 mod level;
 mod matrix;
@@ -29,6 +30,7 @@ mod tensor_copy;
 mod tensor_memory;
 mod texture;
 mod warp;
+mod warpgroup;
 mod watch;
 
 use std::collections::HashMap;

@@ -5,10 +5,12 @@
 
 #![allow(unsafe_code, reason = "addresses are checked here and then followed")]
 
+use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
 use super::access::{AccessFault, Memories, Segment, window_of};
+use super::ending::{Endings, SharedPlace};
 use super::tensor_memory::{SharedTensorMemory, TensorMemory};
 use crate::fault::FaultKind;
 use crate::launch::MAX_CLUSTER_CTAS;
@@ -22,9 +24,26 @@ pub(crate) struct ClusterShared {
     /// Their tensor memories, if the program uses any.
     tensor_memories: [Option<SharedTensorMemory>; MAX_CLUSTER_CTAS],
     ctas: usize,
+    /// The asynchronous operations that have not ended.
+    pub(super) endings: RefCell<Endings>,
 }
 
 impl ClusterShared {
+    /// That of a cluster without CTAs yet.
+    pub(super) fn new(endings: Endings) -> Self {
+        Self { endings: RefCell::new(endings), ..Self::default() }
+    }
+
+    /// The asynchronous operations that have not ended.
+    pub(super) fn into_endings(self) -> Endings {
+        self.endings.into_inner()
+    }
+
+    /// The memory of the CTA with `rank`, unless it has exited.
+    pub(super) fn memory(&self, rank: u32) -> Option<*mut u8> {
+        self.memories.get(rank as usize)?.map(NonNull::as_ptr)
+    }
+
     /// The memory of the CTA with `rank`; null when it has exited.
     pub(crate) fn set(&mut self, rank: usize, memory: *mut u8) {
         self.memories[rank] = NonNull::new(memory);
@@ -43,20 +62,35 @@ impl ClusterShared {
 }
 
 impl Memories<'_> {
-    /// The shared memory of the cluster's CTA that holds `address`.
+    /// The shared memory of the cluster's other CTA that holds `address`.
     pub(super) fn of_cluster(&self, address: u64) -> Result<Option<Segment>, FaultKind> {
-        let rank = (address / window::CTA_BYTES - 1) as usize;
-        if rank >= self.cluster.ctas {
+        let rank = (address / window::CTA_BYTES) as usize;
+        if rank >= self.cluster.ctas || rank == self.rank as usize {
             return Ok(None);
         }
         match self.cluster.memories[rank] {
             Some(memory) => Ok(Some(Segment {
                 host: memory.as_ptr(),
-                start: (rank as u64 + 1) * window::CTA_BYTES,
+                start: window::of_rank(rank as u32),
                 bytes: self.shared_bytes,
             })),
             None => Err(FaultKind::CtaExited { rank: rank as u32, address }),
         }
+    }
+
+    /// The place that a shared address means.
+    pub(super) fn shared_place(&self, address: u64) -> SharedPlace {
+        let offset = address % window::CTA_BYTES;
+        let rank = match address / window::CTA_BYTES == self.own_window / window::CTA_BYTES {
+            true => self.rank,
+            false => (address / window::CTA_BYTES) as u32,
+        };
+        SharedPlace { rank, offset }
+    }
+
+    /// The shared address of a place in the CTA's own memory.
+    pub(super) fn own_address(&self, address: u64) -> u64 {
+        self.own_window + address % window::CTA_BYTES
     }
 
     /// Resolves the accesses of `mask`, each of `bytes` bytes in a space that all lanes share.

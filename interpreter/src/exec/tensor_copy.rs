@@ -1,17 +1,17 @@
 //! Bulk copies of tensors (`cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`) and changes of
 //! their maps (`tensormap.replace`).
 //!
-//! As other bulk copies they are done when they are issued. The observer is told of each stretch of
-//! the tensor that lies together in memory, and of the box in shared memory as a whole; reading the
-//! map is not told, as nothing counts it on a GPU.
+//! As other bulk copies they are done when they are issued, and end later. The observer is told of
+//! each stretch of the tensor that lies together in memory, and of the box in shared memory as a
+//! whole; reading the map is not told, as nothing counts it on a GPU.
 
 #![allow(unsafe_code, reason = "ranges are checked and then copied")]
 
 use super::access::{AccessFault, Memories, addresses, racing, window_of};
 use super::async_copy::aligned;
-use super::bulk_copy::{Ranges, in_the_cta_of, reduce};
+use super::bulk_copy::{Ranges, in_the_cta_of, ranks_of, reduce};
+use super::ending::{Issuer, Signal};
 use super::lanes::Frame;
-use super::mbarrier;
 use super::warp::{Context, Split, Warp, WarpFault};
 use crate::fault::FaultKind;
 use crate::observer::Recorder;
@@ -68,7 +68,9 @@ impl Warp {
             let memories = &context.memories;
             let done = match tensor {
                 TensorOp::Copy(copy) => {
-                    self.copy_tensor(context, recorder, frame, copy, lane, &mut reads, &mut writes)
+                    let issuer = self.issuer(context, instruction, split.pc, lane);
+                    let ranges = (&mut reads, &mut writes);
+                    self.copy_tensor(context, recorder, frame, copy, issuer, ranges.0, ranges.1)
                 }
                 TensorOp::Replace { map, field, value, wide } => {
                     // SAFETY: the frame's invariants hold, and the operation belongs to its
@@ -99,11 +101,11 @@ impl Warp {
         recorder: &mut dyn Recorder,
         frame: &Frame,
         copy: &TensorCopy,
-        lane: u32,
+        issuer: Issuer,
         reads: &mut Ranges,
         writes: &mut Ranges,
     ) -> Result<(), AccessFault> {
-        let memories = &context.memories;
+        let (memories, lane) = (&context.memories, issuer.lane);
         // SAFETY: the frame's invariants hold, and the operation belongs to its program.
         let copied = unsafe { copied(frame, memories, copy, lane)? };
         let global = |ranges: &mut Ranges, recorder: &mut dyn Recorder| {
@@ -123,10 +125,11 @@ impl Warp {
         // SAFETY: as above.
         let targets = unsafe { targets(frame, copy, &copied) };
         for (shared, mbarrier) in targets {
-            let completes = store_box(memories, copy, &copied, shared, mbarrier, &contents)?;
-            self.tell_bytes(recorder, copy.global.instruction, lane, mbarrier, completes);
+            store_box(memories, copy, &copied, (shared, mbarrier), &contents, issuer)?;
+            self.tell_bytes(recorder, copy.global.instruction, lane, mbarrier);
             let written = (shared, copied.bytes);
             writes.tell(self, context, recorder, &copy.shared, Space::Shared, lane, written);
+            self.signal(context, recorder, issuer, mbarrier, Signal::Bytes(copied.bytes))?;
         }
         Ok(())
     }
@@ -174,7 +177,9 @@ unsafe fn copied(
         map.global_address = address;
         map.check().map_err(bad_map)?;
     }
-    if map.rank != copy.rank {
+    // Dimensions without extent may be left out.
+    let is_narrower = map.im2col.is_none() && map.is_flat_from(copy.rank);
+    if map.rank != copy.rank && !is_narrower {
         let allowed = ["1", "2", "3", "4", "5"][(copy.rank - 1).min(4)];
         return Err(bad("the rank of the tensor map", map.rank as u64, allowed));
     }
@@ -308,8 +313,7 @@ unsafe fn targets(frame: &Frame, copy: &TensorCopy, copied: &Copied) -> Vec<(u64
     };
     let Some(ranks) = ranks else { return vec![(copied.shared, mbarrier)] };
     // The same place in each CTA of the mask, and its own mbarrier.
-    (0..u32::BITS)
-        .filter(|rank| ranks >> rank & 1 != 0)
+    ranks_of(ranks)
         .map(|rank| {
             let within = |address| window::of_rank(rank) + address % window::CTA_BYTES;
             (within(copied.shared), within(mbarrier))
@@ -317,18 +321,18 @@ unsafe fn targets(frame: &Frame, copy: &TensorCopy, copied: &Copied) -> Vec<(u64
         .collect()
 }
 
-/// Puts a box into shared memory and tells the mbarrier. Returns true if that completes its phase.
+/// Puts a box into shared memory at `shared`; `mbarrier` is the address of its mbarrier.
 fn store_box(
     memories: &Memories<'_>,
     copy: &TensorCopy,
     copied: &Copied,
-    shared: u64,
-    mbarrier: u64,
+    (shared, mbarrier): (u64, u64),
     contents: &[u8],
-) -> Result<bool, AccessFault> {
+    issuer: Issuer,
+) -> Result<(), AccessFault> {
     let lane = copied.lane;
     let to = memories.shared_host(lane, shared, copied.reach(), true)?;
-    let Direction::ToShared { own, pair, .. } = copy.direction else { return Ok(false) };
+    let Direction::ToShared { own, pair, .. } = copy.direction else { return Ok(()) };
     if own && !memories.is_own_shared(to) {
         let (what, address) = ("the destination of a bulk operation", shared);
         return Err(AccessFault { lane, kind: FaultKind::OtherCta { what, address } });
@@ -337,6 +341,7 @@ fn store_box(
         in_the_cta_of(memories, lane, mbarrier, shared, to)?;
     }
     let moved = if copy.shared.moves { contents } else { &[] };
+    let before = memories.contents_before(to, copied.reach()).filter(|_| copy.shared.moves);
     for (part, offset) in moved.chunks_exact(SWIZZLED_BYTES).zip((0..).step_by(SWIZZLED_BYTES)) {
         // SAFETY: boxes are aligned to 128 bytes and made of parts of 16, which a swizzle moves
         // within 128 bytes; the host address is good for all of those.
@@ -345,7 +350,10 @@ fn store_box(
             std::ptr::copy_nonoverlapping(part.as_ptr(), to, SWIZZLED_BYTES);
         }
     }
-    mbarrier::complete_tx(memories, lane, mbarrier, copied.bytes)
+    if let Some(before) = before {
+        memories.hold_back(issuer, to, shared, &before);
+    }
+    Ok(())
 }
 
 /// Returns the offset of the 16 bytes at `offset` in the box that begins at a shared address.

@@ -77,8 +77,11 @@ pub enum MbarrierStep {
     Arrive,
     /// Bytes are announced: no arrival by itself.
     Expect,
-    /// Bytes have arrived.
+    /// Bytes are on their way; the phase to which they belong waits for them.
     CompleteBytes,
+    /// An asynchronous operation has ended, and with it a phase. The instruction, warp and lane are
+    /// those that issued it.
+    Completed,
     /// A phase that was waited for is complete.
     Passed,
 }

@@ -67,6 +67,8 @@ pub(crate) enum MbarrierAction {
     },
     /// The operation's destination is the row of the state.
     Arrive(Arrival),
+    /// `tcgen05.commit`: an arrival when the tensor cores are done.
+    Commit,
     /// `cp.async.mbarrier.arrive`.
     ArriveWithCopies {
         /// `.noinc`: the arrival has been counted when the object was initialised.
@@ -78,6 +80,21 @@ pub(crate) enum MbarrierAction {
     CheckLayout {
         v1: bool,
     },
+}
+
+impl MbarrierAction {
+    /// Returns true if it arrives when an asynchronous operation ends.
+    pub(crate) fn is_asynchronous(&self) -> bool {
+        matches!(self, Self::Commit | Self::ArriveWithCopies { .. })
+    }
+
+    /// Returns true if the object may be another CTA's, which may have exited.
+    pub(crate) fn may_be_late(&self) -> bool {
+        matches!(
+            self,
+            Self::Arrive(_) | Self::Commit | Self::ExpectTx { .. } | Self::CompleteTx { .. }
+        )
+    }
 }
 
 /// `mbarrier.arrive` and `mbarrier.arrive_drop`.

@@ -22,6 +22,8 @@ pub(crate) enum MatrixOp {
     Fragment(Box<FragmentTransfer>),
     /// `wgmma.mma_async`: one warp's part.
     Warpgroup(Box<WarpgroupMultiply>),
+    /// `wgmma.fence`: the warps of a warpgroup come together.
+    WarpgroupFence,
     /// `movmatrix`: source and destination row.
     Transpose { source: u32, destination: u32 },
     /// `spcompress`, by each lane for itself.
@@ -33,6 +35,11 @@ pub(crate) enum MatrixOp {
 }
 
 impl MatrixOp {
+    /// Returns true if the four warps of a warpgroup execute it together.
+    pub(crate) fn is_of_warpgroup(&self) -> bool {
+        matches!(self, Self::Warpgroup(_) | Self::WarpgroupFence)
+    }
+
     /// Returns true if lanes work alone.
     pub(crate) fn is_of_lanes(&self) -> bool {
         matches!(self, Self::Compress(_) | Self::Expand(_))

@@ -39,23 +39,26 @@ impl Space {
 /// Windows of the generic address space; global addresses are generic addresses as they are. All
 /// windows fit into 32-bit addresses, so that modules with those see the same picture.
 pub(crate) mod window {
-    /// Each window's extent in bytes.
-    pub(crate) const BYTES: u64 = 0x0400_0000;
-    pub(crate) const SHARED: u64 = BYTES;
-    pub(crate) const LOCAL: u64 = 2 * BYTES;
-    pub(crate) const CONST: u64 = 3 * BYTES;
-    pub(crate) const PARAM: u64 = 4 * BYTES;
+    /// Each window's extent in bytes, but for that of shared memory.
+    pub(crate) const BYTES: u64 = 0x0200_0000;
+    pub(crate) const LOCAL: u64 = BYTES;
+    pub(crate) const CONST: u64 = 2 * BYTES;
+    pub(crate) const PARAM: u64 = 3 * BYTES;
     /// Addresses of functions; no memory.
-    pub(crate) const CODE: u64 = 5 * BYTES;
-    /// Bits of an address within a CTA's part of the shared window. The CTA's own memory comes
-    /// first, then that of the cluster's CTAs by rank: address `a` of rank `r` is
-    /// `(r + 1) << CTA_BITS | a`.
-    pub(crate) const CTA_BITS: u32 = 20;
+    pub(crate) const CODE: u64 = 4 * BYTES;
+    /// The window of the cluster's shared memory, with a part for each of sixteen CTAs.
+    pub(crate) const SHARED: u64 = 0x1000_0000;
+    pub(crate) const SHARED_BYTES: u64 = 0x1000_0000;
+    /// Bits of an address within a CTA's part of the shared window: address `a` of the CTA of rank
+    /// `r` is `r << CTA_BITS | a`, in that CTA too. NVIDIA's assembler makes addresses of it in
+    /// this way, and CUTLASS finds the other CTA of a pair by one bit. In a program that cannot
+    /// tell ranks (`Program::names_ranks`) each CTA's memory begins at 0.
+    pub(crate) const CTA_BITS: u32 = 24;
     pub(crate) const CTA_BYTES: u64 = 1 << CTA_BITS;
 
     /// Returns the shared address at which the part of the cluster's CTA with `rank` begins.
     pub(crate) const fn of_rank(rank: u32) -> u64 {
-        (rank as u64 + 1) << CTA_BITS
+        (rank as u64) << CTA_BITS
     }
 }
 

@@ -34,7 +34,7 @@ use follow::Following;
 use lower::call_graph::Signature;
 use lower::sharing::Sharing;
 pub use lower::slice::{Buffers, Reach, Slice, Slicer, Treatment};
-use memory_op::Space;
+use memory_op::{Space, window};
 use op::{GuardPredicate, Op};
 use registers::{RegisterFile, SavedRegisters};
 use runtime::{RuntimeCall, RuntimeFunction};
@@ -93,6 +93,24 @@ pub struct Program {
     pub(crate) following: Option<Arc<Following>>,
     pub(crate) target_sm: u32,
     pub(crate) variables: Vec<PlacedVariable>,
+    /// True if the addresses of shared memory tell the CTA's rank.
+    pub(crate) names_ranks: bool,
+}
+
+/// The meaning of a program's shared addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SharedAddresses {
+    names_ranks: bool,
+}
+
+impl SharedAddresses {
+    /// Returns the rank of the CTA that an address means, and the offset in its memory; `own` is
+    /// the rank of the CTA that uses the address.
+    #[must_use]
+    pub const fn place(self, own: u32, address: u64) -> (u32, u64) {
+        let rank = if self.names_ranks { (address >> window::CTA_BITS) as u32 } else { own };
+        (rank, address % window::CTA_BYTES)
+    }
 }
 
 /// The memories of a CTA whose contents a program computes: both unless it is a [`Slice`].
@@ -343,6 +361,12 @@ impl Program {
     pub fn parameter_offset(&self, variable: VariableId) -> Option<u64> {
         let parameter = self.parameters.iter().find(|parameter| parameter.variable == variable)?;
         Some(parameter.offset)
+    }
+
+    /// Returns the meaning of the shared addresses that observers are told.
+    #[must_use]
+    pub const fn shared_addresses(&self) -> SharedAddresses {
+        SharedAddresses { names_ranks: self.names_ranks }
     }
 
     /// Shared memory that the kernel declares, in bytes.

@@ -201,6 +201,7 @@ impl RowUses {
             MbarrierAction::Wait(wait) => self.reads.push(wait.phase),
             MbarrierAction::Invalidate
             | MbarrierAction::ArriveWithCopies { .. }
+            | MbarrierAction::Commit
             | MbarrierAction::CheckLayout { .. } => {}
         }
     }
@@ -355,7 +356,7 @@ impl RowUses {
                 self.reads.extend(op.metadata.iter().chain(&op.stored).copied());
                 self.writes.extend_from_slice(&op.dense);
             }
-            MatrixOp::CountedOnly => {}
+            MatrixOp::WarpgroupFence | MatrixOp::CountedOnly => {}
         }
     }
 

@@ -279,6 +279,13 @@ impl Field {
 }
 
 impl TensorMap {
+    /// Returns true if a copy of `rank` dimensions can leave out the others, which have one element
+    /// each.
+    pub(crate) fn is_flat_from(&self, rank: usize) -> bool {
+        let is_one = |at: usize| self.global_dim[at] == 1 && self.box_dim[at] == 1;
+        rank < self.rank && (rank..self.rank).all(is_one)
+    }
+
     /// The 128 bytes.
     #[must_use]
     pub fn encode(&self) -> [u8; BYTES] {

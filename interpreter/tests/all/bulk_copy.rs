@@ -88,7 +88,7 @@ fn wrong_sizes_and_places_are_faults() {
                  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r6], [%out], 16, \
                  [%r11];\n{meet}"
             ),
-            "the destination of a bulk operation at shared address 0x200000 belongs to another",
+            "the destination of a bulk operation at shared address 0x1000000 belongs to another",
         ),
         (
             format!(

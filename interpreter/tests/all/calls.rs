@@ -432,3 +432,21 @@ fn registers_of_128_bits_are_parameters_and_results() {
          st.global.b64 [%out], l;\nst.global.b64 [%out+8], h;\nret;";
     assert_eq!(words(functions, body)[..4], [2, 1, 4, 3]);
 }
+
+#[test]
+fn a_kernel_has_those_shared_arrays_of_its_module_that_it_or_its_functions_name() {
+    let text = module(
+        ".shared .align 4 .b8 of_function[1000];\n.shared .align 4 .b8 of_kernel[120000];\n\
+         .shared .align 4 .b8 of_nobody[230000];\n\
+         .func f() {\n.reg .b32 r;\nld.shared.u32 r, [of_function];\nret;\n}\n\
+         .visible .entry none() {\n.shared .align 4 .b8 own[40];\nret;\n}\n\
+         .visible .entry direct() {\n.reg .b32 r;\nmov.u32 r, of_kernel;\nret;\n}\n\
+         .visible .entry through() {\ncall f;\nret;\n}\n",
+    );
+    let module = gpucast_ptx_frontend::load(&text).unwrap();
+    // As `ptxas -v` says.
+    for (kernel, bytes) in [("none", 40), ("direct", 120_000), ("through", 1000)] {
+        let program = Program::new(&module, &text, kernel).unwrap();
+        assert_eq!(program.static_shared_bytes(), bytes, "{kernel}");
+    }
+}

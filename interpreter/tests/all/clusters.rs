@@ -205,14 +205,14 @@ fn memory_of_a_cta_that_has_exited_is_gone() {
     );
     assert_eq!(
         fault(&body),
-        "shared address 0x200000 belongs to the CTA with rank 1 of the cluster, which has exited \
+        "shared address 0x1000000 belongs to the CTA with rank 1 of the cluster, which has exited \
          (kernel k, CTA 0,0,0, thread 0,0,0)"
     );
 }
 
 #[test]
 fn accesses_beyond_the_memory_of_another_cta_are_faults() {
-    for (rank, offset, address) in [("%r1", 32, 0x20_0020), ("%r6", 0, 0x30_0000)] {
+    for (rank, offset, address) in [("%r1", 32, 0x100_0020), ("%r6", 0, 0x200_0000)] {
         let body = format!(
             "{OTHER}mov.u32 %r6, 2; mapa.shared::cluster.u32 %r3, %r2, {rank};\n{MEET}\
              ld.shared::cluster.u32 %r5, [%r3+{offset}];\n{MEET}ret;"
@@ -273,7 +273,7 @@ fn threads_that_have_left_are_not_waited_for_and_others_are() {
          MEET: {MEET}ret;"
     );
     let said = fault(&body);
-    assert!(said.starts_with("deadlock at the mbarrier at shared address 0x0"), "{said}");
+    assert!(said.starts_with("deadlock at the mbarrier at shared address 0x1000000"), "{said}");
     assert!(said.contains("CTA 1,0,0"), "{said}");
     // Rank 1 waits at a barrier of its own for threads that wait at the cluster's.
     let body = format!(
@@ -291,11 +291,11 @@ fn waiting_for_an_mbarrier_of_another_cta_is_refused() {
         "mbarrier.inval.b64 [%d0];",
     ] {
         let body = format!(
-            "{OTHER}mbarrier.init.shared.b64 [box], 32;\n{MEET} cvt.u64.u32 %d1, %r3; add.u64 %d0, %d1, 0x4000000;\n\
+            "{OTHER}mbarrier.init.shared.b64 [box], 32;\n{MEET} cvt.u64.u32 %d1, %r3; add.u64 %d0, %d1, 0x10000000;\n\
              {wrong}\n{MEET}ret;"
         );
         let said = fault(&body);
-        let wanted = "the mbarrier object at shared address 0x200000 belongs to another CTA";
+        let wanted = "the mbarrier object at shared address 0x1000000 belongs to another CTA";
         assert!(said.starts_with(wanted), "{wrong}: {said}");
     }
 }

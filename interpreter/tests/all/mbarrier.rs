@@ -236,13 +236,18 @@ fn who_waits_for_an_arrival_that_never_comes_is_named() {
         "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %q, [bar+8], 0, 1000000;",
     ] {
         let (kind, said, line) = fault(&wait(how));
-        let deadlock =
-            FaultKind::MbarrierDeadlock { address: 8, waiting: 32, pending: 1, tx_count: 128 };
+        let deadlock = FaultKind::MbarrierDeadlock {
+            address: 8,
+            waiting: 32,
+            pending: 1,
+            tx_count: 128,
+            passed: 0,
+        };
         assert_eq!(kind, deadlock, "{how}");
         assert_eq!(
             said,
             "deadlock at the mbarrier at shared address 0x8: 32 threads wait for a phase that \
-             lacks 1 arrivals and 128 bytes (kernel k, CTA 0,0,0, thread 0,0,0)"
+             lacks 1 arrivals and 128 bytes; it has completed 0 phases (kernel k, CTA 0,0,0, thread 0,0,0)"
         );
         assert_eq!(line, how);
     }

@@ -504,6 +504,24 @@ fn observers_see_stretches_of_the_tensor_and_the_box() {
 }
 
 #[test]
+fn dimensions_of_one_element_may_be_left_out() {
+    let three = dense(Element::F32, &[8, 4, 3], &[8, 2, 3]);
+    let mut five = dense(Element::F32, &[8, 4, 3, 1, 1], &[8, 2, 3, 1, 1]);
+    five.global_stride[2..].fill(0);
+    let tensor = noise(tensor_bytes(&three));
+    let body = format!(
+        "mov.u32 %r4, 0; mov.u32 %r5, 1;\n\
+         cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%map, {{%r4, %r5, %r4}}], [%r3];\n{WAIT}"
+    );
+    let text = kernel(&body, 8 * 2 * 3 * 4);
+    assert_eq!(outcome(&text, &five, &tensor), outcome(&text, &three, &tensor));
+    five.global_dim[4] = 2;
+    assert!(
+        fault(&text, &five, &tensor).contains("the rank of the tensor map is 5, but must be 3")
+    );
+}
+
+#[test]
 fn wrong_maps_and_places_are_faults() {
     let map = dense(Element::F32, &[8, 4], &[8, 2]);
     let tensor = noise(tensor_bytes(&map));

@@ -19,6 +19,7 @@ mod layout;
 mod machine;
 mod multiply;
 mod rows;
+mod schedules;
 mod special;
 mod tensor_memory;
 mod warpgroup;

@@ -259,6 +259,7 @@ impl Recorder for CtaChecker {
     fn access(&mut self, access: &Access<'_>) {
         let role = self.launch.roles.of(access.instruction);
         match access.space {
+            StateSpace::Shared if role.of_no_thread => self.core_access(access),
             _ if role.of_no_thread => {}
             StateSpace::Shared if self.launch.watches_shared => self.shared_access(access, role),
             StateSpace::Local => self.local_access(access),

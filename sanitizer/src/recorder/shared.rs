@@ -1,6 +1,6 @@
 //! Checks accesses to shared memory: races and reads of bytes that nothing has written.
 
-use gpucast_interpreter::{Access, AccessKind, GroupUse, Pattern};
+use gpucast_interpreter::{Access, AccessKind, GroupQueue, GroupUse, Pattern};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::{CtaChecker, INDEPENDENT_LANES, address_of, locked};
@@ -9,6 +9,7 @@ use crate::clocks::{Stamp, lanes};
 use crate::cluster::{ClusterState, Location, RemoteUse};
 use crate::finding::{Between, Hazard, Key, Kind};
 use crate::pending::PendingRead;
+use crate::products::ProductRead;
 use crate::roles::Role;
 use crate::shadow::{Conflict, Touch, flag};
 use std::sync::Arc;
@@ -38,6 +39,7 @@ impl CtaChecker {
             agent,
             lockstep: self.launch.target_sm < INDEPENDENT_LANES,
             warps_per_cta,
+            by_cores: !writes && role.reads_later == Some(GroupQueue::Warpgroup),
         };
         let first_thread = 32 * (warps_per_cta * self.cta.rank + access.warp);
         if race && self.cta.ctas_per_cluster > 1 {
@@ -95,6 +97,17 @@ impl CtaChecker {
                         thread: read.thread,
                     });
                 }
+                let written = (rank, offset, bytes);
+                if touch.write
+                    && let Some(read) = state.products.unordered(clocks, touch.thread, written)
+                {
+                    conflicts.push(Conflict {
+                        hazard: Hazard::WriteAfterRead,
+                        between: read.between,
+                        instruction: read.instruction,
+                        thread: read.thread,
+                    });
+                }
                 shadow.touch(clocks, &touch, offset, bytes, |conflict| {
                     // An access of several words conflicts once.
                     if last.replace(conflict) != Some(conflict) {
@@ -105,8 +118,14 @@ impl CtaChecker {
                     let other_cta = state.ctaid(conflict.thread / (32 * warps_per_cta));
                     self.conflict(access, own_thread, offset, conflict, other_cta);
                 }
-                if let (false, Some(queue)) = (writes, role.reads_later) {
-                    let (thread, instruction) = (touch.thread, touch.instruction);
+                let (thread, instruction) = (touch.thread, touch.instruction);
+                if let (false, Some(GroupQueue::Warpgroup)) = (writes, role.reads_later) {
+                    let warp = thread / 32;
+                    let stamp = state.products.of_warpgroup(&mut state.clocks, warp);
+                    let between = Between::PendingRead;
+                    let read = ProductRead { instruction, thread, stamp, between };
+                    state.products.read(rank, offset, bytes, read);
+                } else if let (false, Some(queue)) = (writes, role.reads_later) {
                     let read = PendingRead { thread, instruction, rank, offset, bytes };
                     state.pending.issue(queue, read);
                 }
@@ -114,6 +133,25 @@ impl CtaChecker {
             let releases = role.releases || self.fenced[access.warp as usize] >> lane & 1 != 0;
             if ordered_by_value && writes && releases {
                 state.publish(touch.thread, location);
+            }
+        }
+    }
+
+    /// The tensor cores read shared memory for the thread whose operation was reported last.
+    pub(super) fn core_access(&mut self, access: &Access<'_>) {
+        if !self.has(Check::Race) {
+            return;
+        }
+        let Some(cluster) = &self.cluster else { return };
+        let mut state = locked(cluster);
+        let Some(read) = state.core_use.filter(|read| read.instruction == access.instruction)
+        else {
+            return;
+        };
+        for lane in lanes(access.mask) {
+            let address = address_of(access, lane);
+            if let Some((rank, offset)) = state.locate(self.cta.rank, address) {
+                state.products.read(rank, offset, access.bytes_per_lane.into(), read);
             }
         }
     }
@@ -142,6 +180,10 @@ impl CtaChecker {
         }
         let Some(cluster) = &self.cluster else { return };
         let mut state = locked(cluster);
+        if group.queue == GroupQueue::Warpgroup {
+            let warp = self.launch.warps * self.cta.rank + group.warp;
+            return state.warpgroup_step(warp, group.mask, group.step);
+        }
         let ClusterState { clocks, shadows, pending, .. } = &mut *state;
         let warps_per_cta = self.launch.warps;
         let first_thread = 32 * (warps_per_cta * self.cta.rank + group.warp);
@@ -159,6 +201,7 @@ impl CtaChecker {
                     agent: None,
                     lockstep,
                     warps_per_cta,
+                    by_cores: false,
                 };
                 // Writes before the read were compared with it when it was issued.
                 let shadow = &mut shadows[read.rank as usize];

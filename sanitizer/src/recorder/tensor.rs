@@ -4,7 +4,8 @@ use gpucast_interpreter::{TensorMemoryStep, TensorMemoryUse};
 
 use super::{CtaChecker, locked};
 use crate::checks::Check;
-use crate::finding::{Example, Key, Kind};
+use crate::finding::{Between, Example, Key, Kind};
+use crate::products::ProductRead;
 use crate::tensor::{CellConflict, CellUse, User};
 
 impl CtaChecker {
@@ -43,6 +44,10 @@ impl CtaChecker {
             true => (User::Cores, state.core_stamp(thread)),
             false => (state.transfer_waits.transfer(thread, writes), state.clocks.now(thread)),
         };
+        if by_cores {
+            let (instruction, between) = (used.instruction, Between::TensorCores);
+            state.core_use = Some(ProductRead { instruction, thread, stamp, between });
+        }
         let now = CellUse { instruction: used.instruction, thread, stamp, by };
         let (mut unwritten, mut conflicts) = (None, Vec::new());
         for cells in used.cells.chunk_by(|a, b| a.rank == b.rank) {

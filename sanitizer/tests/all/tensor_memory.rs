@@ -27,7 +27,7 @@ fn text(body: &str) -> String {
         ".version 8.8\n.target sm_100a\n.address_size 64\n\
          .visible .entry k(.param .u64 out) {{\n\
          .shared .align 1024 .b8 tile[8192]; .shared .align 8 .b64 bar; .shared .b32 where;\n\
-         .reg .b32 %t, %w, %a, %m, %i, %r<4>, %v<8>; .reg .b64 %b; .reg .pred %p, %first, %n, %ok;\n\
+         .reg .b32 %t, %w, %a, %m, %i, %r<4>, %v<8>; .reg .b64 %b, %out; .reg .pred %p, %first, %n, %ok; ld.param.u64 %out, [out];\n\
          mov.u32 %t, %tid.x; shr.u32 %w, %t, 5; setp.eq.u32 %p, %t, 0; setp.eq.u32 %first, %w, 0; setp.eq.u32 %n, 0, 1;\n\
          mov.b64 %b, tile; shr.u64 %b, %b, 4; and.b64 %b, %b, 16383; or.b64 %b, %b, 70373039669248; mov.b32 %i, {idesc};\n\
          @%p mbarrier.init.shared.b64 [bar], 1;\n\
@@ -80,6 +80,20 @@ fn a_load_is_waited_for_before_its_cells_change() {
     let around = ["@!%n bra around;", LOADED, "around:", STORE, STORED];
     let overwritten = overwritten.replace("line 16", "line 19");
     check(&[&before[..], &around].concat(), &[&overwritten]);
+}
+
+#[test]
+fn a_tile_is_overwritten_when_the_commit_of_its_product_was_waited_for() {
+    let store = "@%p st.shared.u32 [tile], %t;";
+    let overwritten = "write-after-read TensorCores x1: thread 0 line 15, thread 0 line 13, \
+        4 Shared tile+0";
+    check(&[MULTIPLY, COMMIT, store, AWAIT], &[overwritten]);
+    check(&[MULTIPLY, COMMIT, AWAIT, store], &[]);
+    // A copy overwrites it, too.
+    let copy = "@%p mbarrier.init.shared.b64 [tile + 8184], 1; @%p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%out], 16, [tile + 8184];";
+    let by_copy = overwritten.replace("4 Shared", "16 Shared");
+    check(&[MULTIPLY, COMMIT, copy, AWAIT], &[&by_copy]);
+    check(&[MULTIPLY, COMMIT, AWAIT, copy], &[]);
 }
 
 #[test]

@@ -25,6 +25,10 @@ pub(in crate::exec) struct Memories<'a> {
     pub(in crate::exec) shared_bytes: u64,
     /// The shared memories of the cluster.
     pub(in crate::exec) cluster: &'a ClusterShared,
+    /// The CTA's rank in the cluster.
+    pub(in crate::exec) rank: u32,
+    /// The shared address at which the CTA's own memory begins.
+    pub(in crate::exec) own_window: u64,
     /// This warp's local memory: `local_bytes` for lane 0, then lane 1, and so on.
     pub(in crate::exec) local: *mut u8,
     /// Bytes of one lane's local memory, a multiple of 16.
@@ -79,7 +83,10 @@ impl Memories<'_> {
                     bytes: allocation.held_bytes(),
                 }
             }
-            Space::Shared => segment(self.shared, self.shared_bytes),
+            Space::Shared => {
+                let (host, start, bytes) = (self.shared, self.own_window, self.shared_bytes);
+                Segment { host, start, bytes }
+            }
             Space::Const => segment(self.constant.cast_mut(), self.constant_bytes),
             Space::Param => segment(self.parameters.cast_mut(), self.parameter_bytes),
             Space::Local | Space::Generic => return None,
@@ -171,7 +178,9 @@ impl Memories<'_> {
         write: bool,
     ) -> Result<*mut u8, FaultKind> {
         let segment = match space {
-            Space::Shared if address >= window::CTA_BYTES => self.of_cluster(address)?,
+            Space::Shared if address / window::CTA_BYTES != self.own_window / window::CTA_BYTES => {
+                self.of_cluster(address)?
+            }
             Space::Local => Some(Segment {
                 host: self.local.wrapping_add(lane as usize * self.local_bytes as usize),
                 start: 0,
@@ -211,14 +220,18 @@ impl Memories<'_> {
     }
 }
 
+/// The windows' sizes that shared memory takes.
+const FIRST_OF_SHARED: u64 = window::SHARED / window::BYTES;
+const END_OF_SHARED: u64 = (window::SHARED + window::SHARED_BYTES) / window::BYTES;
+
 /// The generic-address window of `address`, and its base.
 #[inline(always)]
 pub(in crate::exec) fn window_of(address: u64) -> (Space, u64) {
     match address / window::BYTES {
-        1 => (Space::Shared, window::SHARED),
-        2 => (Space::Local, window::LOCAL),
-        3 => (Space::Const, window::CONST),
-        4 => (Space::Param, window::PARAM),
+        1 => (Space::Local, window::LOCAL),
+        2 => (Space::Const, window::CONST),
+        3 => (Space::Param, window::PARAM),
+        FIRST_OF_SHARED..END_OF_SHARED => (Space::Shared, window::SHARED),
         _ => (Space::Global, 0),
     }
 }

@@ -65,7 +65,7 @@ impl Warp {
                     };
                     done.map_err(|fault| fault.at(pc))?;
                     let time = self.clock(context.program, split, op.instruction);
-                    warpgroup::tell_reads(recorder, frame, op, self.index, time)
+                    warpgroup::tell_reads(recorder, frame, memories, op, self.index, time)
                         .map_err(|fault| fault.at(pc))
                 }
                 MatrixOp::Transpose { source, destination } => {
@@ -78,7 +78,7 @@ impl Warp {
                 MatrixOp::Expand(op) => {
                     sparse_vector::expand(frame, op, mask).map_err(|fault| fault.at(pc))
                 }
-                MatrixOp::CountedOnly => Ok(()),
+                MatrixOp::WarpgroupFence | MatrixOp::CountedOnly => Ok(()),
                 MatrixOp::Rows(rows) if !rows.access.moves => {
                     access(recorder, &rows.access, rows.lanes)
                 }

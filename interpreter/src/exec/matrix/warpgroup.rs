@@ -1,8 +1,8 @@
 //! `wgmma.mma_async` and its sparse form: each warp's sixteen rows of a warpgroup's product, with B
 //! and perhaps A in shared memory.
 //!
-//! It is done when it is issued, which the manual allows: `wgmma.wait_group` only says when it is
-//! done at the latest.
+//! It is done when all four warps have issued it, which the manual allows: `wgmma.wait_group` only
+//! says when it is done at the latest.
 
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -85,7 +85,7 @@ pub(super) unsafe fn check(
     unsafe {
         a_words(frame, memories, op, warp)?;
         keeps(frame, op)?;
-        let descriptor = descriptor(frame, op.b)?;
+        let descriptor = descriptor(frame, memories, op.b)?;
         for first in (0..op.shape.n).step_by(COLUMNS) {
             columns(memories, op, descriptor, first)?;
         }
@@ -121,7 +121,7 @@ unsafe fn float(
         }
         let places_of_a = find_columns(frame, op)?;
         let keeps = keeps(frame, op)?;
-        let descriptor = descriptor(frame, op.b)?;
+        let descriptor = descriptor(frame, memories, op.b)?;
         for first in (0..op.shape.n).step_by(COLUMNS) {
             let words = columns(memories, op, descriptor, first)?;
             let mut columns = [0.0; B_DEPTH * COLUMNS];
@@ -193,7 +193,7 @@ unsafe fn integer(
         }
         let places_of_a = find_columns(frame, op)?;
         let keeps = keeps(frame, op)?;
-        let descriptor = descriptor(frame, op.b)?;
+        let descriptor = descriptor(frame, memories, op.b)?;
         for first in (0..op.shape.n).step_by(COLUMNS) {
             let words = columns(memories, op, descriptor, first)?;
             let mut columns = [0; B_DEPTH * COLUMNS];
@@ -240,6 +240,7 @@ unsafe fn integer(
 pub(super) unsafe fn tell_reads(
     recorder: &mut dyn Recorder,
     frame: &Frame,
+    memories: &Memories<'_>,
     op: &WarpgroupMultiply,
     warp: u32,
     time: u64,
@@ -274,14 +275,14 @@ pub(super) unsafe fn tell_reads(
     // SAFETY: by the contract.
     unsafe {
         if let WarpgroupA::Descriptor { row, major } = op.a {
-            let descriptor = descriptor(frame, row)?;
+            let descriptor = descriptor(frame, memories, row)?;
             let depth = Depth { major, format: op.a_format, bytes: DEPTH_BYTES };
             for first in [0, 8] {
                 depth.groups(descriptor, place * ROWS as u32 + first).for_each(&mut tell);
             }
         }
         let depth = depth_of_b(op);
-        let descriptor = descriptor(frame, op.b)?;
+        let descriptor = descriptor(frame, memories, op.b)?;
         (0..op.shape.n)
             .step_by(COLUMNS)
             .flat_map(|first| depth.groups(descriptor, first))
@@ -380,7 +381,7 @@ unsafe fn a_words(
         }
         WarpgroupA::Descriptor { row, major } => {
             // SAFETY: by the contract.
-            let descriptor = unsafe { descriptor(frame, row)? };
+            let descriptor = unsafe { descriptor(frame, memories, row)? };
             let depth = Depth { major, format: op.a_format, bytes: DEPTH_BYTES };
             for (row, words) in (0..).zip(words.iter_mut().flat_map(|four| four.chunks_mut(8))) {
                 depth.read(memories, descriptor, warp % 4 * 16 + row, words)?;
@@ -509,11 +510,18 @@ unsafe fn keeps(frame: &Frame, op: &WarpgroupMultiply) -> Result<bool, OperandFa
 /// # Safety
 ///
 /// As [`multiply`].
-unsafe fn descriptor(frame: &Frame, row: u32) -> Result<Descriptor, OperandFault> {
+unsafe fn descriptor(
+    frame: &Frame,
+    memories: &Memories<'_>,
+    row: u32,
+) -> Result<Descriptor, OperandFault> {
     // SAFETY: by the contract.
     let descriptors = unsafe { frame.row::<u64>(row) };
     match descriptors.iter().position(|&other| other != descriptors[0]) {
-        None => Ok(Descriptor::decode(descriptors[0])),
+        None => {
+            let descriptor = Descriptor::decode(descriptors[0]);
+            Ok(Descriptor { start: memories.own_address(descriptor.start), ..descriptor })
+        }
         Some(lane) => {
             let what = "a matrix descriptor that differs between lanes";
             let kind = FaultKind::UndefinedOperand { what, value: descriptors[lane] };

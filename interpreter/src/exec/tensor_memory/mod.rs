@@ -64,7 +64,7 @@ impl<'a> Memories<'a> {
     /// The address in shared memory of the CTA at place `at` that is `address` in that CTA.
     fn shared_address(&self, at: u32, address: u64) -> u64 {
         match self.first + at {
-            rank if rank == self.context.rank => address,
+            rank if rank == self.context.rank => self.context.memories.own_address(address),
             rank => window::of_rank(rank) + address % window::CTA_BYTES,
         }
     }

@@ -14,8 +14,8 @@ use crate::observer::TensorCells;
 use crate::program::tensor_memory_op::{Compression, ReducedValues, Reduction, Transfer};
 use crate::semantics::float;
 use crate::semantics::sparse_vector::{Comparable, Fields, GROUP};
-use crate::semantics::tensor_memory::Cell;
 use crate::semantics::tensor_memory::fragment::Shape;
+use crate::semantics::tensor_memory::{Cell, LANES};
 
 /// Executes a transfer by warp `warp` of the CTA. Without rows the cells are only checked. Returns
 /// the cells.
@@ -33,6 +33,8 @@ pub(super) unsafe fn transfer(
     let addresses = unsafe { addresses(frame, &op.address) }.map(|address| address as u32);
     let address = same(&addresses, "an address of tensor memory that differs between lanes")?;
     let base = Cell::of_address(address);
+    // A load or store sees the 128 lanes of its own CTA, whatever the bits above them say.
+    let base = Cell { lane: base.lane % LANES, ..base };
     check_quarter(base, op, warp)?;
     let columns = if op.packed { 2 } else { 1 };
     let cell = |lane: usize, register| {

@@ -271,6 +271,14 @@ impl Warp {
                 Code::Matrix => {
                     // SAFETY: the invariants of the frame hold.
                     let mask = unsafe { frame.guard(op, split.mask) };
+                    if mask == FULL_MASK
+                        && program.tables.matrix_ops[op.a as usize].is_of_warpgroup()
+                    {
+                        // The CTA executes it once all four warps have come.
+                        split.wait = Wait::Warpgroup;
+                        self.splits.push(split);
+                        return Ok(());
+                    }
                     if mask != 0 {
                         self.matrix(context, accesses.recorder(), &frame, op, &split, mask)?;
                     }

@@ -25,10 +25,13 @@ pub(in crate::exec) enum Wait {
     /// It waits for the other lanes of `members`: where lanes exchange values, to reach the same
     /// instruction, otherwise to reach any `bar.warp.sync` with these members.
     Lanes { members: u32, exchange: bool },
-    /// `lanes` of it wait for the phase of an mbarrier, for `patience` more turns.
-    Mbarrier { lanes: u32, patience: u32 },
+    /// `lanes` of it wait for the phase of an mbarrier, for `patience` more turns, since so many
+    /// phases were complete in the cluster.
+    Mbarrier { lanes: u32, patience: u32, since: u64 },
     /// It waits for the cluster's barrier, at which it has arrived.
     ClusterBarrier,
+    /// It waits for the other warps of its warpgroup to come to the same instruction.
+    Warpgroup,
     /// It waits for columns of tensor memory, for which it asks again in each turn.
     TensorMemory,
 }

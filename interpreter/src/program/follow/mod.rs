@@ -238,6 +238,7 @@ impl Program {
                 }
                 MatrixOp::Multiply(_)
                 | MatrixOp::Warpgroup(_)
+                | MatrixOp::WarpgroupFence
                 | MatrixOp::Transpose { .. }
                 | MatrixOp::Compress(_)
                 | MatrixOp::Expand(_)

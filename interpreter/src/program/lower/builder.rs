@@ -8,7 +8,7 @@ use gpucast_ptx_frontend::module::{
     Function, FunctionId, Immediate, Instruction, Module, Operand, RegisterId, VariableId,
 };
 
-use super::super::memory_op::window;
+use super::super::memory_op::{Space, window};
 use super::super::op::{Code, GUARD_REPEATED, GuardPredicate, Op};
 use super::super::registers::{Constant, ConstantValue, RegisterFile, SavedRegisters, SavedRow};
 use super::super::side_tables::SideTables;
@@ -86,6 +86,8 @@ pub(crate) struct Builder<'m> {
     pub(crate) guard: u32,
     /// True if something needs the values of the instruction that is being lowered.
     pub(crate) computes: bool,
+    /// True if shared addresses tell the CTA's rank.
+    pub(crate) names_ranks: bool,
 }
 
 impl<'m> Builder<'m> {
@@ -115,6 +117,7 @@ impl<'m> Builder<'m> {
             instruction: 0,
             guard: 0,
             computes: true,
+            names_ranks: super::cluster::names_ranks(module, calls),
         }
     }
 
@@ -393,6 +396,9 @@ impl<'m> Builder<'m> {
             self.emit_unguarded(Code::Add32, row, [frame, offset, 0]);
             return self.widen(row, Width::W32, width);
         }
+        if let Some(row) = self.ranked_address(variable, offset) {
+            return self.widen(row, Width::W32, width);
+        }
         let value = self.layout.address(variable, offset).ok_or_else(|| {
             let name = &self.module.variables[variable.index()].name;
             format!("{name} has no memory: it is declared here but defined in another module")
@@ -402,6 +408,21 @@ impl<'m> Builder<'m> {
             return self.widen(low, Width::W64, width);
         }
         Ok(self.constant(value, width))
+    }
+
+    /// A row with the address of a shared variable, if such addresses tell the CTA's rank.
+    pub(crate) fn ranked_address(&mut self, variable: VariableId, offset: i64) -> Option<u32> {
+        let place = self.layout.place(variable)?;
+        if !self.names_ranks || place.space != Space::Shared {
+            return None;
+        }
+        let rank = self.special(SpecialRegister::ClusterCtarank);
+        let bits = self.bits(u64::from(window::CTA_BITS), Width::W32);
+        let offset = self.bits(place.offset.wrapping_add_signed(offset), Width::W32);
+        let [first, row] = [(); 2].map(|()| self.temporary(Width::W32));
+        self.emit_unguarded(Code::Shl32, first, [rank, bits, 0]);
+        self.emit_unguarded(Code::Add32, row, [first, offset, 0]);
+        Some(row)
     }
 
     /// The predicate index of a predicate operand, and whether it is negated.

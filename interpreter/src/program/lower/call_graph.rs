@@ -81,6 +81,8 @@ pub(crate) struct CallGraph {
     component: HashMap<FunctionId, usize>,
     /// Functions whose address is taken, with their signatures.
     address_taken: HashMap<FunctionId, Signature>,
+    /// Variables that the functions name, directly or in initialisers of such variables.
+    named: HashSet<VariableId>,
     /// Bytes of the argument area.
     pub(crate) area_bytes: u64,
 }
@@ -126,8 +128,8 @@ impl CallGraph {
                 conventions.insert(function, Convention { through_area, framed, recursive });
             }
         }
-        let Walk { functions, address_taken, .. } = walk;
-        Self { functions, conventions, component, address_taken, area_bytes }
+        let Walk { functions, address_taken, seen_variables: named, .. } = walk;
+        Self { functions, conventions, component, address_taken, named, area_bytes }
     }
 
     pub(crate) fn convention(&self, function: FunctionId) -> Convention {
@@ -144,6 +146,11 @@ impl CallGraph {
     pub(crate) fn reenters_indirectly(&self, caller: FunctionId, signature: &Signature) -> bool {
         let mut candidates = self.address_taken.iter().filter(|&(_, own)| own == signature);
         candidates.any(|(&callee, _)| self.reenters(caller, callee))
+    }
+
+    /// Returns true if a function that the kernel can reach names a variable.
+    pub(crate) fn names(&self, variable: VariableId) -> bool {
+        self.named.contains(&variable)
     }
 
     /// The functions that an indirect call may reach.

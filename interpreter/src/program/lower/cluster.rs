@@ -2,13 +2,15 @@
 //!
 //! Lowered to ordinary operations on addresses; see [`window::CTA_BITS`] for their layout.
 
+use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::ScalarType as T;
-use gpucast_ptx_frontend::isa::{Modifier as M, SpecialRegister};
+use gpucast_ptx_frontend::isa::{Modifier as M, Opcode, SpecialRegister as S};
 use gpucast_ptx_frontend::module::{Instruction, Operand};
 
 use super::super::memory_op::window;
-use super::super::op::{Code, cluster_barrier, compare};
+use super::super::op::{Code, cluster_barrier};
 use super::builder::{Builder, Lowered, Width, operand};
+use super::call_graph::CallGraph;
 
 /// `barrier.cluster`.
 pub(super) fn barrier(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
@@ -26,18 +28,37 @@ fn with_constant(builder: &mut Builder<'_>, code: Code, row: u32, constant: u64)
     result
 }
 
-/// The row of this CTA's rank in its cluster.
-fn own_rank(builder: &mut Builder<'_>) -> Lowered<u32> {
-    builder.value(&Operand::Special(SpecialRegister::ClusterCtarank), T::U32)
+/// Returns true if a kernel can tell a CTA's rank, or names CTAs by it. Shared addresses then
+/// begin with the rank.
+pub(super) fn names_ranks(module: &Module, calls: &CallGraph) -> bool {
+    let by_rank = [
+        M::MulticastCluster,
+        M::MulticastCluster16b,
+        M::MulticastCluster32b,
+        M::MulticastClusterAll,
+        M::CtaGroup2,
+    ];
+    let names = |instruction: &Instruction| {
+        let has = |modifier| instruction.has(modifier);
+        let tells = |operand: &Operand| {
+            let special =
+                if let Operand::Special(special) = operand { Some(special) } else { None };
+            matches!(special, Some(S::ClusterCtarank | S::ClusterCtaid(_)))
+        };
+        matches!(instruction.opcode, Opcode::Mapa | Opcode::Getctarank)
+            || by_rank.into_iter().any(has)
+            || instruction.operands.iter().any(tells)
+    };
+    let bodies = calls.functions.iter().filter_map(|f| module.functions[f.index()].body.as_ref());
+    bodies.flat_map(|body| &body.instructions).any(names)
 }
 
 /// The first address of the CTA whose rank is in `rank`.
 fn first_address(builder: &mut Builder<'_>, rank: u32) -> u32 {
     // No cluster has a CTA of this rank, so that its addresses lead nowhere.
-    let last = (window::BYTES >> window::CTA_BITS) - 2;
-    let rank = with_constant(builder, Code::MinU32, rank, last);
-    let place = with_constant(builder, Code::Add32, rank, 1);
-    with_constant(builder, Code::Shl32, place, u64::from(window::CTA_BITS))
+    let none = window::SHARED_BYTES >> window::CTA_BITS;
+    let rank = with_constant(builder, Code::MinU32, rank, none);
+    with_constant(builder, Code::Shl32, rank, u64::from(window::CTA_BITS))
 }
 
 /// `mapa`.
@@ -66,36 +87,34 @@ pub(super) fn mapa(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
 /// `getctarank`.
 pub(super) fn getctarank(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let address = builder.value(operand(instruction, 1)?, T::U32)?;
-    let own = own_rank(builder)?;
     // The window of a generic address does not matter.
-    let address = with_constant(builder, Code::And32, address, window::BYTES - 1);
-    let place = with_constant(builder, Code::ShrU32, address, u64::from(window::CTA_BITS));
-    let (is_own, zero) = (builder.temporary_predicate(), builder.bits(0, Width::W32));
-    builder.emit_unguarded(Code::Eq32, is_own, [place, zero, 0]);
-    let rank = with_constant(builder, Code::Sub32, place, 1);
+    let address = with_constant(builder, Code::And32, address, window::SHARED_BYTES - 1);
+    let rank = with_constant(builder, Code::ShrU32, address, u64::from(window::CTA_BITS));
     builder.define(operand(instruction, 0)?, T::U32, |builder, row| {
-        builder.emit(Code::Select32, 0, row, [own, rank, is_own]);
+        builder.emit(Code::Mov32, 0, row, [rank, 0, 0]);
         Ok(())
     })
 }
 
 /// `isspacep.shared::cta`: tests that the generic address in row `address` lies in the CTA's own
-/// memory. That is at the beginning of the window or at the place of its rank.
+/// memory.
 pub(super) fn is_own_shared(
     builder: &mut Builder<'_>,
     address: u32,
     destination: u32,
 ) -> Lowered<()> {
-    let own = own_rank(builder)?;
-    let first = first_address(builder, own);
     let [offset, wide, from_first] = [(); 3].map(|()| builder.temporary(Width::W64));
     let window = builder.bits(window::SHARED, Width::W64);
     let bytes = builder.bits(window::CTA_BYTES, Width::W64);
-    let at_start = builder.temporary_predicate();
     builder.emit_unguarded(Code::Sub64, offset, [address, window, 0]);
-    builder.emit_unguarded(Code::LtU64, at_start, [offset, bytes, 0]);
+    if !builder.names_ranks {
+        builder.emit(Code::LtU64, 0, destination, [offset, bytes, 0]);
+        return Ok(());
+    }
+    let own = builder.value(&Operand::Special(S::ClusterCtarank), T::U32)?;
+    let first = first_address(builder, own);
     builder.emit_unguarded(Code::ZeroExtend32, wide, [first, 0, 0]);
     builder.emit_unguarded(Code::Sub64, from_first, [offset, wide, 0]);
-    builder.emit(Code::LtU64, compare::OR, destination, [from_first, bytes, at_start]);
+    builder.emit(Code::LtU64, 0, destination, [from_first, bytes, 0]);
     Ok(())
 }

@@ -125,7 +125,14 @@ impl Layout {
         let mut constant_bytes = 0;
         for (index, variable) in module.variables.iter().enumerate() {
             let id = VariableId(index as u32);
-            let out_of_reach = variable.function.is_some_and(|f| !reachable.contains(&f));
+            let out_of_reach = match variable.function {
+                Some(function) => !reachable.contains(&function),
+                // The assembler gives a kernel the shared arrays of the module that it names.
+                None => {
+                    let is_array = variable.space == StateSpace::Shared && variable.size_bytes != 0;
+                    is_array && !calls.names(id)
+                }
+            };
             if out_of_reach || layout.places.contains_key(&id) {
                 continue;
             }

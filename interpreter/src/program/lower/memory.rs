@@ -75,6 +75,10 @@ fn target_in(
                 let offset = place.offset.wrapping_add_signed(offset);
                 return Ok(Target { space, base, offset, variable: Some(variable) });
             }
+            if let Some(row) = builder.ranked_address(variable, offset) {
+                let base = Some((row, Width::W32));
+                return Ok(Target { space, base, offset: 0, variable: Some(variable) });
+            }
             match builder.layout.address(variable, offset) {
                 Some(ConstantValue::Bits(address)) => {
                     Ok(Target { space, base: None, offset: address, variable: Some(variable) })

@@ -184,6 +184,7 @@ fn lower(
         None if part.is_none() => Sharing::of(module, &instructions),
         _ => Sharing::default(),
     };
+    let names_ranks = builder.names_ranks;
     let mut program = Program {
         target_sm: module.target_sm,
         variables: layout.fixed_variables(module),
@@ -217,6 +218,7 @@ fn lower(
         sharing,
         contents: Contents { shared: true, local: true },
         following: None,
+        names_ranks,
     };
     program.settle();
     same_base::number(&program.ops, &mut program.tables);
@@ -533,8 +535,10 @@ fn instruction(
         O::Ldmatrix | O::Stmatrix => matrix::rows(builder, instruction),
         O::Movmatrix => matrix::transpose(builder, instruction),
         O::WgmmaMmaAsync | O::WgmmaMmaAsyncSp => matrix::warpgroup::lower(builder, instruction),
-        // Products of warpgroups are done when they are issued.
-        O::WgmmaFence => Ok(()),
+        O::WgmmaFence => {
+            matrix::warpgroup::fence(builder);
+            Ok(())
+        }
         O::Tcgen05Alloc
         | O::Tcgen05Dealloc
         | O::Tcgen05RelinquishAllocPermit

@@ -211,11 +211,13 @@ pub(super) fn isspacep(builder: &mut Builder<'_>, instruction: &Instruction) -> 
     }
     let offset = builder.temporary(Width::W64);
     // Global memory is everything that is in no window, from the end of the last one on.
-    let (start, invert) = match space_of(instruction) {
-        Space::Global => (window::SHARED, true),
-        space => (window_of(space), false),
+    let (start, bytes, invert) = match space_of(instruction) {
+        Space::Global => {
+            (window::LOCAL, window::SHARED + window::SHARED_BYTES - window::LOCAL, true)
+        }
+        Space::Shared => (window::SHARED, window::SHARED_BYTES, false),
+        space => (window_of(space), window::BYTES, false),
     };
-    let bytes = if invert { window::PARAM + window::BYTES - window::SHARED } else { window::BYTES };
     let start = builder.window_row(start, Width::W64);
     let bytes = builder.bits(bytes, Width::W64);
     builder.emit(Code::Sub64, 0, offset, [address, start, 0]);

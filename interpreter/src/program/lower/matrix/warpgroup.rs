@@ -19,6 +19,11 @@ use crate::semantics::matrix::warpgroup::Major;
 const ROWS: u32 = 64;
 const ROWS_OF_WARP: u32 = 16;
 
+/// `wgmma.fence`.
+pub(in super::super) fn fence(builder: &mut Builder<'_>) {
+    emit(builder, MatrixOp::WarpgroupFence);
+}
+
 /// `wgmma.mma_async` and `wgmma.mma_async.sp`.
 pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let types: Vec<T> = instruction.types().collect();

@@ -8,7 +8,7 @@ use gpucast_ptx_frontend::isa::{Modifier as M, Opcode as O};
 use gpucast_ptx_frontend::module::{Immediate, Instruction, Operand};
 use gpucast_ptx_frontend::types::StateSpace;
 
-use super::super::asynchronous::{Arrival, MbarrierAction};
+use super::super::asynchronous::MbarrierAction;
 use super::super::memory_op::MemoryOp;
 use super::super::op::{ALIGNED, Code, MEMBERS};
 use super::super::side_tables;
@@ -132,7 +132,7 @@ fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     Ok(())
 }
 
-/// `tcgen05.commit`: everything before it is done, so that it arrives at once.
+/// `tcgen05.commit`.
 fn commit(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let multicast = [M::MulticastCluster, M::MulticastCluster16b, M::MulticastCluster32b];
     let multicast = if multicast.into_iter().any(|modifier| instruction.has(modifier)) {
@@ -143,11 +143,8 @@ fn commit(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     } else {
         None
     };
-    let arrival = Arrival { count: None, expect_tx: None, drops: false, must_not_complete: false };
-    let state = builder.temporary(Width::W64);
-    let action = MbarrierAction::Arrive(arrival);
-    let kind = AccessKind::Reduction;
-    mbarrier::emit_to(builder, instruction, (0, multicast), kind, action, state)
+    let (action, kind) = (MbarrierAction::Commit, AccessKind::Reduction);
+    mbarrier::emit_to(builder, instruction, (0, multicast), kind, action, 0)
 }
 
 /// A mask of 16 ranks as one of 32.

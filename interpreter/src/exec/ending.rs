@@ -1,0 +1,343 @@
+//! When asynchronous operations end: copies that tell an mbarrier, and commits of products.
+//!
+//! On a GPU they end some time after they were issued. Warps that wait get there in the meantime,
+//! so that each of them sees each phase of the mbarrier. Here an operation ends when the warps of
+//! its cluster have gone as far as they can without it, or have had [`PATIENCE`] rounds. An object
+//! completes at most one phase before warps run again.
+//!
+//! What an operation writes is there at once, which the manual allows too. [`AsyncTiming`] can ask
+//! for other times: no correct program can tell them apart.
+
+#![allow(unsafe_code, reason = "objects and copies lie at checked places")]
+
+use std::collections::{HashMap, VecDeque};
+
+use super::access::{AccessFault, Memories};
+use super::cluster::Cluster;
+use super::cta::LaunchContext;
+use super::shared::ClusterShared;
+use super::warp::{Context, Warp, WarpFault};
+use crate::fault::{Fault, FaultKind};
+use crate::launch::AsyncTiming;
+use crate::observer::{MbarrierStep, MbarrierUse, Recorder};
+use crate::semantics::mbarrier::{Mbarrier, MbarrierError};
+
+/// Rounds of a cluster after which an operation ends although other warps still run.
+const PATIENCE: u32 = 8;
+
+/// A place in the shared memory of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct SharedPlace {
+    pub(super) rank: u32,
+    pub(super) offset: u64,
+}
+
+/// An instruction whose asynchronous operation has not ended, and the thread that issued it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Issuer {
+    /// The CTA's rank.
+    pub(super) rank: u32,
+    pub(super) warp: u32,
+    pub(super) lane: u32,
+    pub(super) instruction: u32,
+    pub(super) pc: u32,
+}
+
+/// The last step of an asynchronous operation.
+#[derive(Debug)]
+enum Ending {
+    /// These bytes arrive.
+    Write { at: SharedPlace, bytes: Vec<u8> },
+    /// An mbarrier is told, by the shared address that its observer is told.
+    Signal { object: SharedPlace, address: u64, signal: Signal },
+}
+
+/// The news for an mbarrier.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Signal {
+    Bytes(u32),
+    Arrival,
+}
+
+/// The asynchronous operations of a cluster that have not ended, in order of issue, and the phases
+/// of its mbarriers.
+#[derive(Debug, Default)]
+pub(super) struct Endings {
+    pub(super) timing: AsyncTiming,
+    queue: VecDeque<(Issuer, Ending)>,
+    /// State of the generator of random times.
+    random: u64,
+    /// Rounds since the cluster's operations last ended.
+    rounds: u32,
+    /// Phases that have been completed in the cluster.
+    completed: u64,
+    /// The phases that each object has completed.
+    objects: HashMap<SharedPlace, Phases>,
+}
+
+/// The phases that an object has completed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Phases {
+    count: u64,
+    /// The phases that the cluster had completed with the last of them.
+    last: u64,
+}
+
+impl Endings {
+    /// Of a cluster that begins; `first` is the number of its first CTA.
+    pub(super) fn new(timing: AsyncTiming, first: u64) -> Self {
+        let random = match timing {
+            AsyncTiming::Random(seed) => seed ^ first.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            _ => 0,
+        };
+        Self { timing, random, ..Self::default() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// The number of phases that have been completed in the cluster.
+    pub(super) fn phases(&self) -> u64 {
+        self.completed
+    }
+
+    /// A phase of an object is complete.
+    pub(super) fn complete_phase(&mut self, object: SharedPlace) {
+        self.completed += 1;
+        let phases = self.objects.entry(object).or_default();
+        *phases = Phases { count: phases.count + 1, last: self.completed };
+    }
+
+    /// The number of phases that an object has completed.
+    pub(super) fn phases_of(&self, object: SharedPlace) -> u64 {
+        self.objects.get(&object).map_or(0, |phases| phases.count)
+    }
+
+    /// Returns true if a phase of an object was completed after `since` others of the cluster.
+    pub(super) fn has_completed_since(&self, object: SharedPlace, since: u64) -> bool {
+        self.completed > since && self.objects.get(&object).is_some_and(|one| one.last > since)
+    }
+
+    /// A random number below `end` (Steele, Lea and Flood 2014, SplitMix64).
+    fn below(&mut self, end: usize) -> usize {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ z >> 31) % end.max(1) as u64) as usize
+    }
+
+    /// Returns true if the next copy writes when it ends, not when it is issued.
+    fn writes_late(&mut self) -> bool {
+        match self.timing {
+            AsyncTiming::Usual | AsyncTiming::Early => false,
+            AsyncTiming::Late => true,
+            AsyncTiming::Random(_) => self.below(2) == 1,
+        }
+    }
+
+    /// The number of operations that end after a round; `quiet` if nothing else can run.
+    fn due(&mut self, quiet: bool) -> usize {
+        let all = self.queue.len();
+        self.rounds = if quiet || all == 0 { 0 } else { self.rounds + 1 };
+        if self.rounds >= PATIENCE {
+            self.rounds = 0;
+            return all;
+        }
+        match self.timing {
+            AsyncTiming::Random(_) => (self.below(all + 1)).max(usize::from(quiet)),
+            _ if quiet => all,
+            _ => 0,
+        }
+    }
+}
+
+impl ClusterShared {
+    /// Ends an operation. Returns true if that completes a phase.
+    fn end(&self, ending: &Ending) -> Result<bool, MbarrierError> {
+        let (at, bytes) = match ending {
+            Ending::Write { at, bytes } => (*at, bytes.len()),
+            Ending::Signal { object, .. } => (*object, size_of::<u64>()),
+        };
+        // What is left for a CTA that has exited is lost.
+        let Some(memory) = self.memory(at.rank) else { return Ok(false) };
+        let host = memory.wrapping_add(at.offset as usize);
+        match ending {
+            Ending::Write { bytes: contents, .. } => {
+                // SAFETY: the place was checked for `bytes` bytes when the copy was issued.
+                unsafe { std::ptr::copy_nonoverlapping(contents.as_ptr(), host, bytes) };
+                Ok(false)
+            }
+            Ending::Signal { object, signal, .. } => {
+                let host = host.cast::<u64>();
+                // SAFETY: the object's place was checked when the operation was issued.
+                let mut state = Mbarrier::decode(unsafe { host.read() })?;
+                let before = state.odd_phase;
+                match *signal {
+                    Signal::Bytes(bytes) => state.complete_tx(bytes)?,
+                    Signal::Arrival => state.arrive(1)?,
+                }
+                // SAFETY: as above.
+                unsafe { host.write(state.encode()) };
+                let completes = state.odd_phase != before;
+                if completes {
+                    self.endings.borrow_mut().complete_phase(*object);
+                }
+                Ok(completes)
+            }
+        }
+    }
+
+    /// Ends the first operation of the queue, unless it tells one of the objects in `told`. Returns
+    /// `None` if nothing has ended, and the fault if it ends badly.
+    fn end_next(
+        &self,
+        told: &mut Vec<SharedPlace>,
+        tell: &mut dyn FnMut(&Issuer, &MbarrierUse<'_>),
+    ) -> Option<Result<(), (Issuer, WarpFault)>> {
+        let (issuer, ending) = {
+            let mut endings = self.endings.borrow_mut();
+            match endings.queue.front()? {
+                (_, Ending::Signal { object, .. }) if told.contains(object) => return None,
+                _ => endings.queue.pop_front()?,
+            }
+        };
+        let Issuer { instruction, warp, lane, pc, .. } = issuer;
+        let completes = match self.end(&ending) {
+            Ok(completes) => completes,
+            Err(problem) => {
+                let address = match ending {
+                    Ending::Signal { address, .. } => address,
+                    Ending::Write { .. } => 0,
+                };
+                let kind = FaultKind::Mbarrier { address, problem };
+                return Some(Err((issuer, WarpFault { pc, lane: Some(lane), kind })));
+            }
+        };
+        if let (true, Ending::Signal { object, address, .. }) = (completes, &ending) {
+            told.push(*object);
+            let (mask, step) = (1 << lane, MbarrierStep::Completed);
+            let addresses = &[*address; 32];
+            tell(
+                &issuer,
+                &MbarrierUse { instruction, warp, mask, step, completes: mask, addresses },
+            );
+        }
+        Some(Ok(()))
+    }
+}
+
+impl Memories<'_> {
+    /// Checks the mbarrier object at a shared address, and returns its place. It must have been
+    /// initialised, unless its CTA has exited.
+    fn object(&self, lane: u32, address: u64) -> Result<SharedPlace, AccessFault> {
+        match super::mbarrier::locate_shared(self, lane, address, true) {
+            Ok(host) => {
+                // SAFETY: the address has just been checked.
+                let object = Mbarrier::decode(unsafe { host.read() });
+                let fault = |problem| FaultKind::Mbarrier { address, problem };
+                object.map_err(|problem| AccessFault { lane, kind: fault(problem) })?;
+            }
+            Err(AccessFault { kind: FaultKind::CtaExited { .. }, .. }) => {}
+            Err(fault) => return Err(fault),
+        }
+        Ok(self.shared_place(address))
+    }
+
+    /// Holds back what a copy has written to `bytes` bytes at a shared address until it ends, if it
+    /// is to end late. `before` has what was there.
+    pub(super) fn hold_back(&self, issuer: Issuer, host: *mut u8, address: u64, before: &[u8]) {
+        let mut bytes = vec![0; before.len()];
+        // SAFETY: the host address is good for as many bytes as were read from it before.
+        unsafe {
+            std::ptr::copy_nonoverlapping(host, bytes.as_mut_ptr(), bytes.len());
+            std::ptr::copy_nonoverlapping(before.as_ptr(), host, before.len());
+        }
+        let at = self.shared_place(address);
+        let ending = Ending::Write { at, bytes };
+        self.cluster.endings.borrow_mut().queue.push_back((issuer, ending));
+    }
+
+    /// The contents of `bytes` bytes that a copy is about to overwrite, if it is to end late.
+    pub(super) fn contents_before(&self, host: *const u8, bytes: u32) -> Option<Vec<u8>> {
+        self.cluster.endings.borrow_mut().writes_late().then(|| {
+            let mut before = vec![0; bytes as usize];
+            // SAFETY: the host address is good for `bytes` bytes.
+            unsafe { std::ptr::copy_nonoverlapping(host, before.as_mut_ptr(), before.len()) };
+            before
+        })
+    }
+}
+
+impl Warp {
+    /// An operation will tell the mbarrier at a shared address when it ends.
+    pub(super) fn signal(
+        &self,
+        context: &Context<'_>,
+        recorder: &mut dyn Recorder,
+        issuer: Issuer,
+        address: u64,
+        signal: Signal,
+    ) -> Result<(), AccessFault> {
+        let cluster = context.memories.cluster;
+        let object = context.memories.object(issuer.lane, address)?;
+        let ending = Ending::Signal { object, address, signal };
+        let early = {
+            let mut endings = cluster.endings.borrow_mut();
+            endings.queue.push_back((issuer, ending));
+            endings.timing == AsyncTiming::Early
+        };
+        if early {
+            let mut tell = |_: &Issuer, step: &MbarrierUse<'_>| recorder.mbarrier(step);
+            if let Some(Err((_, fault))) = cluster.end_next(&mut Vec::new(), &mut tell) {
+                return Err(AccessFault { lane: issuer.lane, kind: fault.kind });
+            }
+        }
+        Ok(())
+    }
+
+    /// The issuer of an operation by a lane of this warp.
+    pub(super) fn issuer(
+        &self,
+        context: &Context<'_>,
+        instruction: u32,
+        pc: u32,
+        lane: u32,
+    ) -> Issuer {
+        Issuer { rank: context.rank, warp: self.index, lane, instruction, pc }
+    }
+}
+
+impl Cluster {
+    /// Ends the operations that are due after a round; `quiet` if nothing else can run. Returns
+    /// true if any ended.
+    pub(super) fn end_operations(
+        &self,
+        launch: &LaunchContext<'_>,
+        recorders: &mut [&mut dyn Recorder],
+        shared: &ClusterShared,
+        quiet: bool,
+    ) -> Result<bool, Box<Fault>> {
+        if shared.endings.borrow().is_empty() {
+            return Ok(false);
+        }
+        let due = shared.endings.borrow_mut().due(quiet);
+        let mut told = Vec::new();
+        let mut tell = |issuer: &Issuer, step: &MbarrierUse<'_>| {
+            if let Some(recorder) = recorders.get_mut(issuer.rank as usize) {
+                recorder.mbarrier(step);
+            }
+        };
+        for ended in 0..due {
+            match shared.end_next(&mut told, &mut tell) {
+                None => return Ok(ended > 0),
+                Some(Ok(())) => {}
+                Some(Err((issuer, fault))) => {
+                    return Err(self.fault_of(launch, &issuer, fault));
+                }
+            }
+        }
+        Ok(due > 0)
+    }
+}
