@@ -28,6 +28,7 @@ use clap::{
     Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
 };
 use gpucast_forecast::choice::metric_choice::MetricChoice;
+use gpucast_interpreter::AsyncTiming;
 use gpucast_render::TextOrJson;
 use gpucast_render::profile::{By, SourceChoice};
 use gpucast_sanitizer::Checks;
@@ -351,6 +352,11 @@ pub(crate) struct Run {
     /// Check while executing: memory, race, init, sync, or all. Findings make the exit status 1
     #[arg(long, help_heading = "Checks", value_name = "CHECKS")]
     pub(crate) check: Option<Checks>,
+
+    /// When asynchronous copies and products end, which no correct program can tell: early, late,
+    /// random, or random:SEED [default: as late as others can do without them, with data at once]
+    #[arg(long = "async", help_heading = "Execution", value_name = "WHEN")]
+    pub(crate) async_timing: Option<AsyncTiming>,
 
     /// Write a buffer to FILE.npy or FILE.bin after the last launch; a module's buffers are named
     /// by the position of their argument: arg0, arg1, …

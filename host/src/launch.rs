@@ -225,8 +225,10 @@ impl Device {
             self.memory_limit = self.memory.room();
         }
         let default = Options::default();
+        let timing = self.settings.async_timing.as_deref().and_then(|text| text.parse().ok());
         self.checking.options(Options {
             skip_bad_accesses: self.settings.on_fault == OnFault::Report,
+            async_timing: timing.unwrap_or_default(),
             instruction_budget: self.settings.budget.unwrap_or(default.instruction_budget),
             memory_limit: self.memory_limit,
             heap_bytes: self.heap_bytes,

@@ -68,6 +68,9 @@ pub struct Settings {
     pub ptxas: Option<PathBuf>,
     /// Warp instructions after which a launch is given up.
     pub budget: Option<u64>,
+    /// When asynchronous operations end, as [`AsyncTiming`](gpucast_interpreter::AsyncTiming) is
+    /// written.
+    pub async_timing: Option<String>,
     /// Gigabytes per second between host and device. Copies take no time without it.
     pub link_gbps: Option<f64>,
     /// Folder for the report of each process. Without it, processes print it when they end.
@@ -92,6 +95,7 @@ impl Default for Settings {
             machine_target: None,
             ptxas: None,
             budget: None,
+            async_timing: None,
             link_gbps: None,
             report_folder: None,
             list_launches: false,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use gpucast_host::settings;
+use gpucast_interpreter::AsyncTiming;
 
 use super::MachineOptions;
 
@@ -108,6 +109,11 @@ pub(crate) struct Exec {
     /// status is 1 after a fault, unless the program has one of its own
     #[arg(long, help_heading = "Execution", value_name = "CHOICE", default_value = "stop")]
     pub(crate) on_fault: OnFault,
+
+    /// When asynchronous copies and products end, which no correct program can tell: early, late,
+    /// random, or random:SEED [default: as late as others can do without them, with data at once]
+    #[arg(long = "async", help_heading = "Execution", value_name = "WHEN")]
+    pub(crate) async_timing: Option<AsyncTiming>,
 
     /// Warp instructions after which a launch ends as endless
     #[arg(long, help_heading = "Execution", value_name = "N")]

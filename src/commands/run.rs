@@ -88,6 +88,7 @@ fn one(
     let mut memory = execute::memory(plan, &loaded)?;
     let expected = Expected::of(plan, &memory);
     let mut options = ExecutionSettings::from(&arguments.execution).options;
+    options.async_timing = arguments.async_timing.unwrap_or_default();
     let (finished, found) = match arguments.check {
         None => {
             let mut nothing = Unwatched::default();

@@ -534,7 +534,7 @@ fn wrong_maps_and_places_are_faults() {
     for (said, wanted) in [
         (changed(&|map| map.rank = 3), "a dimension of a tensor is 0"),
         (
-            changed(&|map| (map.rank, map.global_dim[2], map.box_dim[2]) = (3, 1, 1)),
+            changed(&|map| (map.rank, map.global_dim[2], map.box_dim[2]) = (3, 2, 1)),
             "the rank of the tensor map is 3, but must be 2",
         ),
         (changed(&|map| map.rank = 6), "the rank of a tensor map is 6, but must be 1 to 5"),

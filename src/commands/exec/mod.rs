@@ -139,6 +139,7 @@ fn settings(arguments: &Exec, list_launches: bool) -> Result<Settings, Failure> 
         machine_target: machine.machine_target.map(|target| target.to_string()),
         ptxas: machine.ptxas.map(|path| path.canonicalize().unwrap_or(path)),
         budget: arguments.budget,
+        async_timing: arguments.async_timing.map(|timing| timing.to_string()),
         link_gbps: arguments.link,
         report_folder: None,
         list_launches,
