@@ -1,6 +1,7 @@
 //! The reasons why a command did not succeed, and the exit statuses for them.
 
 pub(crate) use gpucast_forecast::failure::{Report, SourceText, suggest};
+use gpucast_forecast::input::module_listing::Unlaunched;
 
 /// Reason why a command did not succeed.
 #[derive(Debug)]
@@ -9,6 +10,8 @@ pub(crate) enum Failure {
     Input(Vec<Report>),
     /// The command line is at fault: exit status 2.
     Usage(Report),
+    /// A module's launch is not known: exit status 2.
+    Unlaunched(Box<Unlaunched>),
     /// Everything has been said on the output already: exit status 1.
     Said,
     /// The program that was run ended with this status, and has said why.
@@ -37,6 +40,10 @@ impl From<gpucast_forecast::Failure> for Failure {
         match failure {
             Of::Input(reports) => Self::Input(reports),
             Of::Usage(report) => Self::Usage(report),
+            Of::Unlaunched { report, module } => match module.downcast() {
+                Ok(module) => Self::Unlaunched(module),
+                Err(_) => Self::Usage(report),
+            },
             Of::Explained => Self::Said,
             Of::Stopped => Self::Stopped,
         }

@@ -71,6 +71,10 @@ fn main() -> ExitCode {
             output::diagnostic::print(&[report]);
             ExitCode::from(USAGE)
         }
+        Err(Failure::Unlaunched(module)) => {
+            output::diagnostic::print(&[commands::proposal::report(&module)]);
+            ExitCode::from(USAGE)
+        }
         Err(Failure::Exit(status)) => ExitCode::from(status),
         Err(Failure::Said) => ExitCode::from(INPUT),
         Err(Failure::Stopped) => ExitCode::from(interrupt::STATUS),

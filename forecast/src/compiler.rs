@@ -45,6 +45,11 @@ pub struct CudaOptions {
     pub includes: Vec<PathBuf>,
     /// The version of C++, such as `c++17`.
     pub standard: Option<String>,
+    /// Further options, in the compiler's own words.
+    pub extra: Vec<String>,
+    /// Instances of templates that are wanted, such as `scale<float>`, beside those that the
+    /// source launches.
+    pub instances: Vec<String>,
     /// The architecture that the user asks for.
     pub target: Option<Target>,
     /// The architecture of the GPU in question: if `target` is `None`, the compiler takes it, or
@@ -61,6 +66,7 @@ impl CudaOptions {
             ("--define", !self.defines.is_empty()),
             ("--include", !self.includes.is_empty()),
             ("--std", self.standard.is_some()),
+            ("--nvcc-option", !self.extra.is_empty()),
         ]
         .into_iter()
         .find_map(|(option, given)| given.then_some(option))
@@ -70,7 +76,8 @@ impl CudaOptions {
 impl PartialEq for CudaOptions {
     /// Compilers are compared as objects: equal options must lead to equal code.
     fn eq(&self, other: &Self) -> bool {
-        let Self { defines, parameters, includes, standard, target, suggested, compiler } = self;
+        let Self { defines, parameters, includes, standard, extra, .. } = self;
+        let Self { instances, target, suggested, compiler, .. } = self;
         let same_compiler = match (compiler, &other.compiler) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             (None, None) => true,
@@ -80,6 +87,7 @@ impl PartialEq for CudaOptions {
             && (defines, includes, standard) == (&other.defines, &other.includes, &other.standard)
             && (parameters, target, suggested)
                 == (&other.parameters, &other.target, &other.suggested)
+            && (extra, instances) == (&other.extra, &other.instances)
     }
 }
 

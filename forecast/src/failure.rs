@@ -1,5 +1,6 @@
 //! The reason why a run stops early: what was wrong, where, and what to do about it.
 
+use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -68,12 +69,14 @@ pub struct Report {
     pub facts: Vec<String>,
     /// Advice on what to do about it.
     pub hint: Option<String>,
+    /// A command to copy: one line, however long.
+    pub command: Option<String>,
 }
 
 impl Report {
     /// A sentence without a place.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), anchor: None, facts: Vec::new(), hint: None }
+        Self { message: message.into(), anchor: None, facts: Vec::new(), hint: None, command: None }
     }
 
     /// Points at a place.
@@ -91,6 +94,12 @@ impl Report {
     /// Adds advice on what to do.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a command to copy.
+    pub fn command(mut self, command: impl Into<String>) -> Self {
+        self.command = Some(command.into());
         self
     }
 
@@ -118,6 +127,14 @@ pub enum Failure {
     /// The request makes no sense, whatever the input.
     #[error("{0}")]
     Usage(Report),
+    /// A module's launch is not known.
+    #[error("{report}")]
+    Unlaunched {
+        /// The complaint, with the module's kernels.
+        report: Report,
+        /// The module: an [`Unlaunched`](crate::input::module_listing::Unlaunched).
+        module: Box<dyn Any + Send + Sync>,
+    },
     /// The run came to a fault that its [`Watch`](crate::run::execute::Watch) explains.
     #[error("the kernel came to a fault")]
     Explained,
@@ -136,6 +153,7 @@ impl Failure {
         match self {
             Self::Input(reports) => Ok(in_one_line(&reports)),
             Self::Usage(report) => Ok(in_one_line(&[report])),
+            Self::Unlaunched { report, .. } => Ok(in_one_line(&[report])),
             failure @ (Self::Explained | Self::Stopped) => Err(failure),
         }
     }
@@ -184,8 +202,11 @@ impl fmt::Display for Report {
         for fact in &self.facts {
             write!(f, "\n  {fact}")?;
         }
-        match &self.hint {
-            Some(hint) => write!(f, "\n  help: {hint}"),
+        if let Some(hint) = &self.hint {
+            write!(f, "\n  help: {hint}")?;
+        }
+        match &self.command {
+            Some(command) => write!(f, "\n  {command}"),
             None => Ok(()),
         }
     }

@@ -18,6 +18,7 @@
 pub mod choice;
 pub mod comparison;
 pub mod compiler;
+pub mod cuda_text;
 pub mod difference;
 pub mod failure;
 pub mod input;

@@ -6,14 +6,19 @@ use gpucast_forecast::{Anchor, Report};
 use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
 };
+use textwrap::{WordSeparator, WordSplitter};
 
 use super::control;
 
 /// Lines that are longer than this are named by their position and not quoted.
 const LONGEST_QUOTED_LINE: usize = 240;
 
-/// Columns of a rendered report.
+/// Columns of a rendered report. Words and commands that are longer stay whole, because people copy
+/// them.
 const WIDTH: usize = 100;
+
+/// Stands for a blank that no line ends at.
+const UNBROKEN: char = '\u{a0}';
 
 /// A report as `miette` wants it.
 #[derive(Debug)]
@@ -60,8 +65,9 @@ impl From<&Report> for Rendered {
         for fact in &report.facts {
             let _ = write!(message, "\n{}", control::visible(fact));
         }
+        message = with_whole_commands(&message);
         // A help text is one paragraph; the renderer wraps it.
-        help = help.map(|help| help.replace('\n', " "));
+        help = help.map(|help| with_whole_commands(&help.replace('\n', " ")));
         let (source, label) = quote.unzip();
         Self { message, help, source, label }
     }
@@ -84,6 +90,23 @@ fn quoted(anchor: &Anchor) -> Result<(NamedSource<String>, LabeledSpan), String>
     let shown: String = text.chars().map(visible).collect();
     let source = NamedSource::new(control::visible(&anchor.source.name), shown);
     Ok((source, LabeledSpan::new(None, start, end - start)))
+}
+
+/// A text that is not wrapped between backticks, where commands and names stand.
+fn with_whole_commands(text: &str) -> String {
+    let mut whole = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('`') {
+        whole += before;
+        whole.push('`');
+        rest = behind;
+        // A lonely backtick is one by itself.
+        let Some((command, after)) = rest.split_once('`') else { break };
+        whole.extend(command.chars().map(|letter| if letter == ' ' { UNBROKEN } else { letter }));
+        whole.push('`');
+        rest = after;
+    }
+    whole + rest
 }
 
 /// Control characters would move the terminal's cursor; `visible` keeps their width in bytes.
@@ -109,14 +132,21 @@ fn render(report: &Report, mut theme: GraphicalTheme, width: usize) -> String {
         .with_width(width)
         .with_links(false)
         .with_context_lines(1)
-        .with_break_words(false);
+        .with_break_words(false)
+        .with_word_separator(WordSeparator::AsciiSpace)
+        .with_word_splitter(WordSplitter::NoHyphenation);
     let mut text = String::new();
     let rendered = Rendered::from(report);
     if handler.render_report(&mut text, &rendered).is_err() {
         text = format!("{rendered}\n");
     }
+    let text = text.replace(UNBROKEN, " ");
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    format!("{}\n", lines.join("\n").trim())
+    let text = format!("{}\n", lines.join("\n").trim());
+    match &report.command {
+        Some(command) => format!("{text}\n  {}\n", control::visible(command)),
+        None => text,
+    }
 }
 
 /// A report without colours, and with ASCII rules only.
@@ -152,6 +182,21 @@ mod tests {
         insta::assert_snapshot!(plain(&long.report(12..13, "wrong")));
         let empty = SourceText::new("empty.ptx", "");
         insta::assert_snapshot!(plain(&empty.report(0..0, "this file is empty")));
+    }
+
+    /// At every width of a terminal, and in pipes.
+    #[test]
+    fn words_and_commands_are_never_broken() {
+        let path = "a/".repeat(60) + "long-name.cu";
+        let command = format!("gpucast predict {path} --gpu h100-sxm --arg {}", "x".repeat(90));
+        let report = Report::new(format!("{path} is a module, so something must be given"))
+            .hint(format!("look at h100-sxm and at `gpucast check {path} --kernel a-b`, {path}"))
+            .command(command.as_str());
+        for text in [plain(&report), drawn(&report, false), drawn(&report, true)] {
+            assert!(text.lines().any(|line| line.trim() == command), "{text}");
+            assert!(text.contains(&format!("`gpucast check {path} --kernel a-b`")), "{text}");
+            assert_eq!(text.matches(&path).count(), 4, "{text}");
+        }
     }
 
     #[test]

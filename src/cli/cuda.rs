@@ -28,6 +28,15 @@ pub(crate) struct CudaOptions {
     /// Python packages, CUDA installations and PATH]
     #[arg(long, value_name = "COMPILER")]
     pub(crate) cuda_compiler: Option<Choice>,
+
+    /// An option for the compiler in its own words, as --nvcc-option=--use_fast_math; repeat for
+    /// more. Words after -- are such options, too
+    #[arg(long, visible_alias = "nvrtc-option", value_name = "OPTION", allow_hyphen_values = true)]
+    pub(crate) nvcc_option: Vec<String>,
+
+    /// Options for the compiler
+    #[arg(last = true, hide = true, value_name = "OPTIONS")]
+    pub(crate) of_compiler: Vec<String>,
 }
 
 impl From<&CudaOptions> for compiler::CudaOptions {
@@ -37,6 +46,8 @@ impl From<&CudaOptions> for compiler::CudaOptions {
             parameters: Vec::new(),
             includes: options.include.clone(),
             standard: options.std.clone(),
+            extra: options.nvcc_option.iter().chain(&options.of_compiler).cloned().collect(),
+            instances: Vec::new(),
             target: None,
             suggested: None,
             compiler: Some(Arc::new(Installed::new(

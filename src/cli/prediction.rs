@@ -10,8 +10,14 @@ use gpucast_model::gpu::Clock;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Prediction")]
 pub(crate) struct GpuOptions {
-    /// GPUs by name or TOML file, or all; repeat it, or separate them by commas
-    #[arg(long, value_name = "GPU", value_delimiter = ',', required = true)]
+    // The text is an attribute because rustdoc would take its brackets for links.
+    #[arg(
+        long,
+        value_name = "GPU",
+        value_delimiter = ',',
+        help = "GPUs by name or TOML file, or all; repeat it, or separate them by commas [default: \
+                those of the environment variable GPUCAST_GPU, or h100-sxm]"
+    )]
     pub(crate) gpu: Vec<String>,
 }
 

@@ -7,13 +7,14 @@ use gpucast_forecast::settings::LaunchOptions;
 use gpucast_forecast::{Kernel, Supervisor as _};
 use gpucast_render::{Format, TextOrJson, advice};
 
+use super::usual_gpu;
 use crate::cli::advise::Advise;
 use crate::failure::Failure;
 use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: &Advise) -> Result<(), Failure> {
     let library = gpu_argument::library()?;
-    let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
+    let gpus = gpu_argument::find_all(&library, &usual_gpu::or_usual(&arguments.gpus.gpu))?;
     let mut output = Output::open(arguments.output.clone())?;
     let format = match arguments.format {
         TextOrJson::Text => Format::Text,

@@ -10,6 +10,7 @@ use gpucast_render::difference::{self, DifferenceFormat, Side};
 use gpucast_render::profile::SourceChoice;
 
 use super::counted::{Request, Shown};
+use super::usual_gpu;
 use crate::cli::diff::Diff;
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
@@ -18,7 +19,11 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
     let models = arguments.models.read(&[])?;
     let library = gpu_argument::library()?;
     let measurement = &arguments.measurement;
-    let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;
+    let gpus = gpu_argument::find_all_at(
+        &library,
+        &usual_gpu::or_usual(&arguments.gpus.gpu),
+        measurement.clock,
+    )?;
     let count_on = CountOn::read(&library, arguments.counting.count_on.as_deref())?;
     let request = Request {
         launch: &arguments.launch,

@@ -18,12 +18,14 @@ pub(crate) mod man;
 pub(crate) mod plot;
 pub(crate) mod predict;
 pub(crate) mod profile;
+pub(crate) mod proposal;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sensitivity;
 pub(crate) mod sweep;
 pub(crate) mod trust;
 pub(crate) mod tune;
+mod usual_gpu;
 
 use crate::cli::{Cli, Command};
 use crate::failure::{Failure, Report};

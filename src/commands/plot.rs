@@ -16,6 +16,7 @@ use gpucast_plot::axis::Kind;
 use gpucast_plot::{DrawError, Scene, Theme, png, svg};
 use gpucast_render::{Format, pictures};
 
+use super::usual_gpu;
 use crate::cli::plot::{
     PictureOptions, Plot, PlotKernels, PlotMix, PlotPredictions, PlotQuadrantSplit,
     PlotSensitivity, PlotSweep, ScaleChoice, ThemeChoice,
@@ -146,7 +147,7 @@ fn predictions(arguments: &PlotPredictions) -> Result<Vec<KernelView>, Failure> 
 
 fn predictions_by(models: Models, arguments: &PlotPredictions) -> Result<Vec<KernelView>, Failure> {
     let library = gpu_argument::library()?;
-    let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
+    let gpus = gpu_argument::find_all(&library, &usual_gpu::or_usual(&arguments.gpus.gpu))?;
     let kernels = &arguments.kernels;
     // Counts of a file have no order of events, which the simulation needs.
     let models = if kernels.from_metrics.is_empty() { models } else { models.or_thesis() };

@@ -27,6 +27,8 @@ use gpucast_model::cost_model::CostModels;
 use gpucast_model::{Gpu, GpuLibrary, Needs, Timing, WhatIf};
 use gpucast_render::{Format, prediction};
 
+use super::proposal;
+use super::usual_gpu;
 use crate::cli::Predict;
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
@@ -83,7 +85,8 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
     let what_ifs = what_if::read(&arguments.what_if)?;
     let library = gpu_argument::library()?;
     let clock = arguments.measurement.clock;
-    let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, clock)?;
+    let gpus =
+        gpu_argument::find_all_at(&library, &usual_gpu::or_usual(&arguments.gpus.gpu), clock)?;
     let measured = arguments
         .reference
         .as_deref()
@@ -172,15 +175,19 @@ fn executed(
 ) -> Result<Answer, Failure> {
     let models = question.models;
     // Formulas are kept under the options as they were asked for.
-    let asked = LaunchOptions::from(&arguments.launch);
+    let mut asked = LaunchOptions::from(&arguments.launch);
     let mut launch = asked.clone();
     launch.cuda.suggest_for(&gpus);
     let inputs = kernel_argument::expanded(&arguments.input, project::current().as_deref())?;
     // A kernel that cannot be read is refused before another one is executed.
-    let kernels = inputs
-        .iter()
-        .map(|input| Kernel::open(input, &launch))
-        .collect::<Result<Vec<Kernel>, _>>()?;
+    let is_text = arguments.output.format == Format::Text;
+    let kernels = match inputs.as_slice() {
+        [input] if is_text => vec![opened(input, &launch, &mut asked)?],
+        inputs => {
+            let kernels = inputs.iter().map(|input| Kernel::open(input, &launch));
+            kernels.collect::<Result<Vec<Kernel>, _>>()?
+        }
+    };
     let offload = arguments.calibration.as_deref().map(calibration::offload).transpose()?;
     let offload = offload.map(Arc::new);
     let count_on = CountOn::read(library, arguments.counting.count_on.as_deref())?;
@@ -241,6 +248,26 @@ fn executed(
         }
     }
     Ok(answer)
+}
+
+/// A kernel with its launch. If a file has one kernel and no launch is given, it is one that was
+/// found by trying, and then `asked` becomes that one.
+fn opened(
+    input: &str,
+    launch: &LaunchOptions,
+    asked: &mut LaunchOptions,
+) -> Result<Kernel, Failure> {
+    let module = match Kernel::open(input, launch).map_err(Failure::from) {
+        Err(Failure::Unlaunched(module)) if module.has_one_kernel() => module,
+        outcome => return outcome,
+    };
+    let Some(found) = proposal::find(&module)? else {
+        return Err(Failure::Usage(proposal::without(&module)));
+    };
+    proposal::tell(&module, &found);
+    let kernel = Kernel::of_unlaunched(&module, &found.options)?;
+    *asked = LaunchOptions { cuda: asked.cuda.clone(), ..found.options };
+    Ok(kernel)
 }
 
 /// A kernel whose launches are counted.

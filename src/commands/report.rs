@@ -9,6 +9,7 @@ use gpucast_render::report::Part;
 use gpucast_render::{Format, report};
 
 use super::counted::{Request, Shown};
+use super::usual_gpu;
 use crate::cli::report::Report as Arguments;
 use crate::failure::Failure;
 use crate::output::{Output, Terminal};
@@ -18,7 +19,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let inputs = arguments.kernel.expanded()?;
     let library = gpu_argument::library()?;
     let measurement = &arguments.measurement;
-    let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;
+    let gpus = gpu_argument::find_all_at(
+        &library,
+        &usual_gpu::or_usual(&arguments.gpus.gpu),
+        measurement.clock,
+    )?;
     let count_on = CountOn::read(&library, arguments.counting.count_on.as_deref())?;
     let request = Request {
         launch: &arguments.kernel.launch,

@@ -11,6 +11,7 @@ use gpucast_model::Gpu;
 use gpucast_model::sensitivity::{Analysis, analyse};
 use gpucast_render::sensitivity;
 
+use super::usual_gpu;
 use crate::cli::Sensitivity;
 use crate::failure::{Failure, Report, suggest};
 use crate::output::{Output, Terminal};
@@ -23,7 +24,7 @@ pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
     let models = if arguments.from_metrics.is_some() { models.or_thesis() } else { models };
     let fields = fields(&arguments.field)?;
     let library = gpu_argument::library()?;
-    let gpus = gpu_argument::find_all(&library, &arguments.gpus.gpu)?;
+    let gpus = gpu_argument::find_all(&library, &usual_gpu::or_usual(&arguments.gpus.gpu))?;
     let count_on = arguments.prediction.count_on(&library)?;
     // A GPU that cannot count is refused before anything is executed.
     let groups = count_on.groups(gpus, &models)?;

@@ -170,6 +170,7 @@ impl Rows for RowFile {
         self.add(rows).map_err(|failure| match failure {
             Failure::Input(reports) => reports.into(),
             Failure::Usage(report) => gpucast_forecast::Failure::Usage(report),
+            Failure::Unlaunched(module) => gpucast_forecast::Failure::Usage(module.report()),
             // Whoever reads our output went away: nothing more is wanted.
             Failure::BrokenPipe | Failure::Stopped => gpucast_forecast::Failure::Stopped,
             Failure::Said | Failure::Exit(_) => gpucast_forecast::Failure::Explained,

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use crate::gpucast::{command, gpucast, outcome};
+use crate::gpucast::{command, command as command_of, gpucast, outcome};
 
 const SOURCE: &str =
     "extern \"C\" __global__ void saxpy(unsigned n, float a, const float *x, float *y)
@@ -169,8 +169,106 @@ fn nvrtc_compiles_and_complains() {
     for part in ["identifier \"z\" is undefined", "saxpy.cu:5:20"] {
         assert!(failed.stderr.contains(part), "{part}: {}", failed.stderr);
     }
-    fs::write(&cuda, format!("{SOURCE}\nint main() {{ saxpy<<<1, 1>>>(0, 0, 0, 0); }}\n")).unwrap();
-    let host = nvrtc(&format!("run {cuda} {launch}"));
-    assert_eq!(host.status, 1);
-    assert!(host.stderr.contains("__CUDACC_RTC__"), "{}", host.stderr);
+    // What nvcc would compile: host code and its headers, types that nvcc has, a template.
+    let whole = format!(
+        "#include <iostream>\n#include <sys/time.h>\n#include <vector>\n{}\n\
+         template <typename T, int N> __global__ void scale(T *x, T by) {{ x[threadIdx.x % N] *= by; }}\n\
+         using namespace std;\nvector<int> all;\n\
+         int main() {{ saxpy<<<1, 1>>>(0, 0, 0, 0); scale<double, 4><<<1, 32>>>(nullptr, 2); }}\n",
+        SOURCE.replace("unsigned n", "uint n").replace("a * x[i]", "(a + INFINITY) * x[i]")
+    );
+    fs::write(&cuda, &whole).unwrap();
+    let host = nvrtc(&format!("run {cuda} {launch} --kernel saxpy"));
+    assert_eq!(host.status, 0, "{}", host.stderr);
+    assert!(host.stderr.contains("without the host code"), "{}", host.stderr);
+    let template = format!(
+        "run {cuda} --kernel 'scale<double, 4>' --grid 1 --block 32 --arg 'buf:f64[4]' --arg f64:2 \
+         --cuda-compiler nvrtc"
+    );
+    let ran = nvrtc(&template);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    // A function without a mark is the GPU's where that is asked for.
+    let unmarked = "float twice(float x) { return 2 * x; }\n\
+                    extern \"C\" __global__ void k(float *x) { x[0] = twice(x[0]); }\n";
+    fs::write(&cuda, unmarked).unwrap();
+    let run = format!("run {cuda} --grid 1 --block 1 --arg 'buf:f32[1]' --cuda-compiler nvrtc");
+    let refused = nvrtc(&run);
+    assert_eq!(refused.status, 1);
+    assert!(refused.stderr.contains("--nvcc-option=-default-device"), "{}", refused.stderr);
+    let ran = nvrtc(&format!("{run} --nvcc-option=-default-device"));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+}
+
+/// The command that an answer offers, without the program's name.
+#[track_caller]
+fn offered(stderr: &str) -> &str {
+    let line = stderr.lines().find_map(|line| line.strip_prefix("  gpucast "));
+    line.unwrap_or_else(|| panic!("there is no command in {stderr}"))
+}
+
+#[test]
+fn a_kernel_is_predicted_with_nothing_else_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let cuda = source(folder.path());
+    let nvcc = fake(folder.path(), "nvcc", "", false);
+    let predicted = gpucast(&format!("predict {cuda} --cuda-compiler {nvcc}"));
+    assert_eq!(predicted.status, 0, "{}", predicted.stderr);
+    let first = predicted.stderr.lines().next().unwrap();
+    assert!(first.contains("no GPU is given") && first.contains("h100-sxm"), "{first}");
+    let kernel = "saxpy(unsigned n, float a, const float *x, float *y)";
+    assert!(predicted.stderr.contains(kernel), "{}", predicted.stderr);
+    assert!(predicted.stdout.contains("(h100-sxm)"), "{}", predicted.stdout);
+    let command = offered(&predicted.stderr);
+    assert!(command.starts_with(&format!("predict {cuda} --cuda-compiler {nvcc}")), "{command}");
+    let again = gpucast(command);
+    assert_eq!((again.status, again.stdout), (0, predicted.stdout), "{command}");
+    // Programs that read the result get no launch that nobody chose.
+    let json = gpucast(&format!("predict {cuda} --cuda-compiler {nvcc} --format json"));
+    assert_eq!((json.status, json.stdout.as_str()), (2, ""));
+    // Another GPU by the environment, and none of the notes if nobody wants them.
+    let mut quiet = command_of(&format!("predict {cuda} --cuda-compiler {nvcc} -q"));
+    quiet.env("GPUCAST_GPU", "a100");
+    let quiet = outcome(quiet);
+    assert_eq!((quiet.status, quiet.stderr.as_str()), (0, ""));
+    assert!(quiet.stdout.contains("(a100"), "{}", quiet.stdout);
+}
+
+#[test]
+fn a_command_that_lacks_a_launch_is_offered_with_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let cuda = source(folder.path());
+    let nvcc = fake(folder.path(), "nvcc", "", false);
+    for command in ["run", "profile --machine rules --gpu gtx-960"] {
+        let refused = gpucast(&format!("{command} {cuda} --cuda-compiler {nvcc} -- -fmad=false"));
+        assert_eq!(refused.status, 2, "{}", refused.stderr);
+        let offered = offered(&refused.stderr);
+        assert!(offered.starts_with(command) && offered.ends_with("-- -fmad=false"), "{offered}");
+        let ran = gpucast(offered);
+        assert_eq!(ran.status, 0, "{offered}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn options_of_the_compiler_pass_through() {
+    let folder = tempfile::tempdir().unwrap();
+    let cuda = source(folder.path());
+    let nvcc = fake(folder.path(), "nvcc", "", false);
+    let run = format!(
+        "run {cuda} {LAUNCH} --cuda-compiler {nvcc} --nvcc-option --use_fast_math \
+         --nvrtc-option=-rdc=true -- -fmad=false -maxrregcount 16"
+    );
+    let ran = gpucast(&run);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let arguments = fs::read_to_string(folder.path().join("arguments")).unwrap();
+    let words: Vec<&str> = arguments.split(' ').collect();
+    for expected in ["--use_fast_math", "-rdc=true", "-fmad=false", "-maxrregcount", "16"] {
+        assert!(words.contains(&expected), "{arguments}");
+    }
+    let wrong =
+        gpucast(&format!("run {cuda} {LAUNCH} --cuda-compiler {nvcc} -- -maxrregcount 999"));
+    assert_eq!(wrong.status, 1);
+    assert!(wrong.stderr.contains("no number of registers"), "{}", wrong.stderr);
+    let ptx = gpucast("run saxpy.ptx --grid 4 --block 256 -- -fmad=false");
+    assert_eq!(ptx.status, 2);
+    assert!(ptx.stderr.contains("--nvcc-option is about CUDA source"), "{}", ptx.stderr);
 }

@@ -62,7 +62,7 @@ fn wrong_usage_ends_with_status_two() {
     for arguments in [
         "",
         "predikt",
-        "predict sgemm",
+        "predict",
         "predict --gpu gtx-660",
         "predict sgemm --gpu gtx-660 --format yaml",
         "predict sgemm --gpu gtx-660 --model oracle",

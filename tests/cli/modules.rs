@@ -111,6 +111,58 @@ fn structures_are_passed_by_value() {
     insta::assert_snapshot!("structures-that-do-not-fit", text);
 }
 
+/// A kernel whose parameters are structures that hold one pointer.
+const WRAPPED: &str = ".version 7.0\n.target sm_52\n.address_size 64\n
+.visible .entry twice(.param .align 8 .b8 from[8], .param .align 8 .b8 to[8])
+{
+    .reg .b64 %d<6>; .reg .b32 %r; .reg .f32 %f<3>;
+    ld.param.b64 %d1, [from];
+    ld.param.b64 %d2, [to];
+    mov.u32 %r, %tid.x;
+    mul.wide.u32 %d3, %r, 4;
+    add.s64 %d4, %d1, %d3;
+    add.s64 %d5, %d2, %d3;
+    ld.global.f32 %f1, [%d4];
+    add.f32 %f2, %f1, %f1;
+    st.global.f32 [%d5], %f2;
+    ret;
+}
+";
+
+#[test]
+fn a_buffer_is_a_structure_that_holds_one_pointer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(path("twice.ptx"), WRAPPED).unwrap();
+    let run = format!("run {} --grid 1 --block 8 --arg buf:f32[8]=iota", path("twice.ptx"));
+    stdout(&format!("{run} --arg buf:f32[8] --dump arg1={}", path("to.bin")));
+    let expected: Vec<u8> = (0..8).flat_map(|index| (2.0 * index as f32).to_le_bytes()).collect();
+    assert_eq!(fs::read(path("to.bin")).unwrap(), expected);
+    // Counting by slices passes it as well.
+    let launch =
+        format!("{} --grid 1 --block 8 --arg buf:f32[8] --arg buf:f32[8]", path("twice.ptx"));
+    stdout(&format!("profile {launch} --machine rules --format csv"));
+}
+
+/// A failed compilation leaves such files behind.
+#[test]
+fn a_file_without_kernels_says_so_to_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(path("empty.ptx"), "").unwrap();
+    fs::write(path("none.ptx"), ".version 7.0\n.target sm_52\n.address_size 64\n").unwrap();
+    for command in ["run", "profile", "predict --gpu a100", "advise --gpu a100"] {
+        for (file, message) in [("empty.ptx", "the text is empty"), ("none.ptx", "has no kernel")] {
+            let refused = gpucast(&format!("{command} {} --grid 1 --block 1", path(file)));
+            assert_eq!(refused.status, 1, "{command}: {}", refused.stderr);
+            assert!(refused.stderr.contains(message), "{command}: {}", refused.stderr);
+        }
+        let program = gpucast(&format!("{command} {}", env!("CARGO_BIN_EXE_gpucast")));
+        assert_eq!(program.status, 1, "{command}: {}", program.stderr);
+        assert!(!program.stderr.contains("is a module"), "{command}: {}", program.stderr);
+    }
+}
+
 #[test]
 fn check_reports_what_code_needs_and_what_is_not_executed() {
     let outcome = gpucast("check ../../interpreter/tests/kernels/triton/matmul_sm_90.ptx");

@@ -23,7 +23,12 @@ pub fn code(contents: Contents, options: &LaunchOptions) -> Result<Code, Failure
     match contents {
         Contents::Cuda(source) => {
             let target = container::target(options.arch.as_deref())?;
-            compiled(&source, &CudaOptions { target, ..options.cuda.clone() })
+            let mut cuda = CudaOptions { target, ..options.cuda.clone() };
+            // A pattern may have such brackets, too, and then it names no instance.
+            let is_instance =
+                |name: &&String| name.contains('<') && !name.contains(['*', '?', '(']);
+            cuda.instances.extend(options.kernel.iter().filter(is_instance).cloned());
+            compiled(&source, &cuda)
         }
         Contents::Code(file) => {
             let (name, is_text) = match &file {

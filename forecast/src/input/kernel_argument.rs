@@ -8,11 +8,13 @@ use wildmatch::WildMatch;
 use super::command_line;
 use super::cuda_module::{self, no_choice};
 use super::expression::{self, Parameters};
+use super::module_listing::Unlaunched;
 use super::module_text::{Contents, ModuleFile};
 use super::options::{LaunchOptions, Size};
 use super::plan::{Plan, PlannedLaunch};
 use super::project::Project;
-use super::{container, kernel_name, launch_file, module_listing, module_text, resolve};
+use super::{container, kernel_name, launch_file, module_text, resolve};
+use crate::compiler::CudaOptions;
 use crate::failure::{Anchor, Failure, Report, SourceText, suggest};
 
 /// Determines the kind of the argument KERNEL and reads it.
@@ -253,6 +255,21 @@ pub fn of_text(name: &Path, text: &str, options: &LaunchOptions) -> Result<Plan,
     of_module(name, Contents::Code(ModuleFile::Text(source)), options)
 }
 
+/// The plan of a module that has been read, with a whole launch.
+pub(crate) fn of_file(
+    path: &Path,
+    file: &ModuleFile,
+    options: &LaunchOptions,
+) -> Result<Plan, Failure> {
+    // The file is compiled already.
+    let arch = match file {
+        ModuleFile::Text(_) => None,
+        ModuleFile::Container { .. } => options.arch.clone(),
+    };
+    let options = LaunchOptions { cuda: CudaOptions::default(), arch, ..options.clone() };
+    of_module(path, Contents::Code(file.clone()), &options)
+}
+
 /// The kernel of a text that defines one.
 fn only_kernel(ptx: &str) -> Option<String> {
     match kernel_name::kernels(ptx)[..] {
@@ -262,6 +279,10 @@ fn only_kernel(ptx: &str) -> Option<String> {
 }
 
 fn of_module(path: &Path, file: Contents, options: &LaunchOptions) -> Result<Plan, Failure> {
+    let source = match &file {
+        Contents::Cuda(source) => Some(source.clone()),
+        Contents::Code(_) => None,
+    };
     let code = cuda_module::code(file, options)?;
     let only = match &code.file {
         ModuleFile::Text(source) if options.kernel.is_none() => only_kernel(&source.text),
@@ -269,7 +290,7 @@ fn of_module(path: &Path, file: Contents, options: &LaunchOptions) -> Result<Pla
     };
     let kernel = options.kernel.as_deref().or(only.as_deref());
     let (Some(kernel), Some(grid), Some(block)) = (kernel, options.grid, options.block) else {
-        let missing: Vec<&str> = [
+        let missing: Vec<&'static str> = [
             ("--kernel", kernel.is_none()),
             ("--grid", options.grid.is_none()),
             ("--block", options.block.is_none()),
@@ -278,9 +299,8 @@ fn of_module(path: &Path, file: Contents, options: &LaunchOptions) -> Result<Pla
         .filter(|(_, missing)| *missing)
         .map(|(option, _)| *option)
         .collect();
-        let path = path.display().to_string();
-        let report = module_listing::report(&path, &code.file, options, &missing);
-        return Err(Failure::Usage(report));
+        let module = Unlaunched::new(path, code, source.as_ref(), options, missing)?;
+        return Err(Failure::Unlaunched { report: module.report(), module: Box::new(module) });
     };
     let (buffers, arguments) = command_line::arguments(&options.arg).map_err(Failure::Usage)?;
     let (kernel_anchor, places) = command_line::places(kernel, grid, block, options);

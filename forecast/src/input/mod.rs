@@ -24,7 +24,7 @@ pub mod kernel_name;
 pub(crate) mod launch_file;
 pub mod loaded;
 pub mod measurements;
-mod module_listing;
+pub mod module_listing;
 pub mod module_text;
 pub mod options;
 pub mod packed;

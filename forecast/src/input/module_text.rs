@@ -32,6 +32,7 @@ pub enum Contents {
 }
 
 /// The kinds of file with device code.
+#[derive(Clone)]
 pub enum ModuleFile {
     /// PTX, or a text about which the parser will complain.
     Text(SourceText),

@@ -1,7 +1,8 @@
 //! Executes a plan: module, programs, memory, launches.
 
 use std::fmt;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use gpucast_interpreter::host_memory::{self, Shortage};
 use gpucast_interpreter::{
@@ -114,6 +115,11 @@ pub trait Watch {
         None
     }
 
+    /// A shorter way to results like these, for launches that take long.
+    fn shortcut(&self) -> Option<&'static str> {
+        None
+    }
+
     /// All repetitions of the launch have ended.
     fn launched(&mut self, executed: Executed<'_>);
 }
@@ -181,17 +187,41 @@ pub(super) fn ask_for<'a>(buffers: impl Iterator<Item = &'a Buffer> + Clone) -> 
     })
 }
 
+/// Time after which it is said that a launch takes long, if it takes several times as long.
+const PATIENCE: Duration = Duration::from_secs(5);
+const LONG: Duration = Duration::from_secs(30);
+
 /// Passes on the progress of a repetition of a launch.
 struct Teller<'a> {
     supervisor: &'a dyn Supervisor,
     repetition: u64,
     repeat: u64,
+    started: Instant,
+    shortcut: Option<&'static str>,
+    /// True when the shortcut has been named.
+    is_told: &'a AtomicBool,
+}
+
+impl Teller<'_> {
+    /// Names the shortcut once, if the launch takes long.
+    fn tell(&self, done: u128, all: u128) {
+        let Some(shortcut) = self.shortcut else { return };
+        let elapsed = self.started.elapsed();
+        if elapsed < PATIENCE || done == 0 || self.is_told.load(Ordering::Relaxed) {
+            return;
+        }
+        let left = elapsed.as_secs_f64() * (all.saturating_sub(done) as f64 / done as f64);
+        if left >= LONG.as_secs_f64() && !self.is_told.swap(true, Ordering::Relaxed) {
+            self.supervisor.note(&format!("this launch takes {left:.0} seconds more; {shortcut}"));
+        }
+    }
 }
 
 impl Host for Teller<'_> {
     fn progress(&self, done: u128, ctas: u128) {
         let (before, all) = (u128::from(self.repetition) * ctas, u128::from(self.repeat) * ctas);
         self.supervisor.progress(before + done, all);
+        self.tell(before + done, all);
     }
 
     fn print(&self, text: &[u8]) {
@@ -251,7 +281,7 @@ pub(super) fn launch<W: Watch>(
     let limit = options.memory_limit.or_else(|| memory.room());
     let options = &Options { memory_limit: limit, ..*options };
     for (index, (planned, program)) in plan.launches.iter().zip(programs).enumerate() {
-        let launch = device_launch(plan, planned, memory);
+        let launch = device_launch(plan, planned, &program, memory);
         let options = &Options { grid_limits: planned.grid_limits(), ..*options };
         if let Some(note) = planned.beyond_cuda_note() {
             supervisor.note(&note);
@@ -263,9 +293,12 @@ pub(super) fn launch<W: Watch>(
         let (mut ordered_because, mut watched) = (None, false);
         let mut lanes = 0;
         let started = Instant::now();
+        let is_told = AtomicBool::new(false);
         for repetition in 0..repeat {
             let mut observer = watch.begin(&program, &launch);
-            let teller = Teller { supervisor, repetition, repeat };
+            let shortcut = watch.shortcut();
+            let is_told = &is_told;
+            let teller = Teller { supervisor, repetition, repeat, started, shortcut, is_told };
             let counted = watch.without_executing(
                 &mut observer,
                 &program,
@@ -307,13 +340,26 @@ fn program(loaded: &Loaded, kernel: &str, anchor: &Anchor) -> Result<Program, Ve
         .map_err(|error| trouble::of_lowering(error, &loaded.source, anchor))
 }
 
-pub(super) fn device_launch(plan: &Plan, planned: &PlannedLaunch, memory: &DeviceMemory) -> Launch {
+/// A plan's launch of a program, with the addresses of its buffers. A structure that holds one
+/// pointer, as C++ wrappers and CuTe pass it, takes a buffer as a pointer does.
+pub(super) fn device_launch(
+    plan: &Plan,
+    planned: &PlannedLaunch,
+    program: &Program,
+    memory: &DeviceMemory,
+) -> Launch {
     let address = |Pointer { buffer, offset }: Pointer| {
         let buffer = plan.buffers.get(buffer);
         let address = buffer.and_then(|buffer| memory.address(&buffer.name));
         address.unwrap_or_default().wrapping_add(offset)
     };
-    let argument = |argument: &PlannedArgument| match argument {
+    let is_wrapped = |index: usize| {
+        program.parameters().get(index).is_some_and(|one| one.is_array && one.bytes == 8)
+    };
+    let argument = |(index, argument): (usize, &PlannedArgument)| match argument {
+        PlannedArgument::Pointer(pointer) if is_wrapped(index) => {
+            Argument::Bytes(address(*pointer).to_le_bytes().to_vec())
+        }
         PlannedArgument::Pointer(pointer) => Argument::Address(address(*pointer)),
         PlannedArgument::Structure(structure) => Argument::Bytes(structure.with_addresses(address)),
         PlannedArgument::Scalar { ty, bits } => {
@@ -325,6 +371,6 @@ pub(super) fn device_launch(plan: &Plan, planned: &PlannedLaunch, memory: &Devic
         block: planned.block,
         cluster: planned.cluster,
         dynamic_shared_bytes: planned.shared_bytes,
-        arguments: planned.arguments.iter().map(argument).collect(),
+        arguments: planned.arguments.iter().enumerate().map(argument).collect(),
     }
 }

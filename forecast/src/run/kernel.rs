@@ -8,6 +8,7 @@ use super::module;
 use super::sources::{self, CountingGpu, Counts, Launched, Source};
 use crate::failure::Failure;
 use crate::input::kernel_argument;
+use crate::input::module_listing::Unlaunched;
 use crate::input::plan::Plan;
 use crate::run::supervisor::{Alone, Supervisor};
 use crate::settings::LaunchOptions;
@@ -37,6 +38,15 @@ impl Kernel {
     /// Returns the faults of the launch. Errors of the text come when it is executed.
     pub fn from_ptx(name: &str, text: &str, launch: &LaunchOptions) -> Result<Self, Failure> {
         Ok(Self { plan: kernel_argument::of_text(Path::new(name), text, launch)? })
+    }
+
+    /// A module's kernel, with a launch that was missing.
+    ///
+    /// # Errors
+    ///
+    /// Returns the faults of the launch.
+    pub fn of_unlaunched(module: &Unlaunched, launch: &LaunchOptions) -> Result<Self, Failure> {
+        Ok(Self { plan: module.launched(launch)? })
     }
 
     /// Executes the launches and counts as the profiler of `gpu` would. The counts include stages

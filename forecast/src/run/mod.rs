@@ -19,6 +19,7 @@ mod kept_simulations;
 pub mod kernel;
 pub mod machine;
 pub mod module;
+pub mod proposal;
 mod repetitions;
 mod reread_loads;
 pub mod rung;

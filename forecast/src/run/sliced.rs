@@ -70,7 +70,7 @@ pub(super) fn slice(
         let refused = |error| because(format!("{}: {error}", program.kernel()));
         prepare(program, &mut memory, options).map_err(refused)?;
         let slicer = Slicer::new(&loaded.module, program);
-        let launch = execute::device_launch(plan, planned, &memory);
+        let launch = execute::device_launch(plan, planned, program, &memory);
         let reach = slicer.reach(&launch, &memory).map_err(refused)?;
         cases.push((slicer, launch, reach));
     }

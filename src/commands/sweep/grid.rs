@@ -19,6 +19,7 @@ use gpucast_model::{Gpu, Timing};
 
 use crate::cli::SweepGrid;
 use crate::commands::launch_template::check_parameter;
+use crate::commands::usual_gpu;
 use crate::failure::{Failure, Report, suggest};
 use crate::project;
 
@@ -47,13 +48,14 @@ impl<'a> Parts<'a> {
     pub(super) fn of(arguments: &'a SweepGrid) -> Result<Self, Failure> {
         // Counts of a file have no order of events, which the simulation needs. And with its
         // default model every GPU of the library would have each kernel executed for itself.
-        let is_library = arguments.gpus.gpu.iter().any(|gpu| gpu == crate::cli::names::ALL);
+        let names = usual_gpu::or_usual(&arguments.gpus.gpu);
+        let is_library = names.iter().any(|gpu| gpu == crate::cli::names::ALL);
         let is_file = !arguments.from_metrics.is_empty();
         let words = ModelWords { or_thesis: is_file || is_library, ..arguments.prediction.words() };
         let models = Models::of_words(&words)?;
         let library = gpu_argument::library()?;
         let measurement = &arguments.measurement;
-        let gpus = gpu_argument::find_all_at(&library, &arguments.gpus.gpu, measurement.clock)?;
+        let gpus = gpu_argument::find_all_at(&library, &names, measurement.clock)?;
         let count_on = arguments.prediction.count_on(&library)?;
         let fields = Axis::read_all("--set", &arguments.set).map_err(Failure::Usage)?;
         fields.iter().try_for_each(check_field)?;

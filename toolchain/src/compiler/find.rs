@@ -42,12 +42,16 @@ const LIBRARIES_IN_CUDA: [&str; 4] =
     ["lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "bin"];
 /// Folders of programs in Python packages.
 const PROGRAMS_IN_PACKAGES: [&str; 2] = ["nvidia/cu13/bin", "nvidia/cuda_nvcc/bin"];
-/// Folders of CUDA's own headers in Python packages.
-const HEADERS_IN_PACKAGES: [&str; 4] = [
+/// Folders of CUDA's own headers in Python packages. `crt/`, which `mma.h` includes, comes with
+/// nvcc.
+const HEADERS_IN_PACKAGES: [&str; 7] = [
     "nvidia/cuda_runtime/include",
+    "nvidia/cuda_nvcc/include",
     "nvidia/cu13/include",
     "nvidia/cuda_cccl/include",
     "nvidia/cu13/include/cccl",
+    "nvidia/curand/include",
+    "nvidia/cufft/include",
 ];
 
 /// The compiler of a choice, or the first one that is there. Source with host code is left to

@@ -1,5 +1,7 @@
-//! Headers that ordinary CUDA files include and NVRTC does not have: it declares `printf`,
-//! `assert` and the functions of mathematics itself, and has no integers of fixed width.
+//! Headers that ordinary CUDA files include and NVRTC does not have.
+//!
+//! NVRTC declares `printf`, `assert` and the functions of mathematics itself, and has no integers
+//! of fixed width. Headers of the host are needed by host code alone: they are empty.
 
 /// A header: its name, and its text.
 pub(super) struct Header {
@@ -36,12 +38,80 @@ const FLOATS: &str = "#pragma once
 
 const LIMITS: &str = "#pragma once
 #define CHAR_BIT 8
+#define CHAR_MAX 127
+#define CHAR_MIN (-128)
+#define UCHAR_MAX 255
+#define SHRT_MAX 32767
+#define SHRT_MIN (-32768)
+#define USHRT_MAX 65535
 #define INT_MAX 2147483647
 #define INT_MIN (-INT_MAX - 1)
 #define UINT_MAX 4294967295U
+#define LONG_MAX 9223372036854775807L
+#define LONG_MIN (-LONG_MAX - 1L)
+#define ULONG_MAX 18446744073709551615UL
 #define LLONG_MAX 9223372036854775807LL
 #define LLONG_MIN (-LLONG_MAX - 1)
 #define ULLONG_MAX 18446744073709551615ULL
+";
+
+/// The name of [`PRELUDE`]; no file is called so.
+pub(super) const PRELUDE_NAME: &str = "gpucast-prelude.h";
+
+/// Declarations that nvcc's own headers bring along on a 64-bit Linux.
+pub(super) const PRELUDE: &str = "#pragma once
+#include <stdint.h>
+#include <limits.h>
+#include <float.h>
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+typedef float float_t;
+typedef double double_t;
+namespace std {}
+#define register
+#ifndef NULL
+#define NULL 0
+#endif
+#define INT8_MAX 127
+#define UINT8_MAX 255
+#define INT16_MAX 32767
+#define UINT16_MAX 65535
+#define INT32_MAX INT_MAX
+#define INT32_MIN INT_MIN
+#define UINT32_MAX UINT_MAX
+#define INT64_MAX LLONG_MAX
+#define INT64_MIN LLONG_MIN
+#define UINT64_MAX ULLONG_MAX
+#define SIZE_MAX ULONG_MAX
+#define RAND_MAX 2147483647
+#define EXIT_SUCCESS 0
+#define EXIT_FAILURE 1
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+#ifndef HUGE_VALF
+#define HUGE_VALF __int_as_float(0x7f800000)
+#define HUGE_VAL __longlong_as_double(0x7ff0000000000000LL)
+#endif
+#ifndef M_PI
+#define M_E 2.7182818284590452354
+#define M_LOG2E 1.4426950408889634074
+#define M_LOG10E 0.43429448190325182765
+#define M_LN2 0.69314718055994530942
+#define M_LN10 2.30258509299404568402
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_PI_4 0.78539816339744830962
+#define M_1_PI 0.31830988618379067154
+#define M_2_PI 0.63661977236758134308
+#define M_2_SQRTPI 1.12837916709551257390
+#define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.70710678118654752440
+#endif
 ";
 
 pub(super) const HEADERS: [Header; 19] = [
@@ -65,3 +135,106 @@ pub(super) const HEADERS: [Header; 19] = [
     Header { name: "cstdint", text: INTEGERS },
     Header { name: "stdint.h", text: INTEGERS },
 ];
+
+/// Headers of C, C++ and POSIX for the host.
+#[rustfmt::skip]
+const OF_HOST: &[&str] = &[
+    "algorithm", "any", "array", "atomic", "bitset", "ccomplex", "cctype", "cerrno", "cfenv",
+    "charconv", "chrono", "cinttypes", "clocale", "codecvt", "compare", "complex", "concepts",
+    "condition_variable", "csetjmp", "csignal", "cstdarg", "cstring", "ctime", "cuchar", "cwchar",
+    "cwctype", "deque", "exception", "execution", "filesystem", "format", "forward_list",
+    "fstream", "functional", "future", "initializer_list", "iomanip", "ios", "iosfwd", "iostream",
+    "istream", "iterator", "limits", "list", "locale", "map", "memory", "memory_resource", "mutex",
+    "new", "numbers", "numeric", "optional", "ostream", "queue", "random", "ranges", "ratio",
+    "regex", "set", "shared_mutex", "span", "sstream", "stack", "stdexcept", "streambuf",
+    "string", "string_view", "strstream", "system_error", "thread", "tuple", "type_traits",
+    "typeindex", "typeinfo", "unordered_map", "unordered_set", "utility", "valarray", "variant",
+    "vector",
+    "aio.h", "complex.h", "ctype.h", "dirent.h", "dlfcn.h", "errno.h", "fcntl.h", "fenv.h",
+    "getopt.h", "glob.h", "iconv.h", "inttypes.h", "libgen.h", "locale.h", "malloc.h", "memory.h",
+    "netdb.h", "poll.h", "pthread.h", "pwd.h", "regex.h", "sched.h", "semaphore.h", "setjmp.h",
+    "signal.h", "stdalign.h", "stdarg.h", "stdatomic.h", "stdbool.h", "stdnoreturn.h", "string.h",
+    "strings.h", "syslog.h", "tgmath.h", "threads.h", "time.h", "uchar.h", "ucontext.h",
+    "unistd.h", "values.h", "wchar.h", "wctype.h",
+    "conio.h", "direct.h", "io.h", "process.h", "tchar.h", "windows.h", "Windows.h", "winsock2.h",
+    "mpi.h", "omp.h", "immintrin.h", "xmmintrin.h", "emmintrin.h", "x86intrin.h",
+];
+
+/// Folders of such headers.
+const FOLDERS_OF_HOST: &[&str] = &["sys/", "arpa/", "net/", "netinet/", "linux/", "bits/", "ext/"];
+
+/// Headers of CUDA and of its samples whose declarations have names of their own: source that
+/// compiles without them does not use them on the GPU.
+#[rustfmt::skip]
+const OF_CUDA: &[&str] = &[
+    "cublas.h", "cublas_v2.h", "cublasXt.h", "cublasLt.h", "cuda.h", "cudaProfiler.h",
+    "cuda_profiler_api.h", "cuda_gl_interop.h", "cudnn.h", "cufft.h", "cufftXt.h", "curand.h",
+    "curand_kernel.h", "curand_mtgp32_host.h", "cusolverDn.h", "cusparse.h", "cusparse_v2.h",
+    "device_functions.h", "device_atomic_functions.h", "driver_types.h", "host_config.h",
+    "host_defines.h", "math_constants.h", "math_functions.h", "nccl.h", "npp.h", "nppi.h",
+    "nvToolsExt.h", "nvml.h", "nvrtc.h", "sm_20_atomic_functions.h", "sm_35_intrinsics.h",
+    "sm_60_atomic_functions.h", "texture_fetch_functions.h", "texture_indirect_functions.h",
+    "texture_types.h", "vector_functions.h", "vector_types.h", "builtin_types.h",
+    "channel_descriptor.h", "common_functions.h", "cuda_texture_types.h", "cuda_surface_types.h",
+    "surface_functions.h", "surface_types.h", "cooperative_groups.h", "cuda_fp16.h", "cuComplex.h",
+    "cutil.h", "cutil_inline.h", "cutil_math.h", "drvapi_error_string.h",
+    "helper_cuda.h", "helper_cuda_drvapi.h", "helper_cuda_gl.h", "helper_functions.h",
+    "helper_gl.h", "helper_image.h", "helper_math.h", "helper_string.h", "helper_timer.h",
+    "sdkHelper.h", "shrQATest.h", "shrUtils.h",
+];
+
+/// Folders of such headers.
+const FOLDERS_OF_CUDA: &[&str] = &["thrust/", "cub/", "opencv2/", "GL/", "cuda/std/"];
+
+/// True for a header that may be empty where it is not found: host code alone needs it, or source
+/// that needs it does not compile without it.
+pub(super) fn may_be_empty(name: &str) -> bool {
+    let is_in = |names: &[&str], folders: &[&str]| {
+        names.contains(&name) || folders.iter().any(|folder| name.starts_with(folder))
+    };
+    is_in(OF_HOST, FOLDERS_OF_HOST) || is_in(OF_CUDA, FOLDERS_OF_CUDA)
+}
+
+/// The Python package of CUDA 12 that has a header of CUDA; that of CUDA 13 lacks the last part.
+pub(super) fn package(name: &str) -> Option<&'static str> {
+    let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+    if begins(&["curand"]) {
+        Some("nvidia-curand-cu12")
+    } else if begins(&["crt/"]) {
+        Some("nvidia-cuda-nvcc-cu12")
+    } else if begins(&["thrust/", "cub/", "cuda/", "nv/"]) {
+        Some("nvidia-cuda-cccl-cu12")
+    } else if begins(&["cublas"]) {
+        Some("nvidia-cublas-cu12")
+    } else if begins(&["cufft"]) {
+        Some("nvidia-cufft-cu12")
+    } else if begins(&["cooperative_groups", "cuda_", "cuComplex", "mma.h", "math_constants"])
+        || name == "cuda.h"
+    {
+        Some("nvidia-cuda-runtime-cu12")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_the_host_may_be_empty_and_those_of_a_user_may_not() {
+        for name in ["string.h", "sys/time.h", "iostream", "curand_kernel.h", "thrust/sort.h"] {
+            assert!(may_be_empty(name), "{name}");
+        }
+        for name in ["mine.h", "includes.h", "crt/mma.h", "mma.h", "sys"] {
+            assert!(!may_be_empty(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_missing_header_of_cuda_has_a_package() {
+        assert_eq!(package("curand_kernel.h"), Some("nvidia-curand-cu12"));
+        assert_eq!(package("crt/mma.h"), Some("nvidia-cuda-nvcc-cu12"));
+        assert_eq!(package("mine.h"), None);
+    }
+}

@@ -7,18 +7,36 @@
 
 use gpucast_forecast::{Anchor, Report, SourceText};
 
+use super::headers;
+
 /// More errors than this follow from the first ones.
 const MOST_ERRORS: usize = 20;
 /// Warnings that are repeated; the rest is counted.
 const MOST_WARNINGS: usize = 3;
 
+/// NVRTC's words about a function that is neither the host's nor the GPU's.
+pub(super) const UNMARKED: &str = "without execution space annotations";
+
 /// A line of a compiler's output that says where something is.
-struct Complaint<'a> {
-    file: &'a str,
-    line: usize,
+pub(super) struct Complaint<'a> {
+    pub(super) file: &'a str,
+    pub(super) line: usize,
     column: Option<usize>,
-    is_error: bool,
-    message: &'a str,
+    pub(super) is_error: bool,
+    pub(super) message: &'a str,
+}
+
+impl<'a> Complaint<'a> {
+    /// The header that is not found, if that is the complaint.
+    pub(super) fn missing_header(&self) -> Option<&'a str> {
+        let starts = ["cannot open source file \"", "could not open source file \"", "'"];
+        let rest = starts.iter().find_map(|start| self.message.strip_prefix(start));
+        let is_clangs = self.message.starts_with('\'');
+        if is_clangs && !self.message.ends_with("file not found") {
+            return None;
+        }
+        rest?.split(['"', '\'']).next()
+    }
 }
 
 /// The errors of a compiler's output; those in the source itself point at their place.
@@ -42,7 +60,7 @@ pub(super) fn warnings(text: &str) -> Vec<String> {
 fn report(complaint: &Complaint, source: &SourceText) -> Report {
     let Complaint { file, line, column, message, .. } = complaint;
     if *file != &*source.name {
-        return Report::new(format!("{file}:{line}: {message}")).maybe_hint(hint(message));
+        return Report::new(format!("{file}:{line}: {message}")).maybe_hint(hint(complaint));
     }
     let text: &str = &source.text;
     let start = match line {
@@ -65,22 +83,33 @@ fn report(complaint: &Complaint, source: &SourceText) -> Report {
         }
     };
     let anchor = Anchor { source: source.clone(), range };
-    Report::new(*message).at(&anchor).maybe_hint(hint(message))
+    Report::new(*message).at(&anchor).maybe_hint(hint(complaint))
 }
 
 /// Advice for the complaints that beginners meet.
-fn hint(message: &str) -> Option<String> {
-    let is_header = message.contains("cannot open source file")
-        || message.contains("could not open source file")
-        || message.contains("file not found");
-    let is_host = message.contains("host function") || message.contains("cudaMalloc");
-    if is_header {
-        Some("say where the header is: -I FOLDER".to_owned())
-    } else if is_host {
-        Some(host_code())
-    } else {
-        None
+fn hint(complaint: &Complaint<'_>) -> Option<String> {
+    let message = complaint.message;
+    if let Some(header) = complaint.missing_header() {
+        return Some(match headers::package(header) {
+            Some(package) => {
+                let newer = package.trim_end_matches("-cu12");
+                format!(
+                    "`pip install {package}` brings it for CUDA 12, `pip install {newer}` for \
+                     CUDA 13; -I FOLDER says where else it is"
+                )
+            }
+            None => "say where the header is: -I FOLDER".to_owned(),
+        });
     }
+    if message.contains(UNMARKED) {
+        return Some(
+            "mark it __device__, or add --nvcc-option=-default-device, which makes all such \
+             functions the GPU's"
+                .to_owned(),
+        );
+    }
+    let is_host = message.contains("host function") || message.contains("cudaMalloc");
+    is_host.then(host_code)
 }
 
 /// Advice for source that NVRTC cannot compile because of its host code.
@@ -90,7 +119,8 @@ pub(super) fn host_code() -> String {
         .to_owned()
 }
 
-fn complaints(text: &str) -> Vec<Complaint<'_>> {
+/// The complaints of a compiler's output.
+pub(super) fn complaints(text: &str) -> Vec<Complaint<'_>> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
     for (index, line) in lines.iter().enumerate() {

@@ -1,20 +1,22 @@
 //! CUDA compilers: finds one, runs it, and leads its complaints back to the user's source.
 //!
 //! ```text
-//! find ──► nvrtc (a library, loaded when it is needed) ──┐
-//!     └──► program (nvcc, clang)  ──────────────────────┼──► PTX, or log ──► reports
-//! command (what a user wrote) ──────────────────────────┘
+//! find ──► attempts ──► nvrtc (a library, loaded when needed) ──┐
+//!     └──► program (nvcc, clang)  ──────────────────────────────┼──► PTX, or log ──► reports
+//! command (what a user wrote) ──────────────────────────────────┘
 //! ```
 //!
 //! NVRTC comes first: it is one Python package, needs no host compiler, and compiles a kernel in
 //! less than a second. It knows device code alone, so source with host code goes to nvcc or clang
-//! where there is one.
+//! where there is one. Where there is none, NVRTC gets the source without its host code.
 
+mod attempts;
 mod command;
 mod find;
 mod headers;
 mod log;
 mod nvrtc;
+mod options;
 mod program;
 
 use std::borrow::Cow;
@@ -100,7 +102,7 @@ impl Compiler for Installed {
         let Some(found) = found else { return Err(vec![nothing(source, self.choice.as_ref())]) };
         let job = Job { source, options, has_host_code, search };
         match &found {
-            Found::Library(path) => nvrtc::compile(path, &job),
+            Found::Library(path) => attempts::compile(path, &job),
             Found::Program { path, dialect } => program::compile(path, *dialect, &job),
         }
     }

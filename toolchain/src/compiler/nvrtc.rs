@@ -10,13 +10,10 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
 
-use gpucast_forecast::Report;
-use gpucast_forecast::compiler::Compiled;
 use gpucast_ptx_frontend::container::Target;
 use libloading::{Library, Symbol};
 
 use super::headers::HEADERS;
-use super::{Job, find, log};
 
 /// `nvrtcProgram`.
 type Program = *mut c_void;
@@ -36,6 +33,7 @@ mod signature {
         *const *const c_char,
         *const *const c_char,
     ) -> c_int;
+    pub(super) type AddName = unsafe extern "C" fn(Program, *const c_char) -> c_int;
     pub(super) type Compile = unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int;
     pub(super) type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
     pub(super) type Text = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
@@ -43,55 +41,28 @@ mod signature {
     pub(super) type ErrorString = unsafe extern "C" fn(c_int) -> *const c_char;
 }
 
-/// Compiles by the library in `path`.
-pub(super) fn compile(path: &Path, job: &Job) -> Result<Compiled, Vec<Report>> {
-    let wrong = |reason: String| {
-        let message = format!("{} cannot be used: {reason}", path.display());
-        vec![Report::new(message).hint("--cuda-compiler names another compiler")]
-    };
-    let nvrtc = Nvrtc::load(path).map_err(wrong)?;
-    let (major, minor) = nvrtc.version().map_err(wrong)?;
-    let by = format!("NVRTC {major}.{minor}");
-    let known = nvrtc.targets().unwrap_or_default();
-    let target = job.options.target_among(&known);
-    if !known.is_empty() && !known.iter().any(|one| one.sm == target.sm) {
-        let names: Vec<String> = known.iter().map(Target::to_string).collect();
-        let report = Report::new(format!("{by} does not compile for {target}"));
-        return Err(vec![report.hint(format!("it knows {}", names.join(", ")))]);
-    }
-    let mut options = vec![
-        format!("--gpu-architecture={}", target.to_string().replace("sm_", "compute_")),
-        "-lineinfo".to_owned(),
-    ];
-    options.extend(job.options.standard.iter().map(|standard| format!("-std={standard}")));
-    options.extend(job.options.defines.iter().map(|define| format!("-D{define}")));
-    let folders = job.include_folders().into_iter().chain(find::cuda_headers(path, &job.search));
-    options.extend(folders.map(|folder| format!("-I{}", folder.display())));
-    let outcome = nvrtc.compile(&job.source.text, &job.source.name, &options).map_err(wrong)?;
-    match outcome.ptx {
-        Some(ptx) => Ok(Compiled { ptx, by, target, warnings: log::warnings(&outcome.log) }),
-        None => {
-            let mut reports = job.refusal(&by, &outcome.log);
-            if job.has_host_code
-                && let Some(last) = reports.last_mut()
-            {
-                last.hint = Some(log::host_code());
-            }
-            Err(reports)
-        }
-    }
+/// A text with everything that NVRTC needs to compile it.
+pub(super) struct Unit<'a> {
+    /// The source's name, for complaints.
+    pub(super) name: &'a str,
+    pub(super) text: String,
+    /// Names and texts of headers, which go before those of folders.
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) options: Vec<String>,
+    /// Instances of templates.
+    pub(super) instances: Vec<String>,
 }
 
 /// The product of a compilation.
-struct Outcome {
+pub(super) struct Outcome {
     /// The PTX, unless there are errors.
-    ptx: Option<String>,
+    pub(super) ptx: Option<String>,
     /// Errors and warnings.
-    log: String,
+    pub(super) log: String,
 }
 
 /// The loaded library.
-struct Nvrtc {
+pub(super) struct Nvrtc {
     library: Library,
 }
 
@@ -111,7 +82,7 @@ impl Drop for Owned<'_> {
 }
 
 impl Nvrtc {
-    fn load(path: &Path) -> Result<Self, String> {
+    pub(super) fn load(path: &Path) -> Result<Self, String> {
         // SAFETY: the file is NVRTC by its name and place; its initialisers are those of a C++
         // runtime and rely on nothing here.
         let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
@@ -125,7 +96,7 @@ impl Nvrtc {
         unsafe { self.library.get(name.as_bytes()) }.map_err(|error| error.to_string())
     }
 
-    fn version(&self) -> Result<(i32, i32), String> {
+    pub(super) fn version(&self) -> Result<(i32, i32), String> {
         let version = self.symbol::<signature::Version>("nvrtcVersion")?;
         let (mut major, mut minor) = (0, 0);
         // SAFETY: both pointers are valid for the call.
@@ -134,7 +105,7 @@ impl Nvrtc {
     }
 
     /// The architectures that it compiles for, in ascending order.
-    fn targets(&self) -> Result<Vec<Target>, String> {
+    pub(super) fn targets(&self) -> Result<Vec<Target>, String> {
         let number = self.symbol::<signature::Number>("nvrtcGetNumSupportedArchs")?;
         let list = self.symbol::<signature::Number>("nvrtcGetSupportedArchs")?;
         let mut count: c_int = 0;
@@ -152,15 +123,23 @@ impl Nvrtc {
         Ok(targets)
     }
 
-    fn compile(&self, source: &str, name: &str, options: &[String]) -> Result<Outcome, String> {
+    pub(super) fn compile(&self, unit: &Unit<'_>) -> Result<Outcome, String> {
         let terminated = |text: &str| CString::new(text).map_err(|_| "a text holds a zero byte");
-        let source = terminated(source)?;
-        let name = terminated(name)?;
-        let options = options.iter().map(|text| terminated(text)).collect::<Result<Vec<_>, _>>()?;
+        let all = |texts: &[String]| {
+            texts.iter().map(|text| terminated(text)).collect::<Result<Vec<_>, _>>()
+        };
+        let source = terminated(&unit.text)?;
+        let name = terminated(unit.name)?;
+        let options = all(&unit.options)?;
+        let instances = all(&unit.instances)?;
+        // The first header of a name counts.
+        let built_in = HEADERS.iter().map(|one| (one.name, one.text));
+        let own = unit.headers.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let headers: Vec<(&str, &str)> = own.chain(built_in).collect();
         let texts =
-            HEADERS.iter().map(|one| terminated(one.text)).collect::<Result<Vec<_>, _>>()?;
+            headers.iter().map(|(_, text)| terminated(text)).collect::<Result<Vec<_>, _>>()?;
         let names =
-            HEADERS.iter().map(|one| terminated(one.name)).collect::<Result<Vec<_>, _>>()?;
+            headers.iter().map(|(name, _)| terminated(name)).collect::<Result<Vec<_>, _>>()?;
         let pointers =
             |texts: &[CString]| texts.iter().map(|text| text.as_ptr()).collect::<Vec<_>>();
         let (texts, names) = (pointers(&texts), pointers(&names));
@@ -173,12 +152,17 @@ impl Nvrtc {
                 &raw mut program,
                 source.as_ptr(),
                 name.as_ptr(),
-                HEADERS.len() as c_int,
+                headers.len() as c_int,
                 texts.as_ptr(),
                 names.as_ptr(),
             )
         })?;
         let owned = Owned { nvrtc: self, program };
+        let add = self.symbol::<signature::AddName>("nvrtcAddNameExpression")?;
+        for instance in &instances {
+            // SAFETY: the program lives, and the text ends in zero; the call copies it.
+            self.check(unsafe { add(owned.program, instance.as_ptr()) })?;
+        }
         let options = pointers(&options);
         let compile = self.symbol::<signature::Compile>("nvrtcCompileProgram")?;
         // SAFETY: the program lives, and the options are as many as it is told.
@@ -186,7 +170,9 @@ impl Nvrtc {
         let log = self.text(&owned, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog")?;
         // Errors in the source are no errors of the library.
         const COMPILATION: c_int = 6;
-        if result == COMPILATION {
+        // An instance of a template that does not exist comes with no complaint.
+        const NAME_NOT_VALID: c_int = 10;
+        if matches!(result, COMPILATION | NAME_NOT_VALID) {
             return Ok(Outcome { ptx: None, log });
         }
         self.check(result).map_err(|error| format!("{error} {log}").trim().to_owned())?;

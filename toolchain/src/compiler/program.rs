@@ -10,7 +10,7 @@ use gpucast_forecast::compiler::Compiled;
 use gpucast_ptx_frontend::container::Target;
 
 use super::find::Dialect;
-use super::{Job, log, path_argument};
+use super::{Job, log, options, path_argument};
 use crate::Stop;
 use crate::process::output_within;
 
@@ -52,12 +52,15 @@ pub(super) fn compile(path: &Path, dialect: Dialect, job: &Job) -> Result<Compil
     }
     command.args(job.options.defines.iter().map(|define| format!("-D{define}")));
     command.args(job.options.includes.iter().map(|folder| format!("-I{}", folder.display())));
+    let passed = options::of_program(&job.options.extra).map_err(|report| vec![report])?;
+    command.args(&passed.words);
     command.arg(&*path_argument(&job.source.name)).arg("-o").arg(&ptx);
     let finished = output_within(&mut command, PATIENCE, job.search.stop).map_err(cannot)?;
     if !finished.success {
         return Err(job.refusal(name, &finished.text));
     }
     let ptx = std::fs::read_to_string(&ptx).map_err(cannot)?;
+    let ptx = options::with_registers(ptx, passed.registers);
     let by = version(path, job.search.stop)
         .map_or_else(|| name.to_owned(), |version| format!("{name} {version}"));
     Ok(Compiled { ptx, by, target, warnings: log::warnings(&finished.text) })

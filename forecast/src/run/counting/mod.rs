@@ -466,6 +466,12 @@ impl<C: Counts> Watch for Count<'_, C> {
         Some(hint.to_owned())
     }
 
+    fn shortcut(&self) -> Option<&'static str> {
+        let is_whole = self.counting.caches == CacheChoice::Full && self.is_sliced;
+        is_whole
+            .then_some("--caches windows estimates what depends on caches from a part of the grid")
+    }
+
     fn launched(&mut self, executed: Executed<'_>) {
         let Some(Repeated { profile, ranges, stages, features, simulation, instructions }) =
             mem::take(&mut self.repetitions).finish()

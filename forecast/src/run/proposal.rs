@@ -1,0 +1,626 @@
+//! A launch for a kernel of which nothing but its code is known, found by trying.
+//!
+//! Sizes follow from the dimensions of the grid that the kernel looks at, and from the names of its
+//! parameters. The launch is executed. A fault says what to change: a buffer that is too short
+//! grows, a block that is too large for a shared array shrinks, and sizes that lead nowhere shrink.
+//! A launch that runs is tried in a larger size, which is taken if it runs, too.
+
+use std::time::{Duration, Instant};
+
+use gpucast_interpreter::{
+    Fault, FaultKind, Host, LaunchError, NoObserver, Options, Program, RunError, StopReason, run,
+};
+use gpucast_ptx_frontend::types::StateSpace;
+
+use super::execute::{self, Loaded};
+use super::module;
+use super::supervisor::Supervisor;
+use crate::failure::Failure;
+use crate::input::kernel_argument;
+use crate::input::module_listing::{Listed, ListedParameter, Unlaunched};
+use crate::input::options::LaunchOptions;
+
+/// Threads of the first launches that are tried, and by how much larger ones are larger.
+const FIRST_THREADS: u64 = 1 << 16;
+const LARGER: u64 = 16;
+/// Warp instructions of a launch that is tried.
+const BUDGET: u64 = 1 << 23;
+/// Time for one launch, and for all that are tried. Budgets end most launches before.
+const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE_FOR_ALL: Duration = Duration::from_secs(12);
+/// Changes of a launch before another one is begun with.
+const MOST_CHANGES: usize = 24;
+/// Kernels of a module that are tried.
+const MOST_KERNELS: usize = 4;
+/// Bytes of a buffer, at most.
+const MOST_BYTES: u64 = 64 << 20;
+/// Shared memory that every GPU gives to a block.
+const MOST_SHARED_BYTES: u32 = 48 << 10;
+
+/// A launch that runs.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// All options of the launch.
+    pub options: LaunchOptions,
+    /// The kernel's name, as people write it.
+    pub kernel: String,
+    /// The options of a command line that were missing, each with its value.
+    pub words: Vec<(&'static str, String)>,
+}
+
+/// Finds a launch for the first kernel of a module that has one.
+///
+/// # Errors
+///
+/// [`Failure::Stopped`] if the supervisor says so.
+pub fn propose(
+    module: &Unlaunched,
+    supervisor: &dyn Supervisor,
+) -> Result<Option<Proposal>, Failure> {
+    let end = Instant::now() + PATIENCE_FOR_ALL;
+    for kernel in module.kernels.iter().take(MOST_KERNELS) {
+        let Some(mut search) = Search::new(module, kernel, end, supervisor) else { continue };
+        if let Some(found) = search.first()? {
+            let name = kernel.shortest_name(&module.kernels);
+            return Ok(Some(found.proposal(module, name)));
+        }
+    }
+    Ok(None)
+}
+
+/// An argument that can be changed.
+#[derive(Clone, Debug, PartialEq)]
+enum Given {
+    /// As the user wrote it.
+    Fixed(String),
+    /// A whole number.
+    Integer {
+        ty: &'static str,
+        value: u64,
+    },
+    /// A number that no size depends on.
+    Number(String),
+    Buffer {
+        ty: &'static str,
+        len: u64,
+    },
+    /// A structure of zeros.
+    Zeros {
+        bytes: u64,
+    },
+    /// A structure of pointers.
+    Pointers {
+        lens: Vec<u64>,
+    },
+}
+
+impl Given {
+    fn text(&self) -> String {
+        match self {
+            Self::Fixed(text) | Self::Number(text) => text.clone(),
+            Self::Integer { ty, value } => format!("{ty}:{value}"),
+            Self::Buffer { ty, len } => format!("buf:{ty}[{len}]"),
+            Self::Zeros { bytes } => format!("bytes:0x{}", "00".repeat(*bytes as usize)),
+            Self::Pointers { lens } => {
+                let members: Vec<String> =
+                    lens.iter().map(|len| format!("buf:f32[{len}]")).collect();
+                format!("struct:{{{}}}", members.join(","))
+            }
+        }
+    }
+}
+
+/// A launch that is tried.
+#[derive(Clone, Debug, PartialEq)]
+struct Candidate {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    arguments: Vec<Given>,
+}
+
+impl Candidate {
+    fn options(&self, module: &Unlaunched, kernel: &str) -> LaunchOptions {
+        LaunchOptions {
+            kernel: Some(kernel.to_owned()),
+            grid: Some(self.grid),
+            block: Some(self.block),
+            shared_bytes: (self.shared_bytes > 0).then_some(self.shared_bytes),
+            arg: self.arguments.iter().map(Given::text).collect(),
+            ..module.options.clone()
+        }
+    }
+
+    fn proposal(&self, module: &Unlaunched, name: String) -> Proposal {
+        let given = &module.options;
+        let options = self.options(module, &name);
+        let shape = |[x, y, z]: [u32; 3]| match (y, z) {
+            (1, 1) => x.to_string(),
+            (_, 1) => format!("{x},{y}"),
+            _ => format!("{x},{y},{z}"),
+        };
+        let mut words = Vec::new();
+        if given.kernel.as_ref() != Some(&name) && given.kernel.is_none() {
+            words.push(("--kernel", name.clone()));
+        }
+        if given.grid.is_none() {
+            words.push(("--grid", shape(self.grid)));
+        }
+        if given.block.is_none() {
+            words.push(("--block", shape(self.block)));
+        }
+        if given.shared_bytes.is_none() && self.shared_bytes > 0 {
+            words.push(("--shared-bytes", self.shared_bytes.to_string()));
+        }
+        if given.arg.is_empty() {
+            words.extend(options.arg.iter().map(|text| ("--arg", text.clone())));
+        }
+        Proposal { options, kernel: name, words }
+    }
+
+    /// Makes all sizes smaller. Returns false if they are as small as can be.
+    fn shrink(&mut self, given: &LaunchOptions) -> bool {
+        let before = self.clone();
+        for argument in &mut self.arguments {
+            if let Given::Integer { value, .. } = argument {
+                *value /= 2;
+            }
+        }
+        if given.grid.is_none() {
+            self.grid = self.grid.map(|extent| (extent / 2).max(1));
+        }
+        *self != before
+    }
+}
+
+/// The search for a launch of one kernel.
+struct Search<'a> {
+    module: &'a Unlaunched,
+    kernel: &'a Listed,
+    loaded: Loaded,
+    program: Program,
+    end: Instant,
+    supervisor: &'a dyn Supervisor,
+}
+
+/// What came of a launch that was tried.
+enum Outcome {
+    Ran,
+    Failed(RunError),
+    /// It cannot even be described.
+    Refused,
+}
+
+struct Quiet<'a>(&'a dyn Supervisor);
+
+impl Host for Quiet<'_> {
+    fn stop(&self) -> bool {
+        self.0.should_stop()
+    }
+}
+
+impl<'a> Search<'a> {
+    /// `None` for a kernel that cannot be executed.
+    fn new(
+        module: &'a Unlaunched,
+        kernel: &'a Listed,
+        end: Instant,
+        supervisor: &'a dyn Supervisor,
+    ) -> Option<Self> {
+        let first = Candidate { grid: [1; 3], block: [1; 3], shared_bytes: 0, arguments: vec![] };
+        let options = LaunchOptions { arg: Vec::new(), ..first.options(module, &kernel.name) };
+        let plan = kernel_argument::of_file(&module.path, &module.file, &options).ok()?;
+        let loaded = module::load(&plan).ok()?;
+        let program = Program::new(&loaded.module, &loaded.source.text, &kernel.name).ok()?;
+        Some(Self { module, kernel, loaded, program, end, supervisor })
+    }
+
+    /// The first launch that runs, in the largest size that does.
+    fn first(&mut self) -> Result<Option<Candidate>, Failure> {
+        for block in self.blocks() {
+            let small = self.begin(block, FIRST_THREADS);
+            let Some(small) = self.mended(small)? else { continue };
+            let large = self.begin(block, FIRST_THREADS * LARGER);
+            // What had to be learnt stays: the larger one differs in its sizes alone.
+            let large = Candidate { shared_bytes: small.shared_bytes, ..large };
+            let is_as_begun =
+                small.block == block && small.grid == self.begin(block, FIRST_THREADS).grid;
+            let larger = match is_as_begun {
+                true => self.mended(large)?,
+                false => None,
+            };
+            let is_larger = |one: &Candidate| {
+                let threads = |one: &Candidate| {
+                    one.grid.iter().chain(&one.block).map(|&n| u64::from(n)).product::<u64>()
+                };
+                threads(one) >= threads(&small)
+            };
+            return Ok(Some(larger.filter(is_larger).unwrap_or(small)));
+        }
+        Ok(None)
+    }
+
+    /// The blocks to begin with: what the kernel or the user says, then sizes that the source
+    /// names, then usual ones.
+    fn blocks(&self) -> Vec<[u32; 3]> {
+        if let Some(block) = self.module.options.block.or(self.kernel.required_block) {
+            return vec![block];
+        }
+        let most = self.kernel.most_threads.unwrap_or(1024).min(1024);
+        let of_size = |size: u32| match self.kernel.dimensions {
+            1 => [size, 1, 1],
+            2 => [size, size, 1],
+            _ => [size, size, (most / (size * size).max(1)).clamp(1, 4)],
+        };
+        let usual: &[u32] =
+            if self.kernel.dimensions == 1 { &[256, 128, 64, 32] } else { &[16, 8, 32] };
+        let uses_shared = self.program.static_shared_bytes() > 0;
+        let named = self.module.sizes.iter().copied().filter(|_| uses_shared);
+        let mut blocks: Vec<[u32; 3]> = Vec::new();
+        for block in named.chain(usual.iter().copied()).map(of_size) {
+            let threads = block.iter().product::<u32>();
+            if threads <= most && !blocks.contains(&block) {
+                blocks.push(block);
+            }
+        }
+        blocks.push([1, 1, 1]);
+        blocks.truncate(6);
+        blocks
+    }
+
+    /// A launch of about so many threads.
+    fn begin(&self, block: [u32; 3], threads: u64) -> Candidate {
+        let given = &self.module.options;
+        let dimensions = self.kernel.dimensions as u32;
+        let side = root(threads, dimensions);
+        let extent = |axis: usize| match axis < self.kernel.dimensions {
+            true => (side.div_ceil(u64::from(block[axis].max(1)))).max(1) as u32,
+            false => 1,
+        };
+        let grid = given.grid.unwrap_or_else(|| [extent(0), extent(1), extent(2)]);
+        let threads_per_block = block.iter().product::<u32>();
+        let shared_bytes =
+            given.shared_bytes.unwrap_or_else(|| match self.kernel.has_dynamic_shared {
+                true => (threads_per_block * 8).clamp(1024, MOST_SHARED_BYTES),
+                false => 0,
+            });
+        Candidate { grid, block, shared_bytes, arguments: self.arguments(threads, side) }
+    }
+
+    fn arguments(&self, threads: u64, side: u64) -> Vec<Given> {
+        let given = &self.module.options.arg;
+        if !given.is_empty() {
+            return given.iter().cloned().map(Given::Fixed).collect();
+        }
+        let parameters = &self.kernel.parameters;
+        let is_extent = |one: &&ListedParameter| {
+            one.is_scalar()
+                && one.pointee().is_none()
+                && integer(one).is_some()
+                && role(&one.name).is_none()
+        };
+        // Several sizes are factors of one: rows and columns.
+        let size = match parameters.iter().filter(is_extent).count() {
+            0 | 1 => side,
+            _ => side.min(root(threads, 2)),
+        };
+        parameters.iter().map(|one| argument(one, size, threads)).collect()
+    }
+
+    /// The launch, changed until it runs. `None` if it does not come to that.
+    fn mended(&self, mut candidate: Candidate) -> Result<Option<Candidate>, Failure> {
+        for _ in 0..MOST_CHANGES {
+            if Instant::now() >= self.end {
+                return Ok(None);
+            }
+            match self.tried(&candidate)? {
+                Outcome::Ran => return Ok(Some(candidate)),
+                Outcome::Refused => return Ok(None),
+                Outcome::Failed(error) => {
+                    if !self.change(&mut candidate, &error) {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn tried(&self, candidate: &Candidate) -> Result<Outcome, Failure> {
+        let options = candidate.options(self.module, &self.kernel.name);
+        let plan = match kernel_argument::of_file(&self.module.path, &self.module.file, &options) {
+            Ok(plan) => plan,
+            Err(_) => return Ok(Outcome::Refused),
+        };
+        let Ok(mut memory) = execute::memory(&plan, &self.loaded) else {
+            return Ok(Outcome::Refused);
+        };
+        let [planned] = &plan.launches[..] else { return Ok(Outcome::Refused) };
+        let launch = execute::device_launch(&plan, planned, &self.program, &memory);
+        let limits = Options {
+            instruction_budget: BUDGET,
+            deadline: Some(self.end.min(Instant::now() + PATIENCE)),
+            memory_limit: memory.room(),
+            ..Options::default()
+        };
+        let host = Quiet(self.supervisor);
+        let outcome = run(&self.program, &launch, &mut memory, &mut NoObserver, &limits, &host);
+        match outcome {
+            Ok(_) => Ok(Outcome::Ran),
+            Err(RunError::Stopped { reason: StopReason::Asked, .. }) => Err(Failure::Stopped),
+            Err(error) => Ok(Outcome::Failed(error)),
+        }
+    }
+
+    /// Changes a launch by what its error says. Returns false if nothing can be changed.
+    fn change(&self, candidate: &mut Candidate, error: &RunError) -> bool {
+        let given = &self.module.options;
+        match error {
+            RunError::Fault(fault) => self.after_fault(candidate, fault),
+            RunError::Stopped { .. } => candidate.shrink(given),
+            RunError::Launch(LaunchError::SharedMemory { .. } | LaunchError::Threads { .. }) => {
+                given.block.is_none() && smaller_block(&mut candidate.block)
+            }
+            RunError::Launch(LaunchError::Memory { .. }) => candidate.shrink(given),
+            RunError::Launch(_) => false,
+        }
+    }
+
+    fn after_fault(&self, candidate: &mut Candidate, fault: &Fault) -> bool {
+        let given = &self.module.options;
+        match &fault.kind {
+            FaultKind::OutOfBounds {
+                space: Some(StateSpace::Shared),
+                address,
+                bytes,
+                limit,
+                ..
+            } => {
+                let needed = address.saturating_add(u64::from(*bytes));
+                let own = u64::from(candidate.shared_bytes);
+                let fixed = limit.unwrap_or(0).saturating_sub(own);
+                let wanted = needed.saturating_sub(fixed).next_power_of_two();
+                let may_grow = self.kernel.has_dynamic_shared && given.shared_bytes.is_none();
+                if may_grow && wanted > own && wanted <= u64::from(MOST_SHARED_BYTES) {
+                    candidate.shared_bytes = wanted as u32;
+                    return true;
+                }
+                (given.block.is_none() && smaller_block(&mut candidate.block))
+                    || candidate.shrink(given)
+            }
+            FaultKind::OutOfBounds { address, bytes, nearest: Some(nearest), .. }
+                if *address >= nearest.address =>
+            {
+                let needed = (address - nearest.address).saturating_add(u64::from(*bytes));
+                grow(candidate, &nearest.name, needed) || candidate.shrink(given)
+            }
+            FaultKind::OutOfBounds { address, nearest: None, .. }
+                if *address < 1 << 16 && with_pointers(candidate) =>
+            {
+                true
+            }
+            FaultKind::OutOfBounds { .. }
+            | FaultKind::Misaligned { .. }
+            | FaultKind::BudgetExhausted { .. }
+            | FaultKind::Trap
+            | FaultKind::Assertion { .. }
+            | FaultKind::TooMuchPrinted { .. } => candidate.shrink(given),
+            _ => false,
+        }
+    }
+}
+
+/// The power of two that is at most the root of another one.
+fn root(threads: u64, degree: u32) -> u64 {
+    1 << (threads.max(1).ilog2() / degree.max(1))
+}
+
+/// Halves the longest side.
+fn smaller_block(block: &mut [u32; 3]) -> bool {
+    let longest = block.iter_mut().max();
+    match longest {
+        Some(longest) if *longest > 1 => {
+            *longest /= 2;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Makes a buffer long enough. Returns false for one that would be too long, and one that is not of
+/// this search's making.
+fn grow(candidate: &mut Candidate, buffer: &str, needed: u64) -> bool {
+    let needed = needed.next_power_of_two();
+    if needed > MOST_BYTES {
+        return false;
+    }
+    let Some(place) = buffer.strip_prefix("arg") else { return false };
+    let (argument, member) = match place.split_once('.') {
+        Some((argument, member)) => (argument, member.parse().ok()),
+        None => (place, None),
+    };
+    let Some(argument) =
+        argument.parse().ok().and_then(|at: usize| candidate.arguments.get_mut(at))
+    else {
+        return false;
+    };
+    match argument {
+        Given::Buffer { ty, len } => {
+            let element = bytes_of(ty);
+            let longer = needed / element;
+            let grows = longer > *len;
+            *len = longer.max(*len);
+            grows
+        }
+        Given::Pointers { lens } => match member.and_then(|at: usize| lens.get_mut(at)) {
+            Some(len) if needed / 4 > *len => {
+                *len = needed / 4;
+                true
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Puts pointers into structures of zeros. Returns false if there is none of a fitting size.
+fn with_pointers(candidate: &mut Candidate) -> bool {
+    let mut is_changed = false;
+    for argument in &mut candidate.arguments {
+        if let Given::Zeros { bytes } = argument
+            && bytes.is_multiple_of(8)
+            && *bytes <= 128
+        {
+            *argument = Given::Pointers { lens: vec![1 << 16; (*bytes / 8) as usize] };
+            is_changed = true;
+        }
+    }
+    is_changed
+}
+
+fn bytes_of(ty: &str) -> u64 {
+    let bits: String = ty.chars().filter(char::is_ascii_digit).collect();
+    bits.parse::<u64>().map_or(1, |bits| (bits / 8).max(1))
+}
+
+/// The type of a whole number of a parameter.
+fn integer(parameter: &ListedParameter) -> Option<&'static str> {
+    Some(match parameter.variable.ty.text() {
+        "u8" | "b8" => "u8",
+        "u16" | "b16" => "u16",
+        "u32" | "b32" => "u32",
+        "u64" | "b64" => "u64",
+        "s8" => "s8",
+        "s16" => "s16",
+        "s32" => "s32",
+        "s64" => "s64",
+        _ => return None,
+    })
+}
+
+fn argument(parameter: &ListedParameter, size: u64, threads: u64) -> Given {
+    if let Some(ty) = parameter.pointee() {
+        return Given::Buffer { ty, len: threads };
+    }
+    if !parameter.is_scalar() {
+        let bytes = parameter.variable.size_bytes;
+        // A structure that holds one pointer.
+        let is_pointer = bytes == 8 && parameter.variable.align == 8;
+        return match is_pointer {
+            true => Given::Pointers { lens: vec![threads] },
+            false => Given::Zeros { bytes },
+        };
+    }
+    // `float` may be an untyped parameter in PTX.
+    let is_real = parameter.ty.as_deref().is_some_and(|ty| {
+        ty.split_whitespace().any(|word| matches!(word, "float" | "double" | "__half"))
+    });
+    match integer(parameter) {
+        Some(ty) if !is_real => {
+            let most = match bytes_of(ty) {
+                1 => 1,
+                2 => 1 << 14,
+                _ => u64::MAX,
+            };
+            let value = role(&parameter.name).unwrap_or(size).min(most);
+            Given::Integer { ty, value }
+        }
+        _ => {
+            let ty = parameter.variable.ty.text();
+            let ty = match (ty, parameter.variable.size_bytes) {
+                ("b32" | "u32", _) => "f32",
+                ("b64" | "u64", _) => "f64",
+                ("b16" | "u16", _) => "f16",
+                (ty, _) => ty,
+            };
+            Given::Number(format!("{ty}:1"))
+        }
+    }
+}
+
+/// The value of a number whose name says that it is no size.
+fn role(name: &str) -> Option<u64> {
+    let name = name.to_lowercase();
+    let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    if has(&["offset", "start", "begin", "seed", "shift"]) || begins(&["off", "pad"]) {
+        Some(0)
+    } else if begins(&["inc", "stride", "step", "group", "dilation", "axis", "dim_"]) {
+        Some(1)
+    } else if has(&["channel", "batch", "iter", "kernel_size", "ksize", "radius", "class"]) {
+        Some(4)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::run::supervisor::Alone;
+
+    /// The proposal for a kernel `k` with this body, whose `%d1` is a global address and `%r2` the
+    /// thread's index in the grid.
+    fn proposed(variables: &str, body: &str) -> Proposal {
+        let text = format!(
+            ".version 7.0\n.target sm_52\n.address_size 64\n
+             .visible .entry k(.param .u64 to, .param .u32 n)\n{{
+             .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %d<9>; {variables}
+             ld.param.u64 %d1, [to]; ld.param.u32 %r8, [n];
+             mov.u32 %r1, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;
+             mad.lo.s32 %r2, %r1, %r3, %r4;
+             {body} ret; }}"
+        );
+        let options = LaunchOptions::default();
+        match kernel_argument::of_text(Path::new("k.ptx"), &text, &options) {
+            Err(Failure::Unlaunched { module, .. }) => {
+                propose(module.downcast_ref().unwrap(), &Alone).unwrap().unwrap()
+            }
+            other => panic!("it has no launch: {:?}", other.map(|_| ())),
+        }
+    }
+
+    /// As the module's own check does it: a plan, memory, a run without a fault.
+    #[test]
+    fn buffers_grow_until_no_access_leaves_them() {
+        let body = "mul.wide.u32 %d2, %r2, 12; add.s64 %d3, %d1, %d2; st.global.u32 [%d3], %r2;";
+        let options = proposed("", body).options;
+        let (grid, block) = (options.grid.unwrap(), options.block.unwrap());
+        let threads = u64::from(grid[0]) * u64::from(block[0]);
+        let bytes = 12 * (threads - 1) + 4;
+        let (_, len) = options.arg[0].split_once('[').unwrap();
+        let len: u64 = len.trim_end_matches(']').parse().unwrap();
+        assert!(4 * len >= bytes && 4 * len < 4 * bytes, "{options:?}");
+    }
+
+    #[test]
+    fn blocks_fit_into_shared_arrays() {
+        let body = "mul.lo.s32 %r5, %r4, 4; mov.u32 %r6, tile; add.s32 %r6, %r6, %r5; \
+                    st.shared.u32 [%r6], %r4;";
+        let options = proposed(".shared .align 4 .b8 tile[256];", body).options;
+        assert_eq!(options.block, Some([64, 1, 1]));
+    }
+
+    #[test]
+    fn sizes_shrink_until_they_lead_to_memory() {
+        // The offset is n MiB, and no buffer has 64 GiB.
+        let body = "cvt.u64.u32 %d2, %r8; shl.b64 %d2, %d2, 20; add.s64 %d3, %d1, %d2; \
+                    st.global.u8 [%d3], %r2;";
+        let options = proposed("", body).options;
+        let n: u64 = options.arg[1].trim_start_matches("u32:").parse().unwrap();
+        assert!((1..=64).contains(&n), "{options:?}");
+    }
+
+    #[test]
+    fn names_say_which_numbers_are_no_sizes() {
+        assert_eq!((role("incx"), role("offset"), role("channels")), (Some(1), Some(0), Some(4)));
+        assert_eq!((role("n"), role("width"), role("")), (None, None, None));
+    }
+
+    #[test]
+    fn several_sizes_have_a_product_that_fits() {
+        assert_eq!((root(1 << 20, 1), root(1 << 20, 2), root(1 << 16, 3)), (1 << 20, 1 << 10, 32));
+    }
+}

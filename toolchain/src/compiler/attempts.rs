@@ -1,0 +1,403 @@
+//! Compiling by NVRTC what was written for nvcc.
+//!
+//! The source is compiled as it is. If NVRTC refuses it, the declarations that nvcc brings along
+//! are put before it, and host code is left out. So is what NVRTC still stumbles over, as long as
+//! nothing makes it the GPU's. Lines and columns stay where they are.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use gpucast_forecast::Report;
+use gpucast_forecast::compiler::Compiled;
+use gpucast_forecast::cuda_text::{self, DeviceText};
+use gpucast_ptx_frontend::container::Target;
+
+use super::nvrtc::{Nvrtc, Outcome, Unit};
+use super::options::{self, Passed};
+use super::{Job, find, headers, log};
+
+/// Times that source is compiled without what NVRTC stumbles over.
+const MOST_ROUNDS: usize = 12;
+/// Headers that may be missing.
+const MOST_MISSING: usize = 64;
+/// Instances of templates that are tried one by one.
+const MOST_INSTANCES: usize = 16;
+/// Included files that are read, and the bytes of each.
+const MOST_FILES: usize = 256;
+const MOST_BYTES: u64 = 4 << 20;
+
+/// Compiles by the library in `path`.
+pub(super) fn compile(path: &Path, job: &Job<'_>) -> Result<Compiled, Vec<Report>> {
+    let wrong = |reason: String| {
+        let message = format!("{} cannot be used: {reason}", path.display());
+        vec![Report::new(message).hint("--cuda-compiler names another compiler")]
+    };
+    let nvrtc = Nvrtc::load(path).map_err(wrong)?;
+    let (major, minor) = nvrtc.version().map_err(wrong)?;
+    let by = format!("NVRTC {major}.{minor}");
+    let known = nvrtc.targets().unwrap_or_default();
+    let target = job.options.target_among(&known);
+    if !known.is_empty() && !known.iter().any(|one| one.sm == target.sm) {
+        let names: Vec<String> = known.iter().map(Target::to_string).collect();
+        let report = Report::new(format!("{by} does not compile for {target}"));
+        return Err(vec![report.hint(format!("it knows {}", names.join(", ")))]);
+    }
+    let passed = options::of_nvrtc(&job.options.extra).map_err(|report| vec![report])?;
+    let is_default_device = passed.default_device;
+    let work = Work {
+        is_default_device,
+        nvrtc: &nvrtc,
+        job,
+        options: words(path, job, target, &passed),
+        wrong: &wrong,
+    };
+    let texts = Texts::read(job);
+    let templates = Templates::of(&texts, job);
+    let mut missing = Vec::new();
+    let as_it_is = work.as_it_is(&templates.all(), &mut missing)?;
+    let (outcome, by) = match as_it_is {
+        Outcome { ptx: Some(_), .. } => (as_it_is, by),
+        refused => {
+            let mut cut = Cut::new(&texts, passed.default_device, missing);
+            match work.without_host_code(&mut cut, &templates)? {
+                done @ Outcome { ptx: Some(_), .. } => {
+                    let without = if cut.is_cut() { " without the host code" } else { "" };
+                    (done, format!("{by}{without}"))
+                }
+                still => return Err(refusal(job, &by, &refused.log, &still.log, &cut)),
+            }
+        }
+    };
+    let ptx = options::with_registers(outcome.ptx.unwrap_or_default(), passed.registers);
+    Ok(Compiled { ptx, by, target, warnings: log::warnings(&outcome.log) })
+}
+
+/// The options of every attempt.
+fn words(path: &Path, job: &Job<'_>, target: Target, passed: &Passed) -> Vec<String> {
+    let mut options = vec![
+        format!("--gpu-architecture={}", target.to_string().replace("sm_", "compute_")),
+        "-lineinfo".to_owned(),
+    ];
+    options.extend(job.options.standard.iter().map(|standard| format!("-std={standard}")));
+    options.extend(job.options.defines.iter().map(|define| format!("-D{define}")));
+    let folders = job.include_folders().into_iter().chain(find::cuda_headers(path, &job.search));
+    options.extend(folders.map(|folder| format!("-I{}", folder.display())));
+    options.extend(passed.words.iter().cloned());
+    options
+}
+
+/// The complaints that a user can do something about. Source with host code was meant for another
+/// compiler, so those about what is left of it count.
+fn refusal(job: &Job<'_>, by: &str, as_it_is: &str, left: &str, cut: &Cut<'_>) -> Vec<Report> {
+    let text = if job.has_host_code { left } else { as_it_is };
+    let mut reports = job.refusal(by, text);
+    if !cut.missing.is_empty()
+        && let Some(last) = reports.last_mut()
+    {
+        let names: Vec<&str> = cut.missing.iter().map(String::as_str).collect();
+        last.facts.push(format!("without {}, which is not found", names.join(", ")));
+        let package = names.iter().find_map(|name| headers::package(name));
+        if let Some(package) = package {
+            let newer = package.trim_end_matches("-cu12");
+            last.hint = Some(format!(
+                "`pip install {package}` brings headers for CUDA 12, `pip install {newer}` for \
+                 CUDA 13"
+            ));
+        }
+    }
+    if job.has_host_code
+        && let Some(last) = reports.last_mut()
+    {
+        last.hint.get_or_insert_with(log::host_code);
+    }
+    reports
+}
+
+/// The source, and the files that it includes by names in quotes.
+struct Texts {
+    source: String,
+    /// By the names with which they are included.
+    included: BTreeMap<String, String>,
+}
+
+impl Texts {
+    /// Reads what lies in the folders of the job. A name that means files of two folders is left to
+    /// the compiler.
+    fn read(job: &Job<'_>) -> Self {
+        let folders = job.include_folders();
+        let mut included = BTreeMap::new();
+        let mut waiting: Vec<String> = quoted(&job.source.text);
+        while let Some(name) = waiting.pop() {
+            if included.contains_key(&name) || included.len() >= MOST_FILES {
+                continue;
+            }
+            let found = folders.iter().map(|folder| folder.join(&name)).find(|path| path.is_file());
+            let is_short = |path: &Path| path.metadata().is_ok_and(|data| data.len() <= MOST_BYTES);
+            let Some(path) = found.filter(|path| is_short(path)) else { continue };
+            let Ok(text) = std::fs::read_to_string(path) else { continue };
+            waiting.extend(quoted(&text));
+            included.insert(name, text);
+        }
+        Self { source: job.source.text.to_string(), included }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.source.as_str()).chain(self.included.values().map(String::as_str))
+    }
+}
+
+fn quoted(text: &str) -> Vec<String> {
+    let names = cuda_text::includes(text).into_iter();
+    names.filter(|&(_, in_quotes)| in_quotes).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The instances of templates that are compiled.
+struct Templates {
+    /// Those that the user asks for.
+    asked: Vec<String>,
+    /// Those that the source launches, and one of each kernel that it does not launch.
+    offered: Vec<String>,
+}
+
+impl Templates {
+    fn of(texts: &Texts, job: &Job<'_>) -> Self {
+        let asked = job.options.instances.clone();
+        let declared: Vec<_> = texts.all().flat_map(cuda_text::declared).collect();
+        let templates: Vec<_> =
+            declared.iter().filter_map(|one| Some((&one.name, one.template.as_ref()?))).collect();
+        let is_of = |instance: &str, name: &str| {
+            instance.split('<').next().is_some_and(|start| start.trim() == name)
+        };
+        let is_template =
+            |instance: &String| templates.iter().any(|(name, _)| is_of(instance, name));
+        let mut offered: Vec<String> =
+            texts.all().flat_map(cuda_text::instances).filter(is_template).collect();
+        for (name, parameters) in templates {
+            let guess = format!("{name}<{}>", guessed(parameters));
+            if !asked.iter().any(|one| is_of(one, name)) && !offered.contains(&guess) {
+                offered.push(guess);
+            }
+        }
+        offered.truncate(MOST_INSTANCES);
+        Self { asked, offered }
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.asked.iter().chain(&self.offered).cloned().collect()
+    }
+}
+
+/// Arguments for the parameters of a template of which no launch is known: numbers in single
+/// precision, and tiles that fit into a CTA.
+fn guessed(parameters: &[String]) -> String {
+    let guess = |parameter: &String| {
+        let first = parameter.split([' ', '=']).next().unwrap_or_default();
+        let lower = parameter.to_lowercase();
+        if parameter.contains('=') {
+            return None;
+        }
+        Some(match first {
+            "typename" | "class" => "float",
+            "bool" => "true",
+            _ if lower.contains("tile") || lower.contains("dim") => "16",
+            _ => "256",
+        })
+    };
+    parameters.iter().map_while(guess).collect::<Vec<_>>().join(", ")
+}
+
+/// Texts of which parts can be left out.
+struct Cut<'a> {
+    source: DeviceText<'a>,
+    included: BTreeMap<&'a str, DeviceText<'a>>,
+    /// Headers that are not found and empty.
+    missing: Vec<String>,
+    /// True if what has no mark is the GPU's: headers such as `cuda.h` declare functions of the
+    /// host, and types that kernels use.
+    default_device: bool,
+}
+
+impl<'a> Cut<'a> {
+    fn new(texts: &'a Texts, keep_unmarked: bool, missing: Vec<String>) -> Self {
+        let included = texts.included.iter();
+        Self {
+            source: DeviceText::new(&texts.source, keep_unmarked),
+            included: included
+                .map(|(name, text)| (name.as_str(), DeviceText::new(text, keep_unmarked)))
+                .collect(),
+            missing,
+            default_device: keep_unmarked,
+        }
+    }
+
+    fn is_cut(&self) -> bool {
+        self.source.is_cut() || self.included.values().any(DeviceText::is_cut)
+    }
+
+    /// Leaves out what the errors of a log are about. Returns false if nothing of that can be left
+    /// out.
+    fn less(&mut self, log: &str, name: &str) -> bool {
+        let mut is_less = false;
+        for error in log::complaints(log).iter().filter(|one| one.is_error) {
+            if let Some(header) = error.missing_header() {
+                is_less |= add_missing(&mut self.missing, header);
+            } else if error.file == name {
+                is_less |= self.source.leave_out(error.line);
+            } else if let Some(text) = self.included.get_mut(error.file) {
+                is_less |= text.leave_out(error.line);
+            } else if error.message.contains(log::UNMARKED) && !self.default_device {
+                (self.default_device, is_less) = (true, true);
+            }
+        }
+        is_less
+    }
+}
+
+/// Adds a header that is not found, if it may be empty.
+fn add_missing(missing: &mut Vec<String>, header: &str) -> bool {
+    let is_new = headers::may_be_empty(header) && !missing.iter().any(|one| one == header);
+    if is_new && missing.len() < MOST_MISSING {
+        missing.push(header.to_owned());
+        return true;
+    }
+    false
+}
+
+/// A source on its way through NVRTC.
+struct Work<'a> {
+    nvrtc: &'a Nvrtc,
+    job: &'a Job<'a>,
+    options: Vec<String>,
+    /// True if the options make what has no mark the GPU's.
+    is_default_device: bool,
+    wrong: &'a dyn Fn(String) -> Vec<Report>,
+}
+
+impl Work<'_> {
+    /// Compiles the source with the headers that may be empty and are not found.
+    fn as_it_is(
+        &self,
+        instances: &[String],
+        missing: &mut Vec<String>,
+    ) -> Result<Outcome, Vec<Report>> {
+        loop {
+            let empty = missing.iter().map(|name| (name.clone(), String::new())).collect();
+            let text = self.job.source.text.to_string();
+            let outcome = self.once(text, empty, &[], instances)?;
+            let complaints = log::complaints(&outcome.log);
+            let header = complaints.iter().find_map(|one| one.missing_header());
+            let is_new = header.is_some_and(|header| add_missing(missing, header));
+            if outcome.ptx.is_some() || !is_new {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    /// Compiles the source without its host code, and with the instances that can be made.
+    fn without_host_code(
+        &self,
+        cut: &mut Cut<'_>,
+        templates: &Templates,
+    ) -> Result<Outcome, Vec<Report>> {
+        let whole = self.cut(cut, &templates.all())?;
+        if whole.ptx.is_some() || templates.offered.is_empty() {
+            return Ok(whole);
+        }
+        let plain = self.cut(cut, &templates.asked)?;
+        if plain.ptx.is_none() {
+            return Ok(plain);
+        }
+        let mut best = plain;
+        let mut instances = templates.asked.clone();
+        for instance in &templates.offered {
+            instances.push(instance.clone());
+            match self.once_cut(cut, &instances)? {
+                outcome @ Outcome { ptx: Some(_), .. } => best = outcome,
+                Outcome { ptx: None, .. } => {
+                    instances.pop();
+                }
+            }
+        }
+        Ok(best)
+    }
+
+    /// Compiles again and again, without what NVRTC stumbles over.
+    fn cut(&self, cut: &mut Cut<'_>, instances: &[String]) -> Result<Outcome, Vec<Report>> {
+        let (mut rounds, mut missing) = (0, cut.missing.len());
+        loop {
+            let outcome = self.once_cut(cut, instances)?;
+            let is_done = outcome.ptx.is_some() || rounds >= MOST_ROUNDS;
+            if is_done || !cut.less(&outcome.log, &self.job.source.name) {
+                return Ok(outcome);
+            }
+            // A header that is not found ends a round before it begins.
+            rounds += usize::from(cut.missing.len() == missing);
+            missing = cut.missing.len();
+        }
+    }
+
+    fn once_cut(&self, cut: &Cut<'_>, instances: &[String]) -> Result<Outcome, Vec<Report>> {
+        let mut given: Vec<(String, String)> =
+            cut.included.iter().map(|(name, text)| ((*name).to_owned(), text.text())).collect();
+        given.extend(cut.missing.iter().map(|name| (name.clone(), String::new())));
+        given.push((headers::PRELUDE_NAME.to_owned(), headers::PRELUDE.to_owned()));
+        let mut before = vec![format!("--pre-include={}", headers::PRELUDE_NAME)];
+        if cut.default_device && !self.is_default_device {
+            before.push("-default-device".to_owned());
+        }
+        self.once(cut.source.text(), given, &before, instances)
+    }
+
+    fn once(
+        &self,
+        text: String,
+        headers: Vec<(String, String)>,
+        options: &[String],
+        instances: &[String],
+    ) -> Result<Outcome, Vec<Report>> {
+        let unit = Unit {
+            name: &self.job.source.name,
+            text,
+            headers,
+            options: self.options.iter().chain(options).cloned().collect(),
+            instances: instances.to_vec(),
+        };
+        self.nvrtc.compile(&unit).map_err(self.wrong)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_are_guessed_up_to_the_first_default() {
+        let guess = |parameters: &[&str]| {
+            guessed(&parameters.iter().map(|&one| one.to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            guess(&["typename T", "int TILE", "bool B", "unsigned N"]),
+            "float, 16, true, 256"
+        );
+        assert_eq!(guess(&["class T", "int N=4", "int M=5"]), "float");
+        assert_eq!(guess(&[]), "");
+    }
+
+    #[test]
+    fn errors_leave_out_what_is_not_the_gpus() {
+        let texts = Texts {
+            source: "#include \"a.h\"\nusing x::y;\n__global__ void k() {}\n".to_owned(),
+            included: [("a.h".to_owned(), "struct H { z v; };\n".to_owned())].into(),
+        };
+        let mut cut = Cut::new(&texts, false, Vec::new());
+        let log = "k.cu(2): error: name must be a namespace name\na.h(1): error: no z\n\
+                   k.cu(1): catastrophic error: cannot open source file \"sys/time.h\"\n";
+        assert!(cut.less(log, "k.cu"));
+        assert_eq!(cut.missing, ["sys/time.h"]);
+        assert_eq!(cut.source.text().lines().nth(1).unwrap().trim(), "");
+        assert!(cut.less(log, "k.cu"), "the member went first, then the structure");
+        assert_eq!(cut.included["a.h"].text().trim(), "");
+        assert!(!cut.less(log, "k.cu"));
+        assert!(!cut.less("k.cu(3): error: it is the GPU's\n", "k.cu"));
+    }
+}
