@@ -5,8 +5,8 @@
 //!               └─────► residues (cut sizes in two until a sum holds) ────┘
 //! ```
 //!
-//! Nothing here knows kernels or GPUs. It is a crate of its own because its linear algebra wants to be
-//! optimised, and the crate that feeds it does not.
+//! Nothing here knows kernels or GPUs. It is a crate of its own because its linear algebra wants to
+//! be optimised, and the crate that feeds it does not.
 
 pub mod bases;
 pub mod expression;

@@ -78,8 +78,8 @@ impl Equations {
         Self { rows: samples.iter().map(row).collect(), width: basis.len() }
     }
 
-    /// The samples that determine the coefficients of the products in `columns`, unless some samples
-    /// contradict each other.
+    /// The samples that determine the coefficients of the products in `columns`, unless some
+    /// samples contradict each other.
     fn pivots(&self, columns: &[usize]) -> Option<Vec<usize>> {
         let width = columns.len();
         // Each with the place of its leading one.

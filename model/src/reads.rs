@@ -2,8 +2,8 @@
 //!
 //! Each model declares its fields ([`crate::Model::reads`]), those of its helpers included. A field
 //! that a user changes and that nothing reads, neither itself nor what follows from it by a rule,
-//! is reported ([`crate::Warning::UnreadField`]). `model/tests/all/reads.rs` changes every field and
-//! checks that no time depends on one that is not declared.
+//! is reported ([`crate::Warning::UnreadField`]). `model/tests/all/reads.rs` changes every field
+//! and checks that no time depends on one that is not declared.
 
 use crate::gpu::Gpu;
 

@@ -68,8 +68,8 @@ fn faster(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).max_by(f64::total_cmp)
 }
 
-/// The roofs of a launch on a GPU, as far as the counts and the GPU's fields tell. `data_clocks` are
-/// those of the data paths of all SMs, if instructions are those of machine code.
+/// The roofs of a launch on a GPU, as far as the counts and the GPU's fields tell. `data_clocks`
+/// are those of the data paths of all SMs, if instructions are those of machine code.
 #[must_use]
 pub fn roofs(profile: &KernelProfile, gpu: &Gpu, data_clocks: Option<f64>) -> Vec<Roof> {
     let mut roofs = Vec::new();

@@ -1,4 +1,5 @@
-//! The verdict over several GPUs: which is fastest, by how much, and what bounds the kernel on each.
+//! The verdict over several GPUs: which is fastest, by how much, and what bounds the kernel on
+//! each.
 
 use gpucast_forecast::comparison::distinct;
 use gpucast_forecast::prediction::{KernelView, PredictionView};

@@ -142,8 +142,8 @@ fn is_sound(value: &serde_json::Value) -> bool {
     }
 }
 
-/// All pairs where `GPUCAST_NIGHTLY` asks for them. Otherwise each kernel meets every third GPU, the
-/// next one others, so that each GPU meets a third of the kernels.
+/// All pairs where `GPUCAST_NIGHTLY` asks for them. Otherwise each kernel meets every third GPU,
+/// the next one others, so that each GPU meets a third of the kernels.
 #[test]
 fn every_gpu_predicts_every_kernel_of_the_corpus() {
     let list = json("gpus list --format json");
