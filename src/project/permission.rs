@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(named(Place::Compiler), ["cuda-compiler"]);
         assert_eq!(named(Place::Store), ["store"]);
         assert_eq!(named(Place::WrittenBehindName), ["dump"]);
-        assert_eq!(named(Place::Words), Vec::<&str>::new());
+        assert_eq!(named(Place::Words), ["nvcc-option"]);
         assert_eq!(
             named(Place::Written),
             ["cache", "ktt", "out", "output", "print-to", "raw", "report", "save"]
