@@ -3,11 +3,14 @@
 //! Analyses and executors read a [`Module`]. Registers, variables, functions and labels are small
 //! integers into vectors; the text they came from is reachable through spans.
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
 use smallvec::SmallVec;
 
 use crate::capability::ComputeCapability;
 use crate::isa::{FormId, Modifier, Opcode, SpecialRegister};
-use crate::source::Span;
+use crate::source::{LineIndex, Span};
 use crate::types::{ScalarType, StateSpace};
 
 macro_rules! index_types {
@@ -62,6 +65,8 @@ pub struct Module {
     pub variables: Vec<Variable>,
     /// Every function that is defined or declared, in order of first appearance.
     pub functions: Vec<Function>,
+    /// What the module is looked up by.
+    pub lookup: Lookup,
 }
 
 impl Module {
@@ -69,6 +74,74 @@ impl Module {
     #[must_use]
     pub fn capability(&self) -> Option<ComputeCapability> {
         (self.target_sm != 0).then(|| ComputeCapability::of_sm(self.target_sm))
+    }
+}
+
+/// What a module that changes no more is looked up by. Each table is made once, when it is first
+/// asked for: a file may have a hundred thousand kernels, and one that is looked at must not cost
+/// the whole module.
+#[derive(Clone, Debug, Default)]
+pub struct Lookup {
+    lines: OnceLock<LineIndex>,
+    kernels: OnceLock<HashMap<String, FunctionId>>,
+    variables: OnceLock<Variables>,
+}
+
+/// Variables by the function that they belong to, each list in order of the text.
+#[derive(Clone, Debug)]
+struct Variables {
+    of_module: Vec<VariableId>,
+    of_function: Vec<Vec<VariableId>>,
+}
+
+/// Modules are equal by what they say.
+impl PartialEq for Lookup {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Module {
+    /// The lines of `text`, the one that this module was made of.
+    #[must_use]
+    pub fn lines(&self, text: &str) -> &LineIndex {
+        self.lookup.lines.get_or_init(|| LineIndex::new(text))
+    }
+
+    /// The kernel of this name that the module defines.
+    #[must_use]
+    pub fn kernel(&self, name: &str) -> Option<FunctionId> {
+        let kernels = self.lookup.kernels.get_or_init(|| {
+            let mut kernels = HashMap::new();
+            for (index, function) in self.functions.iter().enumerate() {
+                if function.kind == FunctionKind::Entry && function.body.is_some() {
+                    kernels.entry(function.name.clone()).or_insert(FunctionId(index as u32));
+                }
+            }
+            kernels
+        });
+        kernels.get(name).copied()
+    }
+
+    /// The variables of module scope and those of `functions`, in order of the text.
+    #[must_use]
+    pub fn variables_of(&self, functions: &[FunctionId]) -> Vec<VariableId> {
+        let variables = self.lookup.variables.get_or_init(|| {
+            let mut of_module = Vec::new();
+            let mut of_function = vec![Vec::new(); self.functions.len()];
+            for (index, variable) in self.variables.iter().enumerate() {
+                match variable.function {
+                    Some(function) => &mut of_function[function.index()],
+                    None => &mut of_module,
+                }
+                .push(VariableId(index as u32));
+            }
+            Variables { of_module, of_function }
+        });
+        let mut all = variables.of_module.clone();
+        all.extend(functions.iter().flat_map(|one| &variables.of_function[one.index()]));
+        all.sort_unstable();
+        all
     }
 }
 
@@ -423,4 +496,31 @@ pub enum Operand {
     Prototype(PrototypeId),
     /// `[tex, {x, y}]`, `[tensor, {x, y}], …`: a memory operand with further operands.
     Indexed(Vec<Operand>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FunctionId;
+
+    const TEXT: &str = ".version 7.0\n.target sm_70\n.address_size 64\n.global .u32 a;\n\
+        .entry first(.param .u32 x) { ret; }\n.global .u32 b;\n\
+        .entry second(.param .u32 y) { .local .u32 z; ret; }\n";
+
+    #[test]
+    fn kernels_lines_and_variables_are_those_of_the_text() {
+        let module = crate::load(TEXT).unwrap();
+        assert_eq!(module.kernel("first"), Some(FunctionId(0)));
+        assert_eq!(module.kernel("second"), Some(FunctionId(1)));
+        assert_eq!(module.kernel("third"), None);
+        let names = |functions: &[FunctionId]| -> Vec<&str> {
+            let all = module.variables_of(functions);
+            all.into_iter().map(|id| module.variables[id.index()].name.as_str()).collect()
+        };
+        assert_eq!(names(&[FunctionId(0)]), ["a", "x", "b"]);
+        assert_eq!(names(&[FunctionId(1)]), ["a", "b", "y", "z"]);
+        let span = module.functions[1].span;
+        assert_eq!(module.lines(TEXT).line(span.start), 7);
+        // A table that was made changes nothing of what a module says.
+        assert_eq!(module, crate::load(TEXT).unwrap());
+    }
 }

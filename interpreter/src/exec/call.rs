@@ -103,8 +103,7 @@ impl Warp {
             let kind = FaultKind::CallDepth { depth: MAX_CALL_DEPTH as u32 };
             return Err(fault(split, kind));
         }
-        let callable = usize::try_from(function).ok().and_then(|at| *program.callable.get(at)?);
-        let Some(callable) = callable else {
+        let Some(callable) = program.callable(function) else {
             let kind = FaultKind::BadTarget { what: "call", value: function };
             return Err(fault(split, kind));
         };

@@ -60,8 +60,8 @@ pub struct Program {
     /// The predicate of each guarded instruction.
     pub(crate) guards: Vec<GuardPredicate>,
     pub(crate) tables: SideTables,
-    /// Target of calls of each function of the module, for those that can be called.
-    pub(crate) callable: Vec<Option<Callable>>,
+    /// Targets of calls of the functions that can be called, by their numbers in ascending order.
+    pub(crate) callable: Vec<(u32, Callable)>,
     /// Signatures of the functions whose address is taken.
     pub(crate) pointed_to: HashMap<u32, Signature>,
     /// Lists of registers that are saved around calls.
@@ -286,6 +286,12 @@ impl Program {
     #[must_use]
     pub fn unsupported(&self) -> &[Unsupported] {
         &self.unsupported
+    }
+
+    /// The target of calls of a function by its number, if it can be called.
+    pub(crate) fn callable(&self, function: u64) -> Option<Callable> {
+        let at = self.callable.binary_search_by_key(&function, |&(one, _)| u64::from(one)).ok()?;
+        Some(self.callable[at].1)
     }
 
     /// The fault of a `trap`, which stands for the instructions that cannot be executed too.

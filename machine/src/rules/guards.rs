@@ -8,8 +8,9 @@
 
 use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
 use gpucast_ptx_frontend::types::StateSpace;
+use smallvec::SmallVec;
 
-use super::branches::{home, only_exits, terminator};
+use super::branches::{only_exits, terminator};
 use super::family::Family;
 use super::flow::{Dominators, outside_of_loops};
 use super::graph::{Graph, Op, State};
@@ -29,11 +30,13 @@ pub(super) fn guard_short_branches(
         outside: outside_of_loops(graph, dominators),
         constants: ConstantUses::new(graph, family),
     };
+    let mut parts = Parts::of(graph);
     let mut changed = true;
     while changed {
         changed = false;
         for block in (0..graph.blocks.len()).rev() {
-            let Some(skipped) = skipped_block(graph, block as u32, family, &surroundings) else {
+            let Some(skipped) = skipped_block(graph, block as u32, family, &surroundings, &parts)
+            else {
                 continue;
             };
             let target = graph.blocks[skipped as usize].successors.clone();
@@ -41,6 +44,7 @@ pub(super) fn guard_short_branches(
                 graph.op_mut(branch).state = State::Folded;
             }
             graph.blocks[skipped as usize].merged_into = Some(block as u32);
+            parts.merged[block].push(skipped);
             for &after in &target {
                 graph.blocks[after as usize].predecessors.retain(|from| *from != skipped);
             }
@@ -63,6 +67,7 @@ fn skipped_block(
     block: u32,
     family: &Family,
     surroundings: &Surroundings,
+    parts: &Parts,
 ) -> Option<u32> {
     let branch = terminator(graph, block)?;
     let op = graph.op(branch);
@@ -85,7 +90,7 @@ fn skipped_block(
     if !lone {
         return None;
     }
-    let members = members(graph, *next);
+    let members = parts.members(graph, *next);
     let branches = |selected: &Selected| selected.class == InstructionClass::Control;
     let simple = members.iter().all(|&index| {
         let op = graph.op(index);
@@ -122,15 +127,37 @@ fn limit(graph: &Graph<'_>, members: &[u32], family: &Family) -> u32 {
     }
 }
 
-/// The operations of a block and of those that have become part of it.
-fn members(graph: &Graph<'_>, block: u32) -> Vec<u32> {
-    let parts = (0..graph.blocks.len() as u32).filter(|&part| home(graph, part) == block);
-    parts
-        .flat_map(|part| {
+/// The blocks that have become part of each block.
+struct Parts {
+    merged: Vec<SmallVec<[u32; 1]>>,
+}
+
+impl Parts {
+    fn of(graph: &Graph<'_>) -> Self {
+        let mut merged = vec![SmallVec::new(); graph.blocks.len()];
+        for (part, block) in (0..).zip(&graph.blocks) {
+            if let Some(into) = block.merged_into {
+                merged[into as usize].push(part);
+            }
+        }
+        Self { merged }
+    }
+
+    /// The operations of a block and of those that have become part of it, in order of the text.
+    fn members(&self, graph: &Graph<'_>, block: u32) -> Vec<u32> {
+        let mut parts = vec![block];
+        let mut next = 0;
+        while let Some(&part) = parts.get(next) {
+            parts.extend(&self.merged[part as usize]);
+            next += 1;
+        }
+        parts.sort_unstable();
+        let operations = |part: u32| {
             let part = &graph.blocks[part as usize];
             part.first..part.end
-        })
-        .collect()
+        };
+        parts.into_iter().flat_map(operations).collect()
+    }
 }
 
 fn can_be_guarded(op: &Op<'_>) -> bool {

@@ -18,8 +18,8 @@ mod scope;
 use crate::ast::{File, Function as FunctionItem, Item, Name};
 use crate::hash::FastMap;
 use crate::isa::{FormId, Modifier, Opcode, Since};
-use crate::module::PerformanceDirectives;
 use crate::module::{Formal, Function, FunctionId, FunctionKind, Linkage, Module, Operand};
+use crate::module::{Lookup, PerformanceDirectives};
 use crate::parser::{nearest, parse_each};
 use crate::source::{Diagnostic, DiagnosticCode as Code, Span};
 use crate::types::StateSpace;
@@ -116,6 +116,7 @@ impl<'a> Resolver<'a> {
                 inlined: Vec::new(),
                 variables: Vec::new(),
                 functions: Vec::new(),
+                lookup: Lookup::default(),
             },
             scopes: Scopes::new(),
             diagnostics: Vec::new(),

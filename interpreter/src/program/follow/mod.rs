@@ -279,7 +279,7 @@ impl Program {
         for block in &mut self.blocks {
             block.first_op = place(block.first_op);
         }
-        for Callable { first_op, .. } in self.callable.iter_mut().flatten() {
+        for (_, Callable { first_op, .. }) in &mut self.callable {
             *first_op = place(*first_op);
         }
         // Lanes that do not call go on behind what follows the call.

@@ -1,6 +1,6 @@
 //! Places of variables: offsets in shared, local, constant and parameter memory.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use gpucast_ptx_frontend::module::{
     Formal, FunctionId, InitializerItem, InitializerValue, Linkage, Module, VariableId,
@@ -107,7 +107,7 @@ impl Layout {
     /// A sentence, if something is larger than on any GPU or cannot be initialised.
     pub(crate) fn new(module: &Module, calls: &CallGraph) -> Result<Self, String> {
         let mut layout = Self::default();
-        let reachable: HashSet<_> = calls.functions.iter().copied().collect();
+        let in_reach = module.variables_of(&calls.functions);
         let kernel = calls.functions.first().copied();
         layout.area = place(&mut layout.local_bytes, calls.area_bytes, 16);
         if let Some(kernel) = kernel {
@@ -123,17 +123,12 @@ impl Layout {
         }
         let mut dynamic = Vec::new();
         let mut constant_bytes = 0;
-        for (index, variable) in module.variables.iter().enumerate() {
-            let id = VariableId(index as u32);
-            let out_of_reach = match variable.function {
-                Some(function) => !reachable.contains(&function),
-                // The assembler gives a kernel the shared arrays of the module that it names.
-                None => {
-                    let is_array = variable.space == StateSpace::Shared && variable.size_bytes != 0;
-                    is_array && !calls.names(id)
-                }
-            };
-            if out_of_reach || layout.places.contains_key(&id) {
+        for &id in &in_reach {
+            let variable = &module.variables[id.index()];
+            // The assembler gives a kernel the shared arrays of the module that it names.
+            let is_array = variable.space == StateSpace::Shared && variable.size_bytes != 0;
+            let is_left_out = variable.function.is_none() && is_array && !calls.names(id);
+            if is_left_out || layout.places.contains_key(&id) {
                 continue;
             }
             let (bytes, align) = (variable.size_bytes, variable.align);
@@ -195,17 +190,16 @@ impl Layout {
                 layout.places.insert(id, Place::fixed(Space::Shared, start));
             }
         }
-        layout.fill_constants(module)?;
+        layout.fill_constants(module, &in_reach)?;
         Ok(layout)
     }
 
-    fn fill_constants(&mut self, module: &Module) -> Result<(), String> {
-        for (index, variable) in module.variables.iter().enumerate() {
-            let Some(&Place { space: Space::Const, offset, .. }) =
-                self.places.get(&VariableId(index as u32))
-            else {
+    fn fill_constants(&mut self, module: &Module, in_reach: &[VariableId]) -> Result<(), String> {
+        for id in in_reach {
+            let Some(&Place { space: Space::Const, offset, .. }) = self.places.get(id) else {
                 continue;
             };
+            let variable = &module.variables[id.index()];
             for item in &variable.initializer {
                 let offset = offset + item.offset;
                 match self.known(item) {

@@ -104,7 +104,7 @@ fn lower(
     let calls = CallGraph::new(module, kernel_id);
     let functions = &calls.functions;
     let layout = Layout::new(module, &calls).map_err(|reason| fail(reason, span))?;
-    let lines = LineIndex::new(text);
+    let lines = module.lines(text);
     let mut lowering = Lowering {
         builder: Builder::new(module, &layout, &calls, kernel_id),
         targets: BlockTargets::default(),
@@ -123,7 +123,7 @@ fn lower(
     }
     let mut graphs = Vec::new();
     for &function in functions {
-        let graph = lowering.enter_function(module, &lines, function);
+        let graph = lowering.enter_function(module, lines, function);
         graphs.push(graph.map_err(|error| fail(error.to_string(), span))?);
     }
     for (&function, graph) in functions.iter().zip(&graphs) {
@@ -172,11 +172,11 @@ fn lower(
         (id, variable)
     });
     let globals: Vec<_> = globals.collect();
-    let mut callable = vec![None; module.functions.len()];
-    for (&function, &first_op) in &entries {
-        let entry = targets.entry(function);
-        callable[function.index()] = entry.map(|block| Callable { block, first_op });
-    }
+    let entry = |(&function, &first_op): (&FunctionId, &u32)| {
+        Some((function.0, Callable { block: targets.entry(function)?, first_op }))
+    };
+    let mut callable: Vec<_> = entries.iter().filter_map(entry).collect();
+    callable.sort_unstable_by_key(|&(function, _)| function);
     let pointed_to = calls.address_taken().map(|(function, own)| (function.0, own.clone()));
     let saved = builder.saved.iter().map(|&function| builder.activation(function)).collect();
     let ordered_because = ordering::reason(&instructions, &builder);
@@ -230,8 +230,7 @@ fn find_kernel(module: &Module, name: &str) -> Result<FunctionId, LowerError> {
     let is_kernel = |f: &&gpucast_ptx_frontend::module::Function| {
         f.kind == FunctionKind::Entry && f.body.is_some()
     };
-    let at = module.functions.iter().position(|f| f.name == name && is_kernel(&f));
-    at.map(|index| FunctionId(index as u32)).ok_or_else(|| LowerError::NoSuchKernel {
+    module.kernel(name).ok_or_else(|| LowerError::NoSuchKernel {
         name: name.to_owned(),
         kernels: module.functions.iter().filter(is_kernel).map(|f| f.name.clone()).collect(),
     })

@@ -1,5 +1,7 @@
 //! Constant folding, and strength reduction of products by powers of two.
 
+use std::collections::HashSet;
+
 use gpucast_ptx_frontend::isa::Opcode;
 
 use super::super::graph::{Arg, Graph, Op, Part};
@@ -33,6 +35,12 @@ pub(super) fn fold(graph: &mut Graph<'_>) {
 /// Replaces operations on literals by their results. Returns true if there was one.
 fn evaluate_all(graph: &mut Graph<'_>) -> bool {
     let mut any = false;
+    // A guard is a register, whatever is known of it.
+    let guard = |(index, op): (u32, &Op<'_>)| {
+        let predicate = op.guard?.predicate;
+        graph.uses(predicate).binary_search(&index).is_ok().then_some(predicate.index())
+    };
+    let guards: HashSet<usize> = (0..).zip(&graph.ops).filter_map(guard).collect();
     for index in 0..graph.ops.len() as u32 {
         let op = graph.op(index);
         let Some(result) = op.result().filter(|_| op.is_live()) else { continue };
@@ -41,10 +49,7 @@ fn evaluate_all(graph: &mut Graph<'_>) -> bool {
             any = true;
             continue;
         }
-        // A guard is a register, whatever is known of it.
-        let guards =
-            |&user: &u32| graph.op(user).guard.is_some_and(|guard| guard.predicate == result);
-        if graph.uses(result).iter().any(guards) {
+        if guards.contains(&result.index()) {
             continue;
         }
         if let Some(value) = evaluate(op) {

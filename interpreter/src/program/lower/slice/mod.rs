@@ -284,7 +284,7 @@ fn operands_that_decide(nodes: &Nodes, item: &StaticInstruction) -> Vec<u32> {
 }
 
 /// The values that an instruction moves, in spaces that its addresses may lie in.
-fn step(nodes: &Nodes, roots: &roots::Analysis, flow: Flow, item: &StaticInstruction) -> Step {
+fn step(nodes: &Nodes, roots: &roots::Analysis<'_>, flow: Flow, item: &StaticInstruction) -> Step {
     let global = nodes.of(Place::Global);
     let (reads, writes) = (flow.from.contains(&global), flow.to.contains(&global));
     let address = match reads || writes {

@@ -62,35 +62,35 @@ impl Roots {
 
 /// The roots of every node.
 #[derive(Debug)]
-pub(in super::super) struct Analysis {
+pub(in super::super) struct Analysis<'m> {
+    module: &'m Module,
     pub(in super::super) variables: Vec<VariableId>,
     index: HashMap<VariableId, usize>,
     roots: Vec<Roots>,
     parameters: Roots,
-    spaces: Vec<StateSpace>,
     narrow: bool,
 }
 
-impl Analysis {
+impl<'m> Analysis<'m> {
     pub(in super::super) fn of(
-        module: &Module,
+        module: &'m Module,
         nodes: &Nodes,
         instructions: &[StaticInstruction],
         flows: &[Flow],
     ) -> Self {
         let mut analysis = Self {
+            module,
             variables: Vec::new(),
             index: HashMap::new(),
             roots: vec![Roots::default(); nodes.count()],
             parameters: Roots::default(),
-            spaces: module.variables.iter().map(|variable| variable.space).collect(),
             narrow: module.address_bits == 32,
         };
         for instruction in instructions {
             instruction.instruction.operands.iter().for_each(|operand| analysis.name(operand));
         }
         for (index, variable) in analysis.variables.iter().enumerate() {
-            if analysis.spaces[variable.index()] == StateSpace::Param {
+            if module.variables[variable.index()].space == StateSpace::Param {
                 analysis.parameters = analysis.parameters.with(Roots::variable(Some(index)));
             }
         }
@@ -134,7 +134,7 @@ impl Analysis {
 
     /// The roots of a variable's address, or of a parameter's value.
     fn of_variable(&self, variable: VariableId) -> Roots {
-        match self.spaces[variable.index()] {
+        match self.module.variables[variable.index()].space {
             StateSpace::Global | StateSpace::Param => {
                 Roots::variable(self.index.get(&variable).copied())
             }
