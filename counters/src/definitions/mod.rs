@@ -37,8 +37,9 @@ pub enum Basis {
     Launch,
     /// Execution alone: PTX instructions and their accesses.
     Execution,
-    /// Arithmetic of the program, whichever instructions do it: those of the PTX, exactly, unless
-    /// machine code says that the assembler rearranged it.
+    /// Arithmetic of the program, whichever instructions do it, and its accesses to local memory:
+    /// those of the PTX, exactly, unless machine code says that the assembler rearranged them or
+    /// keeps them in registers.
     Arithmetic,
     /// Instructions: the machine's if they are known, otherwise PTX in their place.
     Instructions,

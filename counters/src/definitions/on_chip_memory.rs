@@ -45,9 +45,9 @@ const DEFINITIONS: &[Definition] = &[
     quotient!("shared_efficiency", Metric("Shared Memory Efficiency"), is!["smsp__sass_average_data_bytes_per_wavefront_mem_shared.pct"], "percent", AccessModel, 100.0, |t| (t.shared().requested_bytes, t.bytes_of_passes(t.shared().passes)),
         "bytes that threads asked for in shared accesses, of those that the banks could have moved in the passes that it took; above 100 where threads share words"),
 
-    count!("local_load_requests", Metric("Total number of local load requests from Multiprocessor"), is!["l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum"], "request", Execution, |t| t.memory(Local, Load).requests,
+    count!("local_load_requests", Metric("Total number of local load requests from Multiprocessor"), is!["l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum"], "request", Arithmetic, |t| t.memory(Local, Load).requests,
         "local loads executed by warps with at least one thread that takes part"),
-    count!("local_store_requests", Metric("Total number of local store requests from Multiprocessor"), is!["l1tex__t_requests_pipe_lsu_mem_local_op_st.sum"], "request", Execution, |t| t.memory(Local, Store).requests,
+    count!("local_store_requests", Metric("Total number of local store requests from Multiprocessor"), is!["l1tex__t_requests_pipe_lsu_mem_local_op_st.sum"], "request", Arithmetic, |t| t.memory(Local, Store).requests,
         "local stores executed by warps with at least one thread that takes part"),
     count!("local_load_transactions", Metric("Local Load Transactions"), is!["l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum"], "transaction", AccessModel, |t| t.memory(Local, Load).sectors,
         "local-load transactions: here distinct 32-byte sectors of each request"),

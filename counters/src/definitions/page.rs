@@ -22,8 +22,8 @@ page is written from the definitions in `counters/src/definitions`; a test keeps
   a stated model of hardware, `estimated` from a translation, an extrapolation or a simplification,
   and `measured` figures come from a profiler. Counts of machine instructions are `modelled` with the
   assembler's machine code and `estimated` with rules; PTX in their place gives `estimated` counts,
-  but `exact` ones of floating-point operations. DRAM traffic is `estimated` if some requests were
-  too many to be replayed.
+  but `exact` ones of floating-point operations and of local requests. DRAM traffic is `estimated` if
+  some requests were too many to be replayed.
 
 `profile --metrics` takes these names, those of Nsight Compute, and patterns of either
 (`flop_count_*`).

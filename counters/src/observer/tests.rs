@@ -396,6 +396,7 @@ fn local_memory_in_registers_causes_no_traffic() {
     }
     // They are requests of the PTX, and none of the machine code.
     assert_eq!(count(&profile, "local_store_requests"), 8);
+    assert_eq!(profile.metrics["local_store_requests"].kind, Kind::Exact);
     let profile = profile.with_machine(MachineProfile {
         back_end: BackEnd::Rules,
         kind: Kind::Estimated,
@@ -406,7 +407,9 @@ fn local_memory_in_registers_causes_no_traffic() {
     });
     for metric in ["local_store_requests", "local_load_requests", "l2_write_transactions"] {
         assert_eq!(count(&profile, metric), 0, "{metric}");
+        assert_ne!(profile.metrics[metric].kind, Kind::Exact, "{metric}");
     }
+    assert_eq!(profile.metrics["local_load_requests"].kind, Kind::Estimated);
 }
 
 #[test]
