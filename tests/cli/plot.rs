@@ -53,7 +53,7 @@ fn bars_show_components_and_classes() {
     let arguments = "breakdown --from-metrics sgemm-metrics.toml --gpu gtx-660,gtx-960";
     let text = svg(arguments, "breakdown.svg");
     // Thesis, table 5.14: 5.171 ms and 2.973 ms.
-    for words in ["5.17 ms, instructions", "2.97 ms, instructions", ">sgemm, gtx-960: 2.97 ms"] {
+    for words in ["5.17 ms, compute", "2.97 ms, compute", ">sgemm, gtx-960: 2.97 ms"] {
         assert!(text.contains(words), "{words}");
     }
     let text = svg("mix --from-metrics sgemm-metrics.toml", "mix.svg");
@@ -119,10 +119,7 @@ fn what_cannot_be_drawn_is_refused_with_a_hint() {
             "stages vector-add --size small --model quantitative-roofline --gpu gtx-660 -o {}",
             file("st.svg").display()
         ),
-        format!(
-            "stages sgemm --size small --machine rules --gpu h100-sxm -o {}",
-            file("st.svg").display()
-        ),
+        format!("stages sgemm --machine rules --gpu h100-sxm -o {}", file("st.svg").display()),
         format!(
             "stages vector-add --size small --machine rules --gpu gtx-660 -o {}",
             file("st.svg").display()
@@ -152,7 +149,7 @@ fn stages_are_those_of_the_model_that_tells_them_apart() {
         "stages cyclic-reduction --size small --machine none --gpu gtx-285 --count-on target",
         "stages.svg",
     );
-    for words in ["instructions", "shared memory", "cyclic_reduction_64 on gtx-285"] {
+    for words in [">compute<", ">shared<", "cyclic_reduction_64 on gtx-285"] {
         assert!(text.contains(words), "{words}");
     }
 }

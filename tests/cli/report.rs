@@ -74,7 +74,8 @@ fn a_report_is_well_formed_and_refers_to_nothing_outside() {
 #[test]
 fn a_report_holds_every_metric_of_the_profile_and_every_figure_of_the_gpu() {
     let page = Html::parse_document(&report(&format!("{ARGUMENTS} --gpu gtx-660"), "values.html"));
-    let (row, cell) = (selector("tbody tr"), selector("th, td"));
+    let row = selector("[id$=\"-metrics\"] tbody tr, #gpus tbody tr");
+    let cell = selector("th, td");
     let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for element in page.select(&row) {
         let cells: Vec<String> =

@@ -95,11 +95,13 @@ fn one_launch(views: &[&KernelView], advice: &[Advice]) -> String {
 
 /// The verdict over several GPUs, and where the advice on each is; empty for one.
 fn over_gpus(views: &[&KernelView]) -> String {
-    let verdict = fastest::verdict(&fastest::answers(views));
-    verdict.map_or_else(String::new, |verdict| {
-        let way = "`gpucast advise` says what to change on each.";
-        format!("{}\n", wrapped("", 2, WIDTH, &format!("{verdict} {way}")))
-    })
+    let answers = fastest::answers(views);
+    let Some(mut verdict) = fastest::verdict(&answers) else { return String::new() };
+    // Advice needs a GPU whose generation is known.
+    if answers.iter().all(|view| view.gpu.device_model().is_ok()) {
+        verdict += " `gpucast advise` says what to change on each.";
+    }
+    format!("{}\n", wrapped("", 2, WIDTH, &verdict))
 }
 
 /// Everything that follows from a launch's counts on one GPU.
