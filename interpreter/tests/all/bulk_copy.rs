@@ -95,7 +95,7 @@ fn wrong_sizes_and_places_are_faults() {
                 "mov.u32 %r5, 4; cvt.u16.u32 %h, %r5;\n{TO_SHARED}.multicast::cluster [%r10], \
                  [%out], 16, [%r11], %h;"
             ),
-            "out-of-bounds store of 16 bytes at shared address 0x300000",
+            "out-of-bounds store of 16 bytes at shared address 0x2000000",
         ),
         (
             "mov.u64 %d0, 12; st.bulk.shared::cta [%r10], %d0, 0;".to_owned(),
