@@ -1,5 +1,4 @@
-//! The verdict over several GPUs: which is fastest, by how much, and what bounds the kernel on
-//! each.
+//! The verdict over several GPUs: which is fastest, by how much, and what bounds each.
 
 use gpucast_forecast::comparison::distinct;
 use gpucast_forecast::prediction::{KernelView, PredictionView};
