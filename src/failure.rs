@@ -42,7 +42,7 @@ impl From<gpucast_forecast::Failure> for Failure {
             Of::Usage(report) => Self::Usage(report),
             Of::Unlaunched { report, module } => match module.downcast() {
                 Ok(module) => Self::Unlaunched(module),
-                Err(_) => Self::Usage(report),
+                Err(_) => Self::Usage(*report),
             },
             Of::Explained => Self::Said,
             Of::Stopped => Self::Stopped,

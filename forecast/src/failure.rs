@@ -64,7 +64,7 @@ pub struct Report {
     /// The fault, as a sentence without a full stop.
     pub message: String,
     /// Place of the fault, if there is a text to point at.
-    pub anchor: Option<Anchor>,
+    pub anchor: Option<Box<Anchor>>,
     /// Further facts, one line each.
     pub facts: Vec<String>,
     /// Advice on what to do about it.
@@ -81,7 +81,7 @@ impl Report {
 
     /// Points at a place.
     pub fn at(mut self, anchor: &Anchor) -> Self {
-        self.anchor = Some(anchor.clone());
+        self.anchor = Some(Box::new(anchor.clone()));
         self
     }
 
@@ -131,7 +131,7 @@ pub enum Failure {
     #[error("{report}")]
     Unlaunched {
         /// The complaint, with the module's kernels.
-        report: Report,
+        report: Box<Report>,
         /// The module: an [`Unlaunched`](crate::input::module_listing::Unlaunched).
         module: Box<dyn Any + Send + Sync>,
     },
@@ -153,7 +153,7 @@ impl Failure {
         match self {
             Self::Input(reports) => Ok(in_one_line(&reports)),
             Self::Usage(report) => Ok(in_one_line(&[report])),
-            Self::Unlaunched { report, .. } => Ok(in_one_line(&[report])),
+            Self::Unlaunched { report, .. } => Ok(in_one_line(&[*report])),
             failure @ (Self::Explained | Self::Stopped) => Err(failure),
         }
     }

@@ -41,7 +41,7 @@ pub(crate) fn set_attribute(
             let bytes = u64::try_from(value).map_err(|_| Error::InvalidValue)?;
             device.allow_dynamic_shared(function, bytes)
         }
-        FIRST_TO_CHANGE..=LAST => Ok(()),
+        other if (FIRST_TO_CHANGE..=LAST).contains(&other) => Ok(()),
         _ => Err(Error::InvalidValue),
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn set(limit: i32, value: usize) -> Result<(), Error> {
             device.set_heap_bytes(value as u64);
             Ok(())
         }
-        0..=LAST => Ok(()),
+        other if (0..=LAST).contains(&other) => Ok(()),
         _ => Err(Error::InvalidValue),
     })
 }
@@ -37,7 +37,7 @@ pub(crate) fn get(value: Out<usize>, limit: i32) -> Result<(), Error> {
         STACK_SIZE => Ok(device.stack_bytes() as usize),
         PRINTF_FIFO_SIZE => Ok(PRINTF_BYTES),
         MALLOC_HEAP_SIZE => Ok(device.heap_bytes() as usize),
-        0..=LAST => Err(Error::UnsupportedLimit),
+        other if (0..=LAST).contains(&other) => Err(Error::UnsupportedLimit),
         _ => Err(Error::InvalidValue),
     })?)
 }

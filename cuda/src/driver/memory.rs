@@ -56,7 +56,7 @@ fn attribute(place: Out<u8>, attribute: i32, address: u64) -> Result<(), Error> 
         DEVICE_ORDINAL => word(0),
         RANGE_START => long(block.address),
         RANGE_SIZE => long(block.bytes),
-        1..=LAST => Err(Error::NotSupported),
+        other if (1..=LAST).contains(&other) => Err(Error::NotSupported),
         _ => Err(Error::InvalidValue),
     }
 }

@@ -145,7 +145,7 @@ fn parameter(parsed: &Parsed<'_>, range: Range<usize>) -> Option<DeclaredParamet
     let is_named = !before.is_empty()
         && is_name(parsed.word(last))
         && !TYPES.contains(&parsed.word(last))
-        && !before.last().is_some_and(|&at| parsed.word(at) == ":");
+        && before.last().is_none_or(|&at| parsed.word(at) != ":");
     let name = if is_named { parsed.word(last).to_owned() } else { String::new() };
     let ty_end = if is_named { last } else { brackets };
     let mut ty = joined(parsed, range.start..ty_end);

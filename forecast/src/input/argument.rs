@@ -234,7 +234,7 @@ mod tests {
     /// The message, the part of the text that it points at, and the hint.
     fn refused(text: &str) -> String {
         let report = parse(&SourceText::new("--arg", text)).unwrap_err();
-        let Anchor { source, range } = report.anchor.unwrap();
+        let Anchor { source, range } = *report.anchor.unwrap();
         let hint = report.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
         format!("{text}: {}: {:?}{hint}", report.message, &source.text[range])
     }

@@ -300,7 +300,10 @@ fn of_module(path: &Path, file: Contents, options: &LaunchOptions) -> Result<Pla
         .map(|(option, _)| *option)
         .collect();
         let module = Unlaunched::new(path, code, source.as_ref(), options, missing)?;
-        return Err(Failure::Unlaunched { report: module.report(), module: Box::new(module) });
+        return Err(Failure::Unlaunched {
+            report: Box::new(module.report()),
+            module: Box::new(module),
+        });
     };
     let (buffers, arguments) = command_line::arguments(&options.arg).map_err(Failure::Usage)?;
     let (kernel_anchor, places) = command_line::places(kernel, grid, block, options);

@@ -272,7 +272,7 @@ impl<'a> Executed<'a> {
                 None
             }
             Err(Failure::Unlaunched { report, .. }) => {
-                self.refusal.get_or_insert(report);
+                self.refusal.get_or_insert(*report);
                 None
             }
             Err(failure @ (Failure::Stopped | Failure::Explained)) => return Err(failure),
