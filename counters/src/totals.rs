@@ -479,18 +479,25 @@ impl Totals<'_> {
             return 0;
         }
         let Some(access) = row.access else { return row.warp_executions };
-        let stands_for = |one: &&Row| Some(one.instruction) == row.instruction;
-        let Some(ptx) = self.table.rows.iter().find(stands_for) else { return row.warp_executions };
+        let Some(ptx) = row.instruction.and_then(|ptx| self.row_of(ptx)) else {
+            return row.warp_executions;
+        };
         let is_meant = |counts: &&MemoryCounts| {
             access.space.is_none_or(|space| space == counts.space)
                 && Direction::of(counts.kind) == Direction::of(access.kind)
         };
         let requests: u128 = ptx.memory.iter().filter(is_meant).map(|one| one.requests).sum();
+        // One lane may update memory for all of its warp: those take part that it stands for.
+        let updates = Direction::of(access.kind) == Direction::Update;
+        let taking_part = match updates && row.thread_executions <= row.warp_executions {
+            true => row.issued_lanes.min(ptx.thread_executions),
+            false => row.thread_executions,
+        };
         let requests = match ptx.thread_executions {
             _ if requests == 0 => row.warp_executions,
-            threads if threads == row.thread_executions => requests,
+            threads if threads == taking_part => requests,
             threads => {
-                let share = row.thread_executions as f64 / threads.max(1) as f64;
+                let share = taking_part as f64 / threads.max(1) as f64;
                 (requests as f64 * share).round() as u128
             }
         };
@@ -529,8 +536,15 @@ impl Totals<'_> {
 
     /// The state space that took most requests of a PTX instruction.
     fn space_most_accessed(&self, instruction: u32) -> Option<StateSpace> {
-        let row = self.table.rows.iter().find(|row| row.instruction == instruction)?;
+        let row = self.row_of(instruction)?;
         Some(row.memory.iter().max_by_key(|counts| counts.requests)?.space)
+    }
+
+    /// The row of a PTX instruction. In whole tables it stands at the instruction's own place.
+    fn row_of(&self, instruction: u32) -> Option<&Row> {
+        let rows = &self.table.rows;
+        let is_it = |row: &&Row| row.instruction == instruction;
+        rows.get(instruction as usize).filter(is_it).or_else(|| rows.iter().find(is_it))
     }
 
     /// Bytes that threads move by machine instructions of one direction on one space; `None` if

@@ -169,6 +169,16 @@ impl LaunchShape {
         gpu.device_model().map_or_else(|_| Vec::new(), |device| device.refusals(&requested))
     }
 
+    /// As [`Self::refused_by`], without what rests on registers of another generation's code: a
+    /// compiler for this GPU may keep to the limit and spill.
+    #[must_use]
+    pub fn surely_refused_by(&self, gpu: &Gpu) -> Option<Warning> {
+        let is_sure = |one: &Refusal| !matches!(one, Refusal::Registers { is_estimated: true, .. });
+        let refusals: Vec<Refusal> = self.refusals(gpu).into_iter().filter(is_sure).collect();
+        let gpu = gpu.name.clone();
+        (!refusals.is_empty()).then_some(Warning::Unlaunchable { gpu, refusals })
+    }
+
     /// The warning that a GPU refuses the launch, if it does.
     #[must_use]
     pub fn refused_by(&self, gpu: &Gpu) -> Option<Warning> {

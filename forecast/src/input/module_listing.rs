@@ -259,7 +259,10 @@ fn of_module<'a>(
             name: function.name.clone(),
             dimensions: own,
             required_block: function.directives.reqntid,
-            most_threads: function.directives.maxntid.map(|[x, y, z]| x * y * z),
+            most_threads: function
+                .directives
+                .maxntid
+                .map(|extents| extents.into_iter().fold(1, u32::saturating_mul)),
             has_dynamic_shared,
         }
     })

@@ -231,7 +231,10 @@ impl<'a> Search<'a> {
             };
             let is_larger = |one: &Candidate| {
                 let threads = |one: &Candidate| {
-                    one.grid.iter().chain(&one.block).map(|&n| u64::from(n)).product::<u64>()
+                    one.grid
+                        .iter()
+                        .chain(&one.block)
+                        .fold(1, |product: u64, &extent| product.saturating_mul(extent.into()))
                 };
                 threads(one) >= threads(&small)
             };
@@ -258,7 +261,7 @@ impl<'a> Search<'a> {
         let named = self.module.sizes.iter().copied().filter(|_| uses_shared);
         let mut blocks: Vec<[u32; 3]> = Vec::new();
         for block in named.chain(usual.iter().copied()).map(of_size) {
-            let threads = block.iter().product::<u32>();
+            let threads = block.iter().copied().fold(1, u32::saturating_mul);
             if threads <= most && !blocks.contains(&block) {
                 blocks.push(block);
             }
@@ -278,10 +281,10 @@ impl<'a> Search<'a> {
             false => 1,
         };
         let grid = given.grid.unwrap_or_else(|| [extent(0), extent(1), extent(2)]);
-        let threads_per_block = block.iter().product::<u32>();
+        let threads_per_block = block.iter().copied().fold(1, u32::saturating_mul);
         let shared_bytes =
             given.shared_bytes.unwrap_or_else(|| match self.kernel.has_dynamic_shared {
-                true => (threads_per_block * 8).clamp(1024, MOST_SHARED_BYTES),
+                true => threads_per_block.saturating_mul(8).clamp(1024, MOST_SHARED_BYTES),
                 false => 0,
             });
         Candidate { grid, block, shared_bytes, arguments: self.arguments(threads, side) }
@@ -379,7 +382,8 @@ impl<'a> Search<'a> {
                 let needed = address.saturating_add(u64::from(*bytes));
                 let own = u64::from(candidate.shared_bytes);
                 let fixed = limit.unwrap_or(0).saturating_sub(own);
-                let wanted = needed.saturating_sub(fixed).next_power_of_two();
+                let wanted = needed.saturating_sub(fixed);
+                let wanted = wanted.checked_next_power_of_two().unwrap_or(u64::MAX);
                 let may_grow = self.kernel.has_dynamic_shared && given.shared_bytes.is_none();
                 if may_grow && wanted > own && wanted <= u64::from(MOST_SHARED_BYTES) {
                     candidate.shared_bytes = wanted as u32;
@@ -430,7 +434,7 @@ fn smaller_block(block: &mut [u32; 3]) -> bool {
 /// Makes a buffer long enough. Returns false for one that would be too long, and one that is not of
 /// this search's making.
 fn grow(candidate: &mut Candidate, buffer: &str, needed: u64) -> bool {
-    let needed = needed.next_power_of_two();
+    let needed = needed.checked_next_power_of_two().unwrap_or(u64::MAX);
     if needed > MOST_BYTES {
         return false;
     }

@@ -135,7 +135,7 @@ impl Tuning<'_> {
                 return Ok(trial(launches, Err(trouble)));
             }
         };
-        let refused = |source: &Source| source.conditions.launch?.refused_by(self.gpu);
+        let refused = |source: &Source| source.conditions.launch?.surely_refused_by(self.gpu);
         if let Some(refused) = sources.iter().find_map(refused) {
             return Ok(trial(launches, Err(Trouble::Execution(refused.to_string()))));
         }
