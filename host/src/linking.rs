@@ -82,7 +82,12 @@ pub fn link(texts: &[String]) -> Result<String, LinkError> {
     let units = needed(units);
     let defined = definitions(&units)?;
     let version = units.iter().map(|unit| unit.version).max().ok_or(LinkError::Nothing)?;
-    let newest = units.iter().max_by_key(|unit| sm(unit.target)).ok_or(LinkError::Nothing)?;
+    let has_suffix = |unit: &Unit<'_>| {
+        let name = unit.target.split(',').next().unwrap_or_default().trim();
+        name.ends_with(|letter: char| letter.is_ascii_alphabetic())
+    };
+    let newest = units.iter().max_by_key(|unit| (sm(unit.target), has_suffix(unit)));
+    let newest = newest.ok_or(LinkError::Nothing)?;
     let mut text = String::new();
     // Writing to a string never fails.
     let _ = writeln!(text, ".version {}.{}", version.0, version.1);
@@ -96,6 +101,12 @@ pub fn link(texts: &[String]) -> Result<String, LinkError> {
                 let scope = item.name.and_then(|name| defined.get(name).copied());
                 let is_once = item.scope != Scope::Internal && kind != Kind::File;
                 let is_there = match (item.scope, item.name) {
+                    // A strong definition of another unit takes the place of a weak one.
+                    (Scope::Weak, Some(_))
+                        if kind != Kind::Prototype && scope == Some(Scope::Visible) =>
+                    {
+                        true
+                    }
                     (Scope::Extern, Some(_)) if kind == Kind::Variable && scope.is_some() => true,
                     (_, Some(name)) => is_once && !written.insert((kind, name)),
                     (_, None) => false,
@@ -109,9 +120,13 @@ pub fn link(texts: &[String]) -> Result<String, LinkError> {
     Ok(text)
 }
 
-/// The units with kernels, and those that they need, in order.
+/// The units with kernels or with variables that the host may name, and those that they need, in
+/// order.
 fn needed(units: Vec<Unit<'_>>) -> Vec<Unit<'_>> {
-    let has_kernel = |unit: &Unit<'_>| unit.items.iter().any(|item| item.is_kernel);
+    let has_kernel = |unit: &Unit<'_>| {
+        let is_variable = |item: &Item<'_>| item.kind == Kind::Variable && item.defines_for_all();
+        unit.items.iter().any(|item| item.is_kernel || is_variable(item))
+    };
     let mut taken: Vec<bool> = units.iter().map(has_kernel).collect();
     loop {
         let wanted: HashSet<&str> = units
@@ -293,7 +308,7 @@ impl<'t> Item<'t> {
                     has_body = true;
                     break;
                 }
-                "=" | "[" => break,
+                "=" | "[" if depth == 0 => break,
                 _ if depth > 0 => {}
                 ".visible" => scope = Scope::Visible,
                 ".weak" | ".common" => scope = Scope::Weak,
@@ -379,6 +394,30 @@ mod tests {
         assert!(text.find("offset = 5") < text.find("[offset]"), "{text}");
         let module = gpucast_ptx_frontend::load(&text).unwrap();
         assert_eq!(module.variables.iter().filter(|one| one.name == "offset").count(), 1);
+    }
+
+    /// Parameters that are structures are arrays of bytes, whose brackets end no declaration.
+    #[test]
+    fn functions_with_structures_keep_their_bodies() {
+        let text = linked(&[
+            ".extern .func f(.param .align 4 .b8 p[12]);\n\
+             .visible .entry k(.param .align 8 .b8 s[24]) { ret; }",
+            ".visible .func f(.param .align 4 .b8 p[12]) { ret; }",
+        ]);
+        let text = text.unwrap();
+        assert!(!text.contains(".extern"), "{text}");
+        let module = gpucast_ptx_frontend::load(&text).unwrap();
+        assert!(module.functions.iter().all(|function| function.body.is_some()), "{text}");
+    }
+
+    #[test]
+    fn strong_definitions_take_the_place_of_weak_ones() {
+        let text = linked(&[
+            ".weak .func f() { bar.sync 1; ret; }\n.visible .entry k() { ret; }",
+            ".visible .func f() { bar.sync 2; ret; }\n.visible .entry l() { ret; }",
+        ]);
+        let text = text.unwrap();
+        assert!(text.contains("bar.sync 2") && !text.contains("bar.sync 1"), "{text}");
     }
 
     #[test]

@@ -12,7 +12,10 @@ use super::{ExecutionOptions, KernelOptions, OutputOptions};
 #[command(mut_arg("inputs", |kernel| kernel
     .required(false)
     .required_unless_present_any(["device", "compare"])
-    .conflicts_with_all(["device", "compare"])))]
+    .conflicts_with_all(["device", "compare"])
+    // A changed argument goes behind the others.
+    .index(1)))]
+#[command(mut_arg("of_compiler", |words| words.index(2)))]
 pub(crate) struct Bench {
     #[command(flatten)]
     pub(crate) kernel: KernelOptions,

@@ -234,7 +234,7 @@ fn a_file_takes_the_place_of_the_standard_output() {
 fn a_block_that_the_gpu_could_not_launch_is_said_to_be_one() {
     let warns = |kernel: &str| {
         let text = stdout(&format!("profile {kernel} --size small --gpu gtx-285 --machine none"));
-        text.contains("warning: a block takes more warps than a gtx-285 allows")
+        text.contains("a block has 1024 threads, and at most 512 are possible")
     };
     // Blocks of 1024 and of 256 threads.
     assert_eq!([warns("sgemm"), warns("sgemm-16")], [true, false]);

@@ -287,7 +287,7 @@ fn machine_instructions_take_the_place_of_ptx_where_they_are_known() {
     assert_eq!(real(&ptx, "inst_per_warp"), 1.0);
     assert_eq!(real(&with_machine, "inst_per_warp"), 15.0 / 4.0);
     assert_eq!(real(&with_machine, "warp_nonpred_execution_efficiency"), 78.125);
-    assert_eq!(with_machine["registers_per_thread"].value, Number::Count(18));
+    // They limit occupancy, so that the launch says them.
     assert!(!ptx.contains_key("registers_per_thread"));
 }
 

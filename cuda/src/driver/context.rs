@@ -179,7 +179,10 @@ driver_functions! {
 
     /// Makes the context before it current again.
     fn cuCtxPopCurrent_v2(context: Out<Context>) {
-        let popped = CURRENT.with_borrow_mut(Vec::pop).ok_or(Error::InvalidContext)?;
+        // The runtime has made the primary context current, and nobody has pushed it.
+        let by_runtime = || Some(current()).filter(|&context| context != 0);
+        let popped = CURRENT.with_borrow_mut(Vec::pop).or_else(by_runtime);
+        let popped = popped.ok_or(Error::InvalidContext)?;
         context.maybe_put(popped);
         Ok(())
     }

@@ -123,6 +123,12 @@ fn add(link: *mut c_void, kind: i32, bytes: &[u8]) -> Result<(), Error> {
         return Err(Error::NoImageForDevice);
     }
     let mut image = bytes.to_vec();
+    // A text ends with its first zero, whatever the buffer holds behind it.
+    if kind == PTX
+        && let Some(end) = image.iter().position(|&byte| byte == 0)
+    {
+        image.truncate(end);
+    }
     if kind == PTX && image.last() != Some(&0) {
         image.push(0);
     }

@@ -86,10 +86,12 @@ fn probe_shared(
 ) -> bool {
     // Far less than 2^31, so that signs tell which accesses lie outside.
     let Some(last) = (memories.shared_bytes as u32).checked_sub(bytes) else { return false };
+    let window = memories.own_window as u32;
     let (mut beyond, mut low_bits) = (0, 0);
     for lane in 0..32 {
         let address = base[lane].wrapping_add(offset);
-        beyond |= address | last.wrapping_sub(address);
+        let within = address.wrapping_sub(window);
+        beyond |= within | last.wrapping_sub(within);
         low_bits |= address;
         report.addresses[lane] = u64::from(address);
     }
