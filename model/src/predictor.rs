@@ -156,8 +156,8 @@ impl LaunchShape {
         }
     }
 
-    /// The reasons for which a GPU refuses the launch; none if it can run, or if the GPU cannot be
-    /// modelled.
+    /// The reasons for which a GPU refuses the launch; none if it can run. Of a GPU that cannot be
+    /// modelled only the threads of a block are known.
     #[must_use]
     pub fn refusals(&self, gpu: &Gpu) -> Vec<Refusal> {
         let requested = RequestedLaunch {
@@ -166,7 +166,15 @@ impl LaunchShape {
             cluster_ctas: self.cluster_blocks,
             registers_are_estimated: self.registers_are_estimated,
         };
-        gpu.device_model().map_or_else(|_| Vec::new(), |device| device.refusals(&requested))
+        let threads = self.threads_per_block;
+        let of_threads = || {
+            let limit = gpu.max_threads_per_block.as_ref()?.value.0;
+            (threads > limit).then_some(Refusal::Threads { threads, limit })
+        };
+        match gpu.device_model() {
+            Ok(device) => device.refusals(&requested),
+            Err(_) => of_threads().into_iter().collect(),
+        }
     }
 
     /// As [`Self::refused_by`], without what rests on registers of another generation's code: a

@@ -57,7 +57,7 @@ class Predict(unittest.TestCase):
         self.assertEqual(y.tolist(), [1.0] * N)
 
     def test_pictures_and_summaries_are_for_notebooks(self) -> None:
-        forecast = gpucast.predict("transpose", gpu="h100-sxm", size="small", machine="rules")
+        forecast = gpucast.predict("sgemm", gpu="h100-sxm", size="small", machine="rules")
         for kind in ("breakdown", "roofline"):
             svg = forecast.picture(kind)._repr_svg_()
             self.assertTrue(svg.startswith("<svg"), kind)

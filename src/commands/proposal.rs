@@ -63,6 +63,17 @@ pub(crate) fn command(found: &Proposal) -> String {
     // Words after `--` are the compiler's.
     let behind = given.iter().position(|word| word == "--").unwrap_or(given.len());
     let last = given.split_off(behind);
+    // A name that may mean several kernels gives way to one that means the kernel.
+    if found.words.iter().any(|(option, _)| *option == "--kernel") {
+        let mut words = std::mem::take(&mut given).into_iter();
+        while let Some(word) = words.next() {
+            if word == "--kernel" {
+                words.next();
+            } else if !word.starts_with("--kernel=") {
+                given.push(word);
+            }
+        }
+    }
     let mut words: Vec<String> = vec!["gpucast".to_owned()];
     words.extend(given);
     for (option, value) in &found.words {

@@ -31,7 +31,7 @@ pub struct Unlaunched {
     pub(crate) path: PathBuf,
     pub(crate) file: ModuleFile,
     pub(crate) options: LaunchOptions,
-    missing: Vec<&'static str>,
+    pub(crate) missing: Vec<&'static str>,
     /// Names the compiler, if there was one.
     note: Option<String>,
     pub(crate) kernels: Vec<Listed>,

@@ -61,7 +61,12 @@ pub fn propose(
     for kernel in module.kernels.iter().take(MOST_KERNELS) {
         let Some(mut search) = Search::new(module, kernel, end, supervisor) else { continue };
         if let Some(found) = search.first()? {
-            let name = kernel.shortest_name(&module.kernels);
+            // The list holds only what a given name means.
+            let name = match &module.options.kernel {
+                None => kernel.shortest_name(&module.kernels),
+                Some(given) if module.has_one_kernel() => given.clone(),
+                Some(_) => kernel.name.clone(),
+            };
             return Ok(Some(found.proposal(module, name)));
         }
     }
@@ -140,7 +145,8 @@ impl Candidate {
             _ => format!("{x},{y},{z}"),
         };
         let mut words = Vec::new();
-        if given.kernel.as_ref() != Some(&name) && given.kernel.is_none() {
+        let is_other = given.kernel.as_ref().is_some_and(|one| *one != name);
+        if is_other || module.missing.contains(&"--kernel") {
             words.push(("--kernel", name.clone()));
         }
         if given.grid.is_none() {
@@ -509,7 +515,12 @@ fn argument(parameter: &ListedParameter, size: u64, threads: u64) -> Given {
     if !parameter.is_scalar() {
         let bytes = parameter.variable.size_bytes;
         // A structure that holds one pointer.
-        let is_pointer = bytes == 8 && parameter.variable.align == 8;
+        // `int2` and `float2` have this size and alignment, too.
+        let is_vector = parameter.ty.as_deref().is_some_and(|ty| {
+            ty.split_whitespace()
+                .any(|word| matches!(word, "float2" | "int2" | "uint2" | "short4" | "ushort4"))
+        });
+        let is_pointer = bytes == 8 && parameter.variable.align == 8 && !is_vector;
         return match is_pointer {
             true => Given::Pointers { lens: vec![threads] },
             false => Given::Zeros { bytes },

@@ -95,6 +95,6 @@ mod tests {
         assert_eq!(picture.series, ["h", "g", "f", "e", "d", "c", REST]);
         let parts = &picture.bars[0].parts;
         assert!((parts.iter().sum::<f64>() - 2.0).abs() < 1e-9, "{parts:?}");
-        assert!((parts[0] - 0.24).abs() < 1e-9 && (parts[6] - 2.0 * 0.55).abs() < 1e-9);
+        assert!((parts[0] - 0.24).abs() < 1e-9 && (parts[6] - 2.0 * 0.43).abs() < 1e-9);
     }
 }
