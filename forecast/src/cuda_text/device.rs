@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::items::{ItemKind, Parsed};
+use super::items::{Item, ItemKind, Parsed};
 use super::tokens::{Kind, tokens};
 
 /// A text from which declarations can be left out. What is left keeps its lines and columns.
@@ -16,9 +16,10 @@ pub struct DeviceText<'a> {
 
 impl<'a> DeviceText<'a> {
     /// Leaves out functions, prototypes and variables of the host: those that no mark makes the
-    /// GPU's. If `keep_unmarked`, that is `main` and what launches kernels.
-    pub fn new(text: &'a str, keep_unmarked: bool) -> Self {
-        let parsed = Parsed::new(text);
+    /// GPU's. If `keep_unmarked`, that is `main` and what launches kernels. The marks are those of
+    /// all texts of the compilation, see [`mark_macros`](super::mark_macros).
+    pub fn new(text: &'a str, marks: &BTreeSet<&str>, keep_unmarked: bool) -> Self {
+        let parsed = Parsed::with_marks(text, marks);
         let is_hosts =
             |&at: &usize| parsed.is_hosts(at) && (!keep_unmarked || parsed.is_main_or_launches(at));
         let without = (0..parsed.items.len()).filter(is_hosts).collect();
@@ -31,7 +32,8 @@ impl<'a> DeviceText<'a> {
     }
 
     /// Leaves out the innermost declaration at a line, counted from 1, unless it is the GPU's.
-    /// Returns true if there was one.
+    /// Returns true if there was one. A structure loses no data, which would move the rest of it:
+    /// it goes as a whole.
     pub fn leave_out(&mut self, line: usize) -> bool {
         let start = match line {
             0 | 1 => 0,
@@ -45,6 +47,7 @@ impl<'a> DeviceText<'a> {
         let touches = |bytes: Range<usize>| bytes.start < end.max(start + 1) && bytes.end > start;
         let items = self.parsed.items.iter().enumerate();
         let items = items.filter(|(at, _)| !self.without.contains(at));
+        let items = items.filter(|(_, item)| !self.parsed.is_layout(item));
         let here = items.filter(|(_, item)| touches(self.parsed.bytes(item)));
         let innermost = here.min_by_key(|(_, item)| item.tokens.len());
         match innermost {
@@ -84,19 +87,57 @@ impl Parsed<'_> {
         item.head.clone().any(|at| self.word(at) == "main") || item.tokens.clone().any(launches)
     }
 
+    /// True for a member that gives its structure a size: data, or a virtual function.
+    fn is_layout(&self, item: &Item) -> bool {
+        let has = |wanted: &[&str]| item.head.clone().any(|at| wanted.contains(&self.word(at)));
+        if !item.is_member || has(&["using", "typedef", "static", "friend"]) {
+            return false;
+        }
+        let last = |back: usize| item.tokens.end.checked_sub(back);
+        match item.kind {
+            ItemKind::Function => has(&["virtual", "override"]),
+            // `struct { int x; };` and `struct A { int x; } a;`
+            ItemKind::Class => {
+                let before = item.head.end.checked_sub(1).map_or("", |at| self.word(at));
+                let has_name = !matches!(before, "struct" | "class" | "union" | ")" | "]");
+                let ends = last(2).is_some_and(|at| self.is_mark(at, b'}'));
+                !has_name || !ends
+            }
+            ItemKind::Other if has(&["virtual", "override"]) => true,
+            ItemKind::Other => match self.shape(item.head.clone()).parameters {
+                None => true,
+                Some(open) => self.is_pointer(open, item.head.end),
+            },
+        }
+    }
+
+    /// True for the parentheses of `void (*f)(int)` and `int (&a)[4]`.
+    fn is_pointer(&self, open: usize, end: usize) -> bool {
+        let Some(close) = (open..end).find(|&at| self.is_mark(at, b')')) else { return false };
+        let points = (open..close).any(|at| self.is_mark(at, b'*') || self.is_mark(at, b'&'));
+        points && (self.is_mark(close + 1, b'(') || self.is_mark(close + 1, b'['))
+    }
+
     /// True for code of the host that a compiler for the GPU would stumble over.
     fn is_hosts(&self, at: usize) -> bool {
         let item = &self.items[at];
         let words = || item.head.clone().map(|at| self.word(at));
         let has = |wanted: &[&str]| words().any(|word| wanted.contains(&word));
         match item.kind {
-            ItemKind::Function => !item.is_device && !has(&["constexpr", "consteval"]),
+            // Without its virtual functions a structure is smaller.
+            ItemKind::Function if self.is_layout(item) => false,
+            ItemKind::Function => {
+                // Braces that `#if` leaves open end in some other function.
+                let has_kernel = || item.tokens.clone().any(|at| self.word(at) == "__global__");
+                !item.is_device && !has(&["constexpr", "consteval"]) && !has_kernel()
+            }
             ItemKind::Class => false,
             ItemKind::Other if item.has_device => false,
             ItemKind::Other => {
                 let is_type = has(&[
                     "typedef",
                     "using",
+                    "namespace",
                     "struct",
                     "class",
                     "union",
@@ -140,6 +181,16 @@ pub fn includes(text: &str) -> Vec<(&str, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cuda_text::mark_macros;
+
+    fn device(text: &str) -> DeviceText<'_> {
+        DeviceText::new(text, &mark_macros(&[text]), false)
+    }
+
+    /// What is left of a text, with single blanks.
+    fn left(text: &str) -> String {
+        device(text).text().split_whitespace().collect::<Vec<_>>().join(" ")
+    }
 
     const SOURCE: &str = "#include <vector>
 #include \"my.h\"
@@ -159,7 +210,7 @@ int main() { launch(0); }
 
     #[test]
     fn host_code_is_blank_and_everything_else_is_where_it_was() {
-        let text = DeviceText::new(SOURCE, false).text();
+        let text = device(SOURCE).text();
         assert_eq!(text.len(), SOURCE.len());
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         let all: Vec<&str> = SOURCE.lines().collect();
@@ -175,9 +226,9 @@ int main() { launch(0); }
 
     #[test]
     fn a_line_leaves_out_the_innermost_declaration_that_is_not_the_gpus() {
-        let mut text = DeviceText::new(
-            "using std::vector;\nstruct A {\n vector<int> v;\n int n;\n};\n__device__ int d;\n",
-            false,
+        let mut text = device(
+            "using std::vector;\nstruct A {\n using B = vector<int>;\n int n;\n};\n\
+             __device__ int d;\n",
         );
         assert!(!text.is_cut());
         assert!(text.leave_out(1) && text.leave_out(3));
@@ -185,6 +236,81 @@ int main() { launch(0); }
         assert!(!text.leave_out(99));
         let lines: Vec<String> = text.text().lines().map(|line| line.trim().to_owned()).collect();
         assert_eq!(lines, ["", "struct A {", "", "int n;", "};", "__device__ int d;"]);
+    }
+
+    #[test]
+    fn structures_lose_no_data() {
+        for data in [
+            "vector<int> v;",
+            "cudaStream_t s;",
+            "alignas(16) other x;",
+            "function<void(int)> f;",
+            "void (*f)(other);",
+            "other (A::*f)(int);",
+            "other x = f(3);",
+            "other x{f(3)};",
+            "int a[(2)];",
+            "union { other x; };",
+            "struct B { other x; } b;",
+            "virtual void f(other);",
+            "virtual void f(other) {}",
+        ] {
+            let source = format!("struct A {{\n int n;\n {data}\n}};\nint (*after)[2];\n");
+            let mut text = device(&source);
+            assert!(text.leave_out(3), "{data}");
+            assert_eq!(text.text().trim(), "", "{data}: the structure goes as a whole");
+            let marked = source.replace("int n;", "__device__ int n();");
+            assert!(!device(&marked).leave_out(3), "{data}: the file is refused");
+        }
+        for other in [
+            "void f(other *x);",
+            "bool operator==(other x) const;",
+            "A &operator=(const other &) = delete;",
+            "static const other x;",
+            "friend other;",
+            "typedef other B;",
+            "struct B { int x; };",
+        ] {
+            let source = format!("struct A {{\n int n;\n {other}\n}};\n");
+            let mut text = device(&source);
+            assert!(text.leave_out(3), "{other}");
+            assert!(text.text().contains("int n;"), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_stays_means_what_it_meant() {
+        for (text, expected) in [
+            (
+                "class P { public: P() {} private: float x; public: float y; };",
+                "class P { public: private: float x; public: float y; };",
+            ),
+            ("namespace cg = cooperative_groups;", "namespace cg = cooperative_groups;"),
+            (
+                "struct P { P(float a) : x{a}, y{a} {} float x; float y; };",
+                "struct P { float x; float y; };",
+            ),
+            (
+                "struct __builtin_align__(16) V { float x; };",
+                "struct __builtin_align__(16) V { float x; };",
+            ),
+            ("bool operator<(P a, P b) { return true; } int f() {}", ""),
+            (
+                "void f() {\n#if A\n if (a) {\n#else\n if (b) {\n#endif\n }\n}\n\
+                 __global__ void k() {}",
+                "void f() { #if A if (a) { #else if (b) { #endif } } __global__ void k() {}",
+            ),
+        ] {
+            assert_eq!(left(text), expected);
+        }
+    }
+
+    #[test]
+    fn macros_of_other_texts_keep_what_they_mark() {
+        let source = "struct Acc { HD Acc() : s(0) {} float s; };\nKERNEL void k() {}\n";
+        let defines = "#define HD __host__ __device__\n#define KERNEL extern \"C\" __global__\n";
+        let marks = mark_macros(&[source, defines]);
+        assert_eq!(DeviceText::new(source, &marks, false).text(), source);
     }
 
     #[test]

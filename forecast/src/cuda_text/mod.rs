@@ -14,4 +14,5 @@ mod kernels;
 mod tokens;
 
 pub use device::{DeviceText, includes};
+pub use items::mark_macros;
 pub use kernels::{Declared, DeclaredParameter, block_sizes, declared, instances};

@@ -151,8 +151,13 @@ pub fn find<'a>(
     }
 }
 
-/// A complaint about a name that no kernel of `file` has.
+/// A complaint about a name that no kernel of `file` has; `anchor` is where it stands.
 pub fn unknown(wanted: &str, known: &[&str], file: &str, anchor: &Anchor) -> Report {
+    unplaced(wanted, known, file).at(anchor)
+}
+
+/// The same for a name that stands nowhere.
+pub fn unplaced(wanted: &str, known: &[&str], file: &str) -> Report {
     let mut names = known.to_vec();
     names.sort_unstable();
     names.dedup();
@@ -160,7 +165,7 @@ pub fn unknown(wanted: &str, known: &[&str], file: &str, anchor: &Anchor) -> Rep
         0 => "its PTX has no kernel at all".to_owned(),
         number => format!("its PTX has {number} kernels; `gpucast check` lists them"),
     });
-    Report::new(format!("{file} has no kernel named `{wanted}`")).at(anchor).hint(hint)
+    Report::new(format!("{file} has no kernel named `{wanted}`")).hint(hint)
 }
 
 #[cfg(test)]

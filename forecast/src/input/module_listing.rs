@@ -231,9 +231,10 @@ fn kernels(
     let names: Vec<String> = kernels.iter().map(|kernel| kernel.name.clone()).collect();
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let meant = kernel_name::meant(wanted, &known);
-    if !meant.is_empty() {
-        kernels.retain(|kernel| meant.contains(&kernel.name.as_str()));
+    if meant.is_empty() {
+        return Err(kernel_name::unplaced(wanted, &known, &name).into());
     }
+    kernels.retain(|kernel| meant.contains(&kernel.name.as_str()));
     Ok(kernels)
 }
 
@@ -516,6 +517,22 @@ mod tests {
             "m.ptx has no kernel"
         );
         assert!(refused(".version 7.8\n.target sm_80\n.entry k() { oops; }").contains("oops"));
+    }
+
+    #[test]
+    fn a_name_that_no_kernel_has_is_refused() {
+        let file = ModuleFile::Text(SourceText::new("m.ptx", TEXT));
+        for (wanted, hint) in
+            [("nosuch", "known are _Z5scalePdPKffj, plain"), ("plian", "did you mean `plain`?")]
+        {
+            let Err(Failure::Input(reports)) =
+                kernels(Path::new("m.ptx"), &file, Some(wanted), &[])
+            else {
+                panic!("it has no such kernel");
+            };
+            assert_eq!(reports[0].message, format!("m.ptx has no kernel named `{wanted}`"));
+            assert_eq!(reports[0].hint.as_deref(), Some(hint));
+        }
     }
 
     #[test]

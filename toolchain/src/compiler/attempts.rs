@@ -4,8 +4,8 @@
 //! are put before it, and host code is left out. So is what NVRTC still stumbles over, as long as
 //! nothing makes it the GPU's. Lines and columns stay where they are.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use gpucast_forecast::Report;
 use gpucast_forecast::compiler::Compiled;
@@ -58,7 +58,8 @@ pub(super) fn compile(path: &Path, job: &Job<'_>) -> Result<Compiled, Vec<Report
     let (outcome, by) = match as_it_is {
         Outcome { ptx: Some(_), .. } => (as_it_is, by),
         refused => {
-            let mut cut = Cut::new(&texts, passed.default_device, missing);
+            let macros = macros(&job.options.defines, &passed.words);
+            let mut cut = Cut::new(&texts, &macros, passed.default_device, missing);
             match work.without_host_code(&mut cut, &templates)? {
                 done @ Outcome { ptx: Some(_), .. } => {
                     let without = if cut.is_cut() { " without the host code" } else { "" };
@@ -113,11 +114,24 @@ fn refusal(job: &Job<'_>, by: &str, as_it_is: &str, left: &str, cut: &Cut<'_>) -
     reports
 }
 
+/// The macros of the command line, as a text defines them.
+fn macros(defines: &[String], words: &[String]) -> String {
+    let passed = words.iter().filter_map(|word| {
+        word.strip_prefix("-D").or_else(|| word.strip_prefix("--define-macro="))
+    });
+    let all = defines.iter().map(String::as_str).chain(passed);
+    all.map(|one| format!("#define {}\n", one.replacen('=', " ", 1))).collect()
+}
+
 /// The source, and the files that it includes by names in quotes.
+#[derive(Default)]
 struct Texts {
     source: String,
     /// By the names with which they are included.
     included: BTreeMap<String, String>,
+    /// Files that are included in other ways. They are compiled as they are, and their macros may
+    /// mark what is the GPU's.
+    others: BTreeMap<PathBuf, String>,
 }
 
 impl Texts {
@@ -125,20 +139,33 @@ impl Texts {
     /// the compiler.
     fn read(job: &Job<'_>) -> Self {
         let folders = job.include_folders();
-        let mut included = BTreeMap::new();
-        let mut waiting: Vec<String> = quoted(&job.source.text);
-        while let Some(name) = waiting.pop() {
-            if included.contains_key(&name) || included.len() >= MOST_FILES {
+        let mut texts = Self { source: job.source.text.to_string(), ..Self::default() };
+        let mut waiting = included(&texts.source, None, true);
+        while let Some(Included { name, in_quotes, from, is_by_cut }) = waiting.pop() {
+            let is_built_in = || headers::HEADERS.iter().any(|header| header.name == name);
+            let mut in_folders = folders.iter().map(|folder| folder.join(&name));
+            let found = in_folders.find(|path| path.is_file());
+            let is_cut = in_quotes && is_by_cut && found.is_some();
+            // A name in quotes may mean a file beside the one that includes it.
+            let beside = || from.filter(|_| in_quotes).map(|from| from.join(&name));
+            let Some(path) = found.or_else(beside) else { continue };
+            let is_done = match is_cut {
+                true => texts.included.contains_key(&name) || texts.included.len() >= MOST_FILES,
+                false => texts.others.contains_key(&path) || texts.others.len() >= MOST_FILES,
+            };
+            let is_short = || path.metadata().is_ok_and(|data| data.len() <= MOST_BYTES);
+            if is_done || !is_cut && is_built_in() || !is_short() {
                 continue;
             }
-            let found = folders.iter().map(|folder| folder.join(&name)).find(|path| path.is_file());
-            let is_short = |path: &Path| path.metadata().is_ok_and(|data| data.len() <= MOST_BYTES);
-            let Some(path) = found.filter(|path| is_short(path)) else { continue };
-            let Ok(text) = std::fs::read_to_string(path) else { continue };
-            waiting.extend(quoted(&text));
-            included.insert(name, text);
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            waiting.extend(included(&text, path.parent(), is_cut));
+            if is_cut {
+                texts.included.insert(name, text);
+            } else {
+                texts.others.insert(path, text);
+            }
         }
-        Self { source: job.source.text.to_string(), included }
+        texts
     }
 
     fn all(&self) -> impl Iterator<Item = &str> {
@@ -146,9 +173,24 @@ impl Texts {
     }
 }
 
-fn quoted(text: &str) -> Vec<String> {
-    let names = cuda_text::includes(text).into_iter();
-    names.filter(|&(_, in_quotes)| in_quotes).map(|(name, _)| name.to_owned()).collect()
+/// A file that a text includes.
+struct Included {
+    name: String,
+    in_quotes: bool,
+    /// The folder of the text, if it is not the source's.
+    from: Option<PathBuf>,
+    /// True if the text is one of those that are cut.
+    is_by_cut: bool,
+}
+
+fn included(text: &str, from: Option<&Path>, is_by_cut: bool) -> Vec<Included> {
+    let included = |(name, in_quotes): (&str, bool)| Included {
+        name: name.to_owned(),
+        in_quotes,
+        from: from.map(Path::to_owned),
+        is_by_cut,
+    };
+    cuda_text::includes(text).into_iter().map(included).collect()
 }
 
 /// The instances of templates that are compiled.
@@ -218,13 +260,16 @@ struct Cut<'a> {
 }
 
 impl<'a> Cut<'a> {
-    fn new(texts: &'a Texts, keep_unmarked: bool, missing: Vec<String>) -> Self {
+    /// `macros` are those of the command line.
+    fn new(texts: &'a Texts, macros: &str, keep_unmarked: bool, missing: Vec<String>) -> Self {
+        let others = texts.others.values().map(String::as_str);
+        let all: Vec<&str> = texts.all().chain(others).chain([macros]).collect();
+        let marks: BTreeSet<&str> = cuda_text::mark_macros(&all);
+        let cut = |text: &'a String| DeviceText::new(text, &marks, keep_unmarked);
         let included = texts.included.iter();
         Self {
-            source: DeviceText::new(&texts.source, keep_unmarked),
-            included: included
-                .map(|(name, text)| (name.as_str(), DeviceText::new(text, keep_unmarked)))
-                .collect(),
+            source: cut(&texts.source),
+            included: included.map(|(name, text)| (name.as_str(), cut(text))).collect(),
             missing,
             default_device: keep_unmarked,
         }
@@ -369,6 +414,10 @@ impl Work<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Stop;
+    use crate::compiler::Search;
+    use gpucast_forecast::SourceText;
+    use gpucast_forecast::compiler::CudaOptions;
 
     #[test]
     fn templates_are_guessed_up_to_the_first_default() {
@@ -388,16 +437,59 @@ mod tests {
         let texts = Texts {
             source: "#include \"a.h\"\nusing x::y;\n__global__ void k() {}\n".to_owned(),
             included: [("a.h".to_owned(), "struct H { z v; };\n".to_owned())].into(),
+            ..Texts::default()
         };
-        let mut cut = Cut::new(&texts, false, Vec::new());
+        let mut cut = Cut::new(&texts, "", false, Vec::new());
         let log = "k.cu(2): error: name must be a namespace name\na.h(1): error: no z\n\
                    k.cu(1): catastrophic error: cannot open source file \"sys/time.h\"\n";
         assert!(cut.less(log, "k.cu"));
         assert_eq!(cut.missing, ["sys/time.h"]);
         assert_eq!(cut.source.text().lines().nth(1).unwrap().trim(), "");
-        assert!(cut.less(log, "k.cu"), "the member went first, then the structure");
-        assert_eq!(cut.included["a.h"].text().trim(), "");
+        assert_eq!(cut.included["a.h"].text().trim(), "", "structures lose no data");
         assert!(!cut.less(log, "k.cu"));
         assert!(!cut.less("k.cu(3): error: it is the GPU's\n", "k.cu"));
+    }
+
+    #[test]
+    fn macros_of_headers_and_of_the_command_line_are_marks() {
+        let source = "#include \"a.h\"\n#include <b.h>\nstruct Acc { HD Acc() : s(0) {} float s; \
+                      };\nKERNEL void k() {}\nDEV int d() { return 1; }\nLATE int l() {}\n";
+        let texts = Texts {
+            source: source.to_owned(),
+            included: [("a.h".to_owned(), "#define KERNEL EXPORT __global__\n".to_owned())].into(),
+            others: [(PathBuf::from("b.h"), "#define HD __host__ __device__\n".to_owned())].into(),
+        };
+        let defines = ["DEV=__device__".to_owned(), "N=4".to_owned()];
+        let macros = macros(&defines, &["-DLATE=DEV inline".to_owned(), "-G".to_owned()]);
+        assert_eq!(macros, "#define DEV __device__\n#define N 4\n#define LATE DEV inline\n");
+        let cut = Cut::new(&texts, &macros, false, Vec::new());
+        assert_eq!(cut.source.text(), source);
+        let cut = Cut::new(&texts, "", false, Vec::new());
+        assert_eq!(cut.source.text().lines().nth(4).unwrap().trim(), "", "nothing marks it");
+    }
+
+    #[test]
+    fn files_are_read_for_their_macros_even_if_they_are_not_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("sub/a.h", "#include \"b.h\"\n#include <c.h>\n");
+        write("sub/b.h", "#include \"b.h\"\n");
+        write("c.h", "#include <c.h>\n#include \"d.h\"\n#include <stdio.h>\n");
+        write("d.h", "");
+        write("stdio.h", "");
+        let name = folder.path().join("k.cu").display().to_string();
+        let source = SourceText::new(&*name, "#include \"sub/a.h\"\n#include <none.h>\n");
+        let options = CudaOptions::default();
+        let search = Search { packages: &[], stop: &Stop::never() };
+        let texts =
+            Texts::read(&Job { source: &source, options: &options, has_host_code: true, search });
+        assert_eq!(texts.included.keys().collect::<Vec<_>>(), ["sub/a.h"]);
+        let others: Vec<&Path> = texts.others.keys().map(PathBuf::as_path).collect();
+        let expected = ["c.h", "d.h", "sub/b.h"].map(|name| folder.path().join(name));
+        assert_eq!(others, expected);
     }
 }

@@ -68,6 +68,9 @@ typedef unsigned int uint;
 typedef unsigned long ulong;
 typedef float float_t;
 typedef double double_t;
+typedef struct CUstream_st *cudaStream_t;
+typedef struct CUevent_st *cudaEvent_t;
+struct FILE;
 namespace std {}
 #define register
 #ifndef NULL
