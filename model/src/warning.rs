@@ -234,8 +234,8 @@ impl fmt::Display for Warning {
             ),
             Self::Unlaunchable { gpu, refusals } => write!(
                 f,
-                "a {gpu} refuses this launch: {}; the time is that of a GPU which runs one block on \
-                 an SM",
+                "the {gpu} refuses this launch: {}; the time is that of a GPU which runs one block \
+                 on an SM",
                 reasons(refusals)
             ),
             Self::ShortLaunch { milliseconds, share: None } => write!(

@@ -261,7 +261,7 @@ fn too_large(gpu: &Gpu, counted: &Counted) -> Option<String> {
     let refusals = gpu.device_model().ok()?.refusals(&counted.profile.requested());
     let why = || {
         format!(
-            "a {} refuses this launch: {}; it is counted as if one block fitted an SM",
+            "the {} refuses this launch: {}; it is counted as if one block fitted an SM",
             gpu.name,
             reasons(&refusals)
         )
