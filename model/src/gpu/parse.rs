@@ -106,9 +106,7 @@ impl Gpu {
     pub(super) fn problem(&self) -> Option<FieldError> {
         let unknown_memory = || {
             let kind = &self.memory_type.as_ref()?.value.0;
-            // What follows from the kind of memory may be given instead.
-            let is_given = self.dram_efficiency.is_some() && self.dram_mixed_efficiency.is_some();
-            (!is_given && !is_known_memory(kind)).then(|| FieldError::Impossible {
+            (!is_known_memory(kind)).then(|| FieldError::Impossible {
                 field: "memory_type".to_owned(),
                 value: format!("\"{kind}\""),
                 why: UNKNOWN_MEMORY,
