@@ -160,12 +160,20 @@ pub fn write(folder: &Path, library: &Path) -> Result<(), FacadeError> {
     for facade in FACADES {
         let path = folder.join(facade.file);
         let bytes = facade.bytes(&library.to_string_lossy());
-        std::fs::write(&path, bytes).map_err(|error| FacadeError::Write { path, error })?;
+        replace(&path, &bytes).map_err(|error| FacadeError::Write { path, error })?;
     }
     for (name, file) in WITHOUT_VERSION {
         link(&folder.join(name), file)?;
     }
     Ok(())
+}
+
+/// Writes a file beside its place and moves it there: a program that has the old one open keeps it
+/// whole.
+fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let new = path.with_extension(format!("{}.new", std::process::id()));
+    std::fs::write(&new, bytes)?;
+    std::fs::rename(&new, path)
 }
 
 /// Makes a link to a file of the same folder.
