@@ -184,8 +184,8 @@ impl<'a> Cache<'a> {
         Ok(text)
     }
 
-    /// Turns the file's text into another one. What both begin with is not written again, so that a
-    /// kill costs the end at most.
+    /// Turns the file's text into another one. Their common beginning is not written again, so that
+    /// a kill costs the end at most.
     fn change(&mut self, old: &str, new: &str, is_open: bool) -> Result<(), Failure> {
         let same = old.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
         let written = self
