@@ -12,8 +12,9 @@ import sys
 
 # The crates of the workspace, each of whose modules stand in one order.
 CRATES = [
-    ".", "advice", "buffers", "corpus", "counters", "cuda", "forecast", "formulas", "host", "interpreter", "machine", "measure", "model",
-    "plot", "ptx-frontend", "python", "render", "sanitizer", "simulation", "toolchain",
+    ".", "buffers", "corpus", "counters", "forecast", "interpreter", "machine", "model", "ptx-frontend", "render", "simulation",
+    "doors/cuda", "doors/host", "doors/python", "doors/toolchain", "insight/advice", "insight/plot", "insight/sanitizer",
+    "studies/collection", "studies/formulas", "studies/measure",
 ]
 
 # Modules that know each other, by crate. A circle among them alone is no fault; a further module in
@@ -27,7 +28,7 @@ KNOTS = {
     },
     # Files of one type, the device: its memory, modules and launches, and what these led to, are
     # parts of it.
-    "host": {"checking", "device", "launch", "memory", "module", "record", "repeats"},
+    "doors/host": {"checking", "device", "launch", "memory", "module", "record", "repeats"},
 }
 
 

@@ -10,11 +10,11 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-manifest = (ROOT / "fuzz/Cargo.toml").read_text()
+manifest = (ROOT / "tests/fuzz/Cargo.toml").read_text()
 known = set(re.findall(r"^(gpucast-[a-z-]+) =", manifest, re.MULTILINE))
-sources = sorted([*ROOT.glob("fuzz/fuzz_targets/*.rs"), *ROOT.glob("*/tests/fuzzed/**/*.rs")])
+sources = sorted([*ROOT.glob("tests/fuzz/fuzz_targets/*.rs"), *ROOT.glob("*/tests/fuzzed/**/*.rs")])
 missing = [
-    f"{source.relative_to(ROOT)}: {crate} is not in fuzz/Cargo.toml"
+    f"{source.relative_to(ROOT)}: {crate} is not in tests/fuzz/Cargo.toml"
     for source in sources
     for crate in sorted(set(re.findall(r"\bgpucast_[a-z_]+(?=::)", source.read_text())))
     if crate.replace("_", "-") not in known

@@ -1,5 +1,5 @@
 //! No input file makes a reader panic: the committed corpus of the fuzz targets is read as it is
-//! and damaged in many ways. The fuzz targets of `fuzz/` ask the same of more inputs.
+//! and damaged in many ways. The fuzz targets of `tests/fuzz/` ask the same of more inputs.
 
 #![allow(
     clippy::unwrap_used,
@@ -59,7 +59,7 @@ const PIECES: &[&str] = &[
 
 /// The inputs of a target, in the order of their names.
 fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fuzz/corpus").join(target);
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{target}: {error}"));
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();

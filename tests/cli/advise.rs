@@ -2,7 +2,7 @@
 
 use crate::gpucast::{command, gpucast, json, outcome, stdout};
 
-const STORIES: &str = "../../advice/tests/stories";
+const STORIES: &str = "../../insight/advice/tests/stories";
 
 /// Four kernels with the mistakes that strangers make: what they read first.
 #[test]
@@ -15,7 +15,7 @@ fn strangers_are_told_what_to_change() {
 
 #[test]
 fn every_launch_and_every_gpu_has_advice() {
-    let kernel = "../../advice/tests/kernels/bank-conflicts.toml";
+    let kernel = "../../insight/advice/tests/kernels/bank-conflicts.toml";
     let result = json(&format!("advise {kernel} --gpu rtx-3060,h100-sxm --format json"));
     assert_eq!(result["schema"], "gpucast.advice/1");
     let all = result["advice"].as_array().unwrap();

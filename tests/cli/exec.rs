@@ -1,4 +1,4 @@
-//! `gpucast exec`: programs that run, and programs that are refused. `cuda/tests` has the kernels.
+//! `gpucast exec`: programs that run, and programs that are refused. `doors/cuda/tests` has the kernels.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -31,7 +31,7 @@ fn a_program_runs_and_its_launches_are_told() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec-libraries");
     fs::create_dir_all(&folder).unwrap();
     gpucast_cuda::facade::write(&folder, Path::new("libgpucast_cuda.so")).unwrap();
-    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda/tests/programs");
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("doors/cuda/tests/programs");
     let text = format!("#include \"{}\"\n", programs.join("programs.cu").display());
     let link = format!("-L{}", folder.display());
     let undefined = "-Wl,--allow-shlib-undefined";
@@ -90,7 +90,7 @@ fn a_fault_is_told_by_the_status() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec-libraries-of-faults");
     fs::create_dir_all(&folder).unwrap();
     gpucast_cuda::facade::write(&folder, Path::new("libgpucast_cuda.so")).unwrap();
-    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda/tests/programs");
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("doors/cuda/tests/programs");
     let text = format!("#include \"{}\"\n", programs.join("programs.cu").display());
     let link = format!("-L{}", folder.display());
     let undefined = "-Wl,--allow-shlib-undefined";

@@ -393,13 +393,13 @@ fn first_screen(arguments: &str) -> String {
 /// Verdict and changes come first, and lead to the user's own line.
 #[test]
 fn the_first_screen_says_what_is_slow_and_what_to_change() {
-    let story = "../../advice/tests/stories/product.toml";
+    let story = "../../insight/advice/tests/stories/product.toml";
     insta::assert_snapshot!(
         "predict-first-screen",
         first_screen(&format!("{story} --gpu rtx-3060"))
     );
     // Without a simulation the model that is shown has the headline, unless it leaves work out.
-    let convolution = "../../advice/tests/stories/convolution.toml --gpu gtx-480";
+    let convolution = "../../insight/advice/tests/stories/convolution.toml --gpu gtx-480";
     insta::assert_snapshot!("predict-first-screen-older", first_screen(convolution));
 }
 

@@ -75,10 +75,10 @@ const KERNELS: [(&str, &str); 16] = [
     ("sgemm --size small --arch sm_80", "--keep a,b"),
     ("transpose --size small", ""),
     ("stencil-7pt --size small", ""),
-    ("../../advice/tests/stories/convolution.toml", ""),
-    ("../../advice/tests/kernels/uncoalesced-access.toml --kernel planted", ""),
-    ("../../advice/tests/kernels/untiled-loads.toml --kernel planted", ""),
-    ("../../advice/tests/stories/softmax.toml", ""),
+    ("../../insight/advice/tests/stories/convolution.toml", ""),
+    ("../../insight/advice/tests/kernels/uncoalesced-access.toml --kernel planted", ""),
+    ("../../insight/advice/tests/kernels/untiled-loads.toml --kernel planted", ""),
+    ("../../insight/advice/tests/stories/softmax.toml", ""),
 ];
 
 #[test]

@@ -226,7 +226,7 @@ fn what_cannot_be_reported_is_refused_with_a_hint() {
 /// The page begins with the verdict and the changes of `advise`.
 #[test]
 fn a_report_says_what_to_change() {
-    let story = "../../advice/tests/stories/product.toml --machine rules";
+    let story = "../../insight/advice/tests/stories/product.toml --machine rules";
     let page = Html::parse_document(&report(&format!("{story} --gpu rtx-3060,h100-sxm"), "a.html"));
     let advice = json(&format!("advise {story} --gpu rtx-3060,h100-sxm --format json"));
     for (at, gpu) in ["rtx-3060", "h100-sxm"].into_iter().enumerate() {

@@ -229,11 +229,13 @@ const DOCUMENTS: [Documented; 22] = [
         schema: "gpucast.advice/1",
         meaning: "The verdict on each launch, and what to change: `advise`",
         shown_by: &[
-            "advise ../../advice/tests/stories/product.toml --gpu rtx-3060,gtx-480 --machine rules",
-            "advise ../../advice/tests/kernels/launch-overhead.toml --gpu rtx-3060 --machine rules",
+            "advise ../../insight/advice/tests/stories/product.toml --gpu rtx-3060,gtx-480 --machine rules",
+            "advise ../../insight/advice/tests/kernels/launch-overhead.toml --gpu rtx-3060 --machine rules",
             "advise saxpy.toml --gpu rtx-3060 --machine rules",
         ],
-        fits: &["advise ../../advice/tests/stories/softmax.toml --gpu rtx-3060 --machine rules"],
+        fits: &[
+            "advise ../../insight/advice/tests/stories/softmax.toml --gpu rtx-3060 --machine rules",
+        ],
     },
     Documented {
         schema: "gpucast.difference/1",

@@ -1,4 +1,4 @@
-//! What must hold for any input file at all. The fuzz targets of `fuzz/` and a short deterministic
+//! What must hold for any input file at all. The fuzz targets of `tests/fuzz/` and a short deterministic
 //! run of the tests share these functions.
 
 #![allow(dead_code, reason = "each fuzz target uses one of them")]

@@ -126,7 +126,7 @@ fn damaged_kernels_end_in_a_result_a_refusal_or_a_fault() {
 
 /// The inputs of a fuzz target that are committed.
 fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fuzz/corpus").join(target);
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{target}: {error}"));
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();

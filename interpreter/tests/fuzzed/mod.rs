@@ -1,4 +1,4 @@
-//! What must hold for any kernel at all. The fuzz target of `fuzz/` and a short deterministic run
+//! What must hold for any kernel at all. The fuzz target of `tests/fuzz/` and a short deterministic run
 //! of the tests share these functions.
 
 #![allow(dead_code, reason = "each fuzz target uses one function")]

@@ -1,5 +1,5 @@
 //! No input makes the front end panic: sound texts and containers are damaged in many ways and
-//! read. The fuzz targets of `fuzz/` ask the same of more inputs; what they found is kept here.
+//! read. The fuzz targets of `tests/fuzz/` ask the same of more inputs; what they found is kept here.
 
 #![allow(
     clippy::unwrap_used,
@@ -165,7 +165,8 @@ fn the_committed_corpus_is_read() {
     for (target, read) in
         [("text", crate::fuzzed::text as fn(&[u8])), ("container", crate::fuzzed::container)]
     {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus/").to_owned() + target;
+        let folder =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fuzz/corpus/").to_owned() + target;
         let entries = std::fs::read_dir(folder).unwrap();
         let inputs: Vec<_> =
             entries.map(|entry| std::fs::read(entry.unwrap().path()).unwrap()).collect();

@@ -1,4 +1,4 @@
-//! What must hold for any input at all. The fuzz targets of `fuzz/` and the short deterministic
+//! What must hold for any input at all. The fuzz targets of `tests/fuzz/` and the short deterministic
 //! runs of the tests share these functions.
 #![allow(dead_code, reason = "each user takes a part")]
 #![allow(

@@ -319,7 +319,8 @@ pub(crate) fn modules(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn slices_of_all_kernels_of_the_tests_and_the_corpus_count_alike() {
     let mut files = Vec::new();
-    for folder in ["tests", "../corpus/kernels", "../forecast/tests", "../sanitizer/tests"] {
+    for folder in ["tests", "../corpus/kernels", "../forecast/tests", "../insight/sanitizer/tests"]
+    {
         modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
     }
     files.sort();

@@ -1,6 +1,0 @@
-#![no_main]
-
-#[path = "../../forecast/tests/fuzzed/mod.rs"]
-mod fuzzed;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzed::gpu(data));

@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../../../forecast/tests/fuzzed/mod.rs"]
+mod fuzzed;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzed::metrics(data));
