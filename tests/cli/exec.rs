@@ -1,4 +1,5 @@
-//! `gpucast exec`: programs that run, and programs that are refused. `doors/cuda/tests` has the kernels.
+//! `gpucast exec`: programs that run, and programs that are refused. `doors/cuda/tests` has the
+//! kernels.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 

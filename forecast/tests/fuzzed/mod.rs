@@ -1,5 +1,5 @@
-//! What must hold for any input file at all. The fuzz targets of `tests/fuzz/` and a short deterministic
-//! run of the tests share these functions.
+//! What must hold for any input file at all. The fuzz targets of `tests/fuzz/` and a short
+//! deterministic run of the tests share these functions.
 
 #![allow(dead_code, reason = "each fuzz target uses one of them")]
 #![allow(clippy::unwrap_used, reason = "a wrong assumption about the base of inputs fails loudly")]

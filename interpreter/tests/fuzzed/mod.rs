@@ -1,5 +1,5 @@
-//! What must hold for any kernel at all. The fuzz target of `tests/fuzz/` and a short deterministic run
-//! of the tests share these functions.
+//! What must hold for any kernel at all. The fuzz target of `tests/fuzz/` and a short deterministic
+//! run of the tests share these functions.
 
 #![allow(dead_code, reason = "each fuzz target uses one function")]
 #![allow(clippy::expect_used, reason = "what cannot be is for the fuzzer to tell")]

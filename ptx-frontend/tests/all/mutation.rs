@@ -1,5 +1,6 @@
 //! No input makes the front end panic: sound texts and containers are damaged in many ways and
-//! read. The fuzz targets of `tests/fuzz/` ask the same of more inputs; what they found is kept here.
+//! read. The fuzz targets of `tests/fuzz/` ask the same of more inputs; what they found is kept
+//! here.
 
 #![allow(
     clippy::unwrap_used,

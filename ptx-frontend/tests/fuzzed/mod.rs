@@ -1,5 +1,5 @@
-//! What must hold for any input at all. The fuzz targets of `tests/fuzz/` and the short deterministic
-//! runs of the tests share these functions.
+//! What must hold for any input at all. The fuzz targets of `tests/fuzz/` and the short
+//! deterministic runs of the tests share these functions.
 #![allow(dead_code, reason = "each user takes a part")]
 #![allow(
     clippy::unwrap_used,
