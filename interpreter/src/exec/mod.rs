@@ -535,6 +535,10 @@ impl Engine<'_> {
 mod unsafe_tests;
 
 #[cfg(test)]
+#[path = "../../tests/cases/mod.rs"]
+mod cases;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Argument, NoObserver, Silent};
@@ -579,7 +583,7 @@ mod tests {
         let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/instructions");
         let mut compared = 0;
         for entry in std::fs::read_dir(directory).unwrap() {
-            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            let text = cases::expanded(&std::fs::read_to_string(entry.unwrap().path()).unwrap());
             let module = gpucast_ptx_frontend::load(&text).unwrap();
             for kernel in Program::kernels(&module) {
                 let program = Program::new(&module, &text, kernel).unwrap();

@@ -1,7 +1,8 @@
 //! One PTX file for each mnemonic, with the expectation beside the code.
 //!
-//! A kernel's comment names its buffers in the order of its parameters. Where each thread is a case
-//! of its own, a line is a case: operands, and the results expected.
+//! Where each thread is a case of its own, the kernel may stand in short (`tests/cases`), or a comment
+//! has a line for each case: operands, and the results expected. It names the buffers in the order of
+//! the kernel's parameters.
 //!
 //! ```text
 //! // case a s32, b s32 -> d s32         a name and a type for each buffer
@@ -288,7 +289,7 @@ fn files() -> Vec<(String, String)> {
         .map(|entry| {
             let path = entry.unwrap().path();
             let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            (stem, std::fs::read_to_string(path).unwrap())
+            (stem, crate::cases::expanded(&std::fs::read_to_string(path).unwrap()))
         })
         .collect();
     files.sort();

@@ -6,6 +6,8 @@ mod asynchronous_kernels;
 mod barrier_events;
 mod bulk_copy;
 mod calls;
+#[path = "../cases/mod.rs"]
+mod cases;
 mod classes;
 mod clusters;
 mod common;

@@ -99,7 +99,7 @@ fn damaged_kernels_end_in_a_result_a_refusal_or_a_fault() {
     paths.sort();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for path in paths {
-        let text = std::fs::read_to_string(&path).unwrap();
+        let text = crate::cases::expanded(&std::fs::read_to_string(&path).unwrap());
         // One kernel of the file at a time: an error elsewhere would hide what happens to it.
         let kernels: Vec<usize> = text.match_indices(".visible .entry").map(|(at, _)| at).collect();
         let head = &text[..kernels.first().copied().unwrap_or(0)];

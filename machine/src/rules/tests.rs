@@ -11,6 +11,9 @@ use gpucast_ptx_frontend::isa::InstructionClass;
 use super::{local_in_registers, translate};
 use crate::ptxas::meaning;
 
+#[path = "../../../interpreter/tests/cases/mod.rs"]
+mod cases;
+
 /// A kernel with pointers `%rd1` (global, a parameter), `%r1` (the thread) and `%r2` (a parameter).
 fn program(body: &str) -> Program {
     let text = format!(
@@ -590,7 +593,7 @@ fn machine_instructions_of_rules_are_instructions_of_machines() {
         if path.extension().is_none_or(|extension| extension != "ptx") {
             continue;
         }
-        let text = std::fs::read_to_string(&path).unwrap();
+        let text = cases::expanded(&std::fs::read_to_string(&path).unwrap());
         let Ok(module) = gpucast_ptx_frontend::load(&text) else { continue };
         for kernel in Program::kernels(&module) {
             let Ok(program) = Program::new(&module, &text, kernel) else { continue };

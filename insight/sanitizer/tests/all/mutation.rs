@@ -16,6 +16,9 @@ use gpucast_interpreter::{
 };
 use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, Sanitizer};
 
+#[path = "../../../../interpreter/tests/cases/mod.rs"]
+mod cases;
+
 /// A small generator (xorshift64*), so that every run damages the same lines.
 struct Random(u64);
 
@@ -81,7 +84,7 @@ fn damaged_kernels_are_checked_without_a_panic() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let (mut ran, mut found) = (0, 0);
     for path in paths {
-        let text = std::fs::read_to_string(&path).unwrap();
+        let text = cases::expanded(&std::fs::read_to_string(&path).unwrap());
         let starts: Vec<usize> = text.match_indices(".visible .entry").map(|(at, _)| at).collect();
         let head = &text[..starts.first().copied().unwrap_or(0)];
         for _ in 0..30 {
