@@ -1,8 +1,8 @@
 //! One PTX file for each mnemonic, with the expectation beside the code.
 //!
-//! Where each thread is a case of its own, the kernel may stand in short (`tests/cases`), or a comment
-//! has a line for each case: operands, and the results expected. It names the buffers in the order of
-//! the kernel's parameters.
+//! Where each thread is a case of its own, the kernel may stand in short (`tests/cases`). Or a
+//! comment has a line for each case: operands, and the results expected. It names the buffers in
+//! the order of the kernel's parameters.
 //!
 //! ```text
 //! // case a s32, b s32 -> d s32         a name and a type for each buffer
