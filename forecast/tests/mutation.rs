@@ -8,9 +8,11 @@
     reason = "helpers of tests may fail loudly, like the tests"
 )]
 
+#[path = "../../tests/fuzz/corpus.rs"]
+mod corpus;
 mod fuzzed;
 
-use std::path::Path;
+use corpus::corpus;
 
 /// A small generator (xorshift64*), so that every run damages the same bytes.
 struct Random(u64);
@@ -56,16 +58,6 @@ const PIECES: &[&str] = &[
     ")",
     "\\u",
 ];
-
-/// The inputs of a target, in the order of their names.
-fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fuzz/corpus").join(target);
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{target}: {error}"));
-    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    assert!(!paths.is_empty(), "{target} has no corpus");
-    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
-}
 
 /// `GPUCAST_MUTATIONS=100` damages a hundred times as many inputs, outside the gate.
 fn factor() -> usize {

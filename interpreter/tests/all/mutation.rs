@@ -10,6 +10,11 @@
 
 use std::path::Path;
 
+#[path = "../../../tests/fuzz/corpus.rs"]
+mod corpus;
+
+use corpus::corpus;
+
 /// A small generator (xorshift64*), so that every run damages the same tokens.
 struct Random(u64);
 
@@ -122,16 +127,6 @@ fn damaged_kernels_end_in_a_result_a_refusal_or_a_fault() {
             crate::fuzzed::execute(format!("{head}{}", tokens.concat()).as_bytes());
         }
     }
-}
-
-/// The inputs of a fuzz target that are committed.
-fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fuzz/corpus").join(target);
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{target}: {error}"));
-    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    assert!(!paths.is_empty(), "{target} has no corpus");
-    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
 }
 
 #[test]

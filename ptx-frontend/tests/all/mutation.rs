@@ -9,6 +9,11 @@
     reason = "helpers of tests may fail loudly, like the tests"
 )]
 
+#[path = "../../../tests/fuzz/corpus.rs"]
+mod corpus;
+
+use corpus::corpus;
+
 /// A small generator (xorshift64*), so that every run damages the same bytes.
 struct Random(u64);
 
@@ -166,12 +171,6 @@ fn the_committed_corpus_is_read() {
     for (target, read) in
         [("text", crate::fuzzed::text as fn(&[u8])), ("container", crate::fuzzed::container)]
     {
-        let folder =
-            concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fuzz/corpus/").to_owned() + target;
-        let entries = std::fs::read_dir(folder).unwrap();
-        let inputs: Vec<_> =
-            entries.map(|entry| std::fs::read(entry.unwrap().path()).unwrap()).collect();
-        assert!(!inputs.is_empty(), "{target} has no corpus");
-        inputs.iter().for_each(|input| read(input));
+        corpus(target).iter().for_each(|input| read(input));
     }
 }
