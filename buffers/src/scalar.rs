@@ -252,6 +252,25 @@ impl Literal {
     }
 }
 
+macro_rules! literals {
+    ($($rust:ty => $kind:ident as $wide:ty;)*) => {
+        $(impl From<$rust> for Literal {
+            fn from(value: $rust) -> Self {
+                Self::$kind(<$wide>::from(value))
+            }
+        })*
+    };
+}
+
+literals! {
+    i32 => Integer as i128;
+    u32 => Integer as i128;
+    i64 => Integer as i128;
+    u64 => Integer as i128;
+    f32 => Real as f64;
+    f64 => Real as f64;
+}
+
 impl std::fmt::Display for Literal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -26,6 +26,7 @@ pub mod inspection;
 pub mod number;
 pub mod parametric;
 pub mod prediction;
+pub mod prelude;
 pub mod published;
 pub mod run;
 pub mod settings;
@@ -34,6 +35,7 @@ pub mod sweep;
 pub mod tune;
 
 pub use failure::{Anchor, Failure, Report, SourceText};
+pub use input::typed::{Argument, BufferArgument};
 pub use prediction::what_if;
 pub use run::kernel::Kernel;
 pub use run::supervisor::{Alone, Supervisor};

@@ -8,6 +8,7 @@ use clap::builder::{EnumValueParser, PossibleValue, PossibleValuesParser, TypedV
 use clap::{Arg, Args, ValueEnum};
 use gpucast_counters::LEAST_SAMPLE;
 use gpucast_counters::hierarchy::L2Contents;
+use gpucast_forecast::Argument;
 use gpucast_forecast::input::kernel_argument;
 use gpucast_forecast::input::plan::{self, Plan};
 use gpucast_forecast::settings;
@@ -145,7 +146,7 @@ impl From<&LaunchOptions> for settings::LaunchOptions {
             block: options.block,
             cluster: options.cluster,
             shared_bytes: options.shared_bytes,
-            arg: options.arg.clone(),
+            arg: options.arg.iter().cloned().map(Argument::from).collect(),
             arch: options.arch.clone(),
             size: options.size.map(Into::into),
             l2: options.l2.map(Into::into),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gpucast_forecast::Argument;
 use gpucast_forecast::input::expression::{self, Parameters};
 use gpucast_forecast::settings::{LaunchOptions, Size as CorpusSize};
 
@@ -87,7 +88,7 @@ impl LaunchTemplate {
         });
         let arguments = self.arg.iter().map(|argument| {
             let source = SourceText::new("--arg", argument.as_str());
-            expression::substitute(&source, &parameters, false)
+            expression::substitute(&source, &parameters, false).map(Argument::from)
         });
         Ok(LaunchOptions {
             kernel: self.kernel.clone(),

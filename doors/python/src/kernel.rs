@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use gpucast_forecast::Argument;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::compiler::{CudaOptions, is_cuda};
 use gpucast_forecast::input::cuda_source::{self, CudaFile};
@@ -72,7 +73,7 @@ impl Launch {
             block: self.block,
             cluster: self.cluster,
             shared_bytes: self.shared_bytes,
-            arg: self.notation.clone(),
+            arg: self.notation.iter().cloned().map(Argument::from).collect(),
             arch: self.arch.clone(),
             size,
             param: self.parameters.clone(),

@@ -21,7 +21,7 @@ use gpucast_forecast::choice::model_choice::Models;
 use gpucast_forecast::prediction::predict;
 use gpucast_forecast::run::sources::Counts;
 use gpucast_forecast::settings::{MachineChoice, MachineSettings, Size};
-use gpucast_forecast::{Alone, Kernel, LaunchOptions};
+use gpucast_forecast::{Alone, Argument, Kernel, LaunchOptions};
 use gpucast_model::GpuLibrary;
 use gpucast_render::Format;
 use gpucast_render::prediction::document;
@@ -89,7 +89,7 @@ fn numbers_are_those_of_the_library_to_the_last_bit() {
         kernel: Some("saxpy".to_owned()),
         grid: Some([16, 1, 1]),
         block: Some([256, 1, 1]),
-        arg: arguments.map(str::to_owned).to_vec(),
+        arg: arguments.map(Argument::notation).to_vec(),
         ..LaunchOptions::default()
     };
     let small = LaunchOptions { size: Some(Size::Small), ..LaunchOptions::default() };

@@ -58,6 +58,19 @@ pub fn parse(source: &SourceText) -> Result<ArgumentSyntax, Report> {
     parse_one(source, 0..source.text.len(), 0)
 }
 
+/// A value that did not come from a text; a report points at the whole of `source`.
+pub(super) fn checked(
+    value: ArgumentSyntax,
+    source: &SourceText,
+) -> Result<ArgumentSyntax, Report> {
+    if let ArgumentSyntax::Buffer { ty, len, init } = &value {
+        let report = |message| source.report(0..source.text.len(), message);
+        checked_len(*len as u64, *ty).map_err(report)?;
+        init.check(*ty, *len).map_err(|error| report(error.to_string()))?;
+    }
+    Ok(value)
+}
+
 /// Reads an argument or, at a `depth` above 0, a member of a structure.
 fn parse_one(
     source: &SourceText,

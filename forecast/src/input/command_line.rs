@@ -5,16 +5,20 @@ use super::argument::{self, ArgumentSyntax};
 use super::options::LaunchOptions;
 use super::plan::{Buffer, LaunchPlaces, PlannedArgument, Pointer, PointerError};
 use super::structure::Structure;
+use super::typed::{Argument, Given};
 use crate::failure::{Anchor, Report, SourceText, suggest};
 
 /// Reads every `--arg`. A buffer is named after its argument, `arg0`, `arg1`, …; in a structure
 /// with its place behind it, `arg1.0`.
-pub(super) fn arguments(texts: &[String]) -> Result<(Vec<Buffer>, Vec<PlannedArgument>), Report> {
+pub(super) fn arguments(given: &[Argument]) -> Result<(Vec<Buffer>, Vec<PlannedArgument>), Report> {
     let mut buffers = Vec::new();
     let mut parsed = Vec::new();
-    for (position, text) in texts.iter().enumerate() {
-        let source = SourceText::new(format!("--arg[{position}]"), text.as_str());
-        let argument = argument::parse(&source)?;
+    for (position, argument) in given.iter().enumerate() {
+        let source = SourceText::new(format!("--arg[{position}]"), argument.to_string());
+        let argument = match &argument.0 {
+            Given::Notation(_) => argument::parse(&source)?,
+            Given::Value(value) => argument::checked(value.clone(), &source)?,
+        };
         let argument = named(argument, &format!("arg{position}"), &source, &mut buffers);
         parsed.push((source, argument));
     }
@@ -52,7 +56,7 @@ pub(super) fn places(
     let shared_bytes = options.shared_bytes.map(|bytes| bytes.to_string());
     let shared_bytes = shared_bytes.map(|bytes| add(" ", "--shared-bytes", &bytes).0);
     // Arguments can be long; each has a line.
-    let arguments = options.arg.iter().map(|argument| add("\n", "--arg", argument).0);
+    let arguments = options.arg.iter().map(|argument| add("\n", "--arg", &argument.to_string()).0);
     let arguments: Vec<_> = arguments.collect();
     let launch = grid.start..text.find('\n').unwrap_or(text.len());
     let source = SourceText::new("command line", text);

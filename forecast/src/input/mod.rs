@@ -38,4 +38,5 @@ pub mod template;
 mod tensor_map;
 pub mod texture;
 mod type_name;
+pub mod typed;
 pub mod unfilled;

@@ -6,6 +6,7 @@ use gpucast_counters::hierarchy::L2Contents;
 use serde::{Deserialize, Serialize};
 
 use super::project::Project;
+use super::typed::Argument;
 use crate::compiler::CudaOptions;
 
 /// The launch of a module, or the choice of a corpus kernel's files.
@@ -21,8 +22,8 @@ pub struct LaunchOptions {
     pub cluster: Option<[u32; 3]>,
     /// Dynamic shared memory of a CTA in bytes.
     pub shared_bytes: Option<u32>,
-    /// Arguments in the notation of [`input::argument`](crate::input::argument).
-    pub arg: Vec<String>,
+    /// The arguments, in the order of the kernel's parameters.
+    pub arg: Vec<Argument>,
     /// The PTX of a corpus kernel or a container, such as `sm_80`.
     pub arch: Option<String>,
     /// The problem size of a corpus kernel.
@@ -40,6 +41,23 @@ pub struct LaunchOptions {
 }
 
 impl LaunchOptions {
+    /// A launch of the kernel of this name: CTAs of the grid, and threads of a CTA.
+    pub fn new(kernel: impl Into<String>, grid: [u32; 3], block: [u32; 3]) -> Self {
+        Self {
+            kernel: Some(kernel.into()),
+            grid: Some(grid),
+            block: Some(block),
+            ..Self::default()
+        }
+    }
+
+    /// The same launch with one more argument.
+    #[must_use]
+    pub fn argument(mut self, argument: impl Into<Argument>) -> Self {
+        self.arg.push(argument.into());
+        self
+    }
+
     /// The first option given that describes an execution; which kernel is meant does not.
     pub fn first_of_execution(&self) -> Option<&'static str> {
         let of_launch_file = || (!self.param.is_empty()).then_some("--param");

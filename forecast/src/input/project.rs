@@ -30,6 +30,7 @@ use toml::Spanned;
 use super::launch_file::toml_report;
 use super::module_text::read_text;
 use super::options::{LaunchOptions, Size};
+use super::typed::Argument;
 use crate::failure::{Anchor, Report, SourceText};
 
 /// The file's name.
@@ -209,7 +210,7 @@ impl Project {
         // A kernel of a project has one size, which `--size paper` means as well.
         launch.size = launch.size.filter(|size| *size != Size::Paper);
         if launch.arg.is_empty() {
-            launch.arg = table.args.clone();
+            launch.arg = table.args.iter().cloned().map(Argument::from).collect();
         }
         let own = table.param.iter().map(|(name, value)| (name.clone(), *value));
         launch.param = own.chain(launch.param).collect();
@@ -278,7 +279,10 @@ mod tests {
         let (source, launch) = project.launch("saxpy", &given).unwrap();
         assert_eq!(Path::new(&source), Path::new("p/saxpy.cu"));
         assert_eq!((launch.grid, launch.block), (Some([16, 1, 1]), Some([64, 2, 1])));
-        assert_eq!((launch.arg, launch.cuda.defines), (vec!["u32:7".into()], vec!["N=4".into()]));
+        assert_eq!(
+            (launch.arg, launch.cuda.defines),
+            (vec![Argument::notation("u32:7")], vec!["N=4".into()])
+        );
         assert_eq!(project.launch("other", &given), None);
     }
 

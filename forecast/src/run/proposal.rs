@@ -131,7 +131,7 @@ impl Candidate {
             grid: Some(self.grid),
             block: Some(self.block),
             shared_bytes: (self.shared_bytes > 0).then_some(self.shared_bytes),
-            arg: self.arguments.iter().map(Given::text).collect(),
+            arg: self.arguments.iter().map(|given| given.text().into()).collect(),
             ..module.options.clone()
         }
     }
@@ -159,7 +159,7 @@ impl Candidate {
             words.push(("--shared-bytes", self.shared_bytes.to_string()));
         }
         if given.arg.is_empty() {
-            words.extend(options.arg.iter().map(|text| ("--arg", text.clone())));
+            words.extend(options.arg.iter().map(|given| ("--arg", given.to_string())));
         }
         Proposal { options, kernel: name, words }
     }
@@ -299,7 +299,7 @@ impl<'a> Search<'a> {
     fn arguments(&self, threads: u64, side: u64) -> Vec<Given> {
         let given = &self.module.options.arg;
         if !given.is_empty() {
-            return given.iter().cloned().map(Given::Fixed).collect();
+            return given.iter().map(|argument| Given::Fixed(argument.to_string())).collect();
         }
         let parameters = &self.kernel.parameters;
         let is_extent = |one: &&ListedParameter| {
@@ -605,7 +605,8 @@ mod tests {
         let (grid, block) = (options.grid.unwrap(), options.block.unwrap());
         let threads = u64::from(grid[0]) * u64::from(block[0]);
         let bytes = 12 * (threads - 1) + 4;
-        let (_, len) = options.arg[0].split_once('[').unwrap();
+        let text = options.arg[0].to_string();
+        let (_, len) = text.split_once('[').unwrap();
         let len: u64 = len.trim_end_matches(']').parse().unwrap();
         assert!(4 * len >= bytes && 4 * len < 4 * bytes, "{options:?}");
     }
@@ -624,7 +625,7 @@ mod tests {
         let body = "cvt.u64.u32 %d2, %r8; shl.b64 %d2, %d2, 20; add.s64 %d3, %d1, %d2; \
                     st.global.u8 [%d3], %r2;";
         let options = proposed("", body).options;
-        let n: u64 = options.arg[1].trim_start_matches("u32:").parse().unwrap();
+        let n: u64 = options.arg[1].to_string().trim_start_matches("u32:").parse().unwrap();
         assert!((1..=64).contains(&n), "{options:?}");
     }
 

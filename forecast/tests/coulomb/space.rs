@@ -62,7 +62,7 @@ impl Configuration {
             kernel: Some(self.kernel()),
             grid: Some([SIDE / x, rows / y, layers]),
             block: Some([x, y, 1]),
-            arg,
+            arg: arg.into_iter().map(gpucast_forecast::Argument::from).collect(),
             ..LaunchOptions::default()
         };
         Kernel::from_ptx("sm_75.ptx", PTX, &options).unwrap()

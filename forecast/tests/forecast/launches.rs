@@ -1,7 +1,7 @@
 //! What launch files and options can say of launches.
 
 use gpucast_forecast::input::plan::LoadCaching;
-use gpucast_forecast::{Alone, Failure, Kernel, LaunchOptions};
+use gpucast_forecast::{Alone, Argument, Failure, Kernel, LaunchOptions};
 use gpucast_model::GpuLibrary;
 
 use crate::common::{execute, floats, launch_file};
@@ -106,13 +106,41 @@ fn a_pointer_goes_so_many_bytes_into_a_buffer() {
         kernel: Some("apply".to_owned()),
         grid: Some([1; 3]),
         block: Some([4, 1, 1]),
-        arg: vec!["ptr:arg1+8".to_owned(), "buf:f32[6]".to_owned()],
+        arg: vec![Argument::notation("ptr:arg1+8"), Argument::f32_buffer(6).into()],
         ..LaunchOptions::default()
     };
     // The second argument only makes the buffer, and the kernel takes one: the launch is refused.
     let kernel = Kernel::from_ptx("k.ptx", &ptx, &options).unwrap();
     let refused = execute(&kernel, &Alone).map(drop).unwrap_err().to_string();
     assert!(refused.contains("buffer arg1+8"), "{refused}");
+}
+
+#[test]
+fn typed_arguments_plan_what_the_notation_plans() {
+    let typed = LaunchOptions::new("apply", [1; 3], [4, 1, 1])
+        .argument(-3_i32)
+        .argument(1.5_f64)
+        .argument(Argument::f32_buffer(6).uniform(-1.0, 1.0, 7))
+        .argument(Argument::u32_buffer(4).constant(9))
+        .argument(Argument::bytes([0x00, 0xff]));
+    let notation = [
+        "s32:-3",
+        "f64:1.5",
+        "buf:f32[6]=uniform(-1.0,1.0,7)",
+        "buf:u32[4]=constant(9)",
+        "bytes:0x00ff",
+    ];
+    let texts: Vec<String> = typed.arg.iter().map(Argument::to_string).collect();
+    assert_eq!(texts, notation);
+    let written = LaunchOptions { arg: notation.map(Argument::notation).to_vec(), ..typed.clone() };
+    let ptx = format!("{HEAD}{SYMBOLS}");
+    let plan =
+        |options| Kernel::from_ptx("k.ptx", &ptx, options).map(|kernel| kernel.plan().clone());
+    assert_eq!(plan(&typed).unwrap(), plan(&written).unwrap());
+
+    let wrong = typed.argument(Argument::u32_buffer(4).constant(-1));
+    let refused = plan(&wrong).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("-1 is not a value of type u32"), "{refused}");
 }
 
 #[test]

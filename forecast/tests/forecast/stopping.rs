@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use gpucast_forecast::{Failure, Kernel, LaunchOptions, Supervisor};
+use gpucast_forecast::{Argument, Failure, Kernel, LaunchOptions, Supervisor};
 
 use crate::common::execute;
 
@@ -29,7 +29,7 @@ fn kernel(ctas: u32, body: &str) -> Kernel {
         kernel: Some("k".to_owned()),
         grid: Some([ctas, 1, 1]),
         block: Some([32, 1, 1]),
-        arg: vec!["buf:u32[1]".to_owned()],
+        arg: vec![Argument::u32_buffer(1).into()],
         ..LaunchOptions::default()
     };
     Kernel::from_ptx("k.ptx", &text, &options).unwrap()

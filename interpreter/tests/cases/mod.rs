@@ -10,8 +10,8 @@
 //!     0, 0 -> 0; 65535, 1 -> 0;            operands, and the results expected
 //! ```
 //!
-//! `a u8:b16` is a value of type `u8` that a register of type `b16` holds. A third word, `~1e-6`, is
-//! the relative error that a result may have.
+//! `a u8:b16` is a value of type `u8` that a register of type `b16` holds. A third word, `~1e-6`,
+//! is the relative error that a result may have.
 
 use std::fmt::Write as _;
 

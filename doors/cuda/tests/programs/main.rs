@@ -17,7 +17,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use gpucast_cuda::facade::{FACADES, LIBRARY};
-use gpucast_forecast::{Kernel, LaunchOptions};
+use gpucast_forecast::{Argument, Kernel, LaunchOptions};
 use gpucast_host::Settings;
 use gpucast_host::report::ProcessReport;
 use gpucast_host::settings::{Mode, OnFault, VARIABLE};
@@ -206,7 +206,7 @@ fn events_show_the_times_that_predict_gives() {
         kernel: Some("vector_add".to_owned()),
         grid: Some([256, 1, 1]),
         block: Some([256, 1, 1]),
-        arg: arguments.map(str::to_owned).to_vec(),
+        arg: arguments.map(Argument::notation).to_vec(),
         ..LaunchOptions::default()
     };
     let library = GpuLibrary::builtin().unwrap();
