@@ -134,8 +134,9 @@ fn typed_arguments_plan_what_the_notation_plans() {
     assert_eq!(texts, notation);
     let written = LaunchOptions { arg: notation.map(Argument::notation).to_vec(), ..typed.clone() };
     let ptx = format!("{HEAD}{SYMBOLS}");
-    let plan =
-        |options| Kernel::from_ptx("k.ptx", &ptx, options).map(|kernel| kernel.plan().clone());
+    let plan = |options: &LaunchOptions| {
+        Kernel::from_ptx("k.ptx", &ptx, options).map(|kernel| kernel.plan().clone())
+    };
     assert_eq!(plan(&typed).unwrap(), plan(&written).unwrap());
 
     let wrong = typed.argument(Argument::u32_buffer(4).constant(-1));
