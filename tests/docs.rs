@@ -12,7 +12,7 @@ fn root() -> PathBuf {
 /// The pages at the top, of the site, and beside the corpus.
 fn pages() -> Vec<PathBuf> {
     let docs = root().join("docs");
-    let folders = [root(), docs.clone(), docs.join("guide"), root().join("corpus")];
+    let folders = [root(), docs.clone(), docs.join("evidence"), root().join("corpus")];
     let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let pages = files.map(|entry| entry.unwrap().path());
     pages.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect()

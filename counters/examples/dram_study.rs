@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p gpucast-counters --example dram_study` executes the kernels of the
 //! corpus whose traffic Konstantinidis (2017) measured on a GTX 480, replays their requests through
-//! many variants of that GPU, and prints the tables of `docs/dram-study.md`. Every variant sees
-//! all of them; none of its parameters depends on the kernel.
+//! many variants of that GPU, and prints the tables of `docs/evidence/dram-study.md`. Every variant
+//! sees all of them; none of its parameters depends on the kernel.
 
 use std::error::Error;
 use std::io::Write as _;

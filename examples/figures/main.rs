@@ -1,5 +1,5 @@
 //! Draws the figures of Konstantinidis 2017 anew from our data, and the pictures of the README and
-//! of docs/pictures.md; writes docs/figures.md with the thesis's numbers beside ours.
+//! of docs/pictures.md; writes docs/evidence/figures.md with the thesis's numbers beside ours.
 //!
 //! Usage: cargo build --release && cargo run --release --example figures
 //!
@@ -68,7 +68,7 @@ fn main() -> Result<()> {
     quadrants::figure_4_6(&mut page)?;
     quadrants::figure_5_4(&mut page)?;
     mixbench::figures(&mut page)?;
-    std::fs::write(root().join("docs/figures.md"), page.text())?;
+    std::fs::write(root().join("docs/evidence/figures.md"), page.text())?;
 
     let kernels = ["sgemm", "sor-red-black", "lmsor"];
     for theme in ["light", "dark"] {

@@ -1,4 +1,4 @@
-//! docs/figures.md.
+//! docs/evidence/figures.md.
 
 /// The page as it grows.
 pub(crate) struct Page {
@@ -40,7 +40,7 @@ impl Page {
     }
 
     pub(crate) fn picture(&mut self, file: &str, words: &str) {
-        self.text += &format!("\n![{words}](pictures/{file})\n");
+        self.text += &format!("\n![{words}](../pictures/{file})\n");
     }
 
     /// A table of numbers side by side.

@@ -16,7 +16,8 @@ const MIN_BLOCKS: u64 = 90;
 const MIN_THREADS_PER_BLOCK: u64 = 64;
 /// Launches that fill less than this share of the GPU's thread slots get a warning, even if they
 /// have the 90 blocks of the thesis. The limit is ours. With 23 %, every model is 38 to 51 % too
-/// fast for `sgemm-320` on two A100; with 31 % on a V100, 2 to 13 % (`docs/validation.md`).
+/// fast for `sgemm-320` on two A100; with 31 % on a V100, 2 to 13 %
+/// (`docs/evidence/validation.md`).
 const MIN_SHARE_OF_GPU: f64 = 0.25;
 /// The shortest invocation that the thesis deems predictable (section 5.2.6).
 const MIN_INVOCATION_MS: f64 = 0.5;

@@ -15,7 +15,7 @@
 //! word per clock. So lanes whose words lie in the same bank of different lines wait for each
 //! other, as in shared memory. An example is 32 rows of a matrix whose pitch is a multiple of 128
 //! bytes. They take 32 clocks, although their sectors are the bytes of eight. Two published times
-//! show it (RTX A6000 and RTX 3090: `docs/validation.md`).
+//! show it (RTX A6000 and RTX 3090: `docs/evidence/validation.md`).
 
 use gpucast_counters::KernelProfile;
 

@@ -34,7 +34,7 @@ fn times_of_the_thesis_are_predicted_as_in_the_thesis() {
         let row = rows.iter().find(|row| row["kernel"] == kernel && row["gpu"] == gpu).unwrap();
         format!("{:.3}", row["predicted_ms"].as_f64().unwrap())
     };
-    // docs/validation.md has the whole table.
+    // docs/evidence/validation.md has the whole table.
     assert_eq!(of("sgemm", "gtx-960"), "2.932");
     assert_eq!(of("sgemm", "gtx-660"), "5.076");
 }

@@ -16,8 +16,8 @@ const PAGES: [&str; 10] = [
     "guide/architect.md",
     "guide/teacher.md",
     "guide/ci.md",
-    "guide/python.md",
-    "guide/cluster.md",
+    "python.md",
+    "cluster.md",
     "projects.md",
     "collection.md",
     "counting.md",
@@ -62,7 +62,7 @@ fn pages_print_what_their_commands_print() {
 /// The pages of the repository whose commands a reader may type.
 fn all_pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = [root.join("docs"), root.join("docs/guide"), root.join("corpus")];
+    let folders = [root.join("docs"), root.join("docs/evidence"), root.join("corpus")];
     let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let mut pages: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).collect();
     pages.retain(|path| path.extension().is_some_and(|ending| ending == "md"));

@@ -1,4 +1,4 @@
-//! Workers that other programs start, as docs/guide/cluster.md shows. Tests of programs that are
+//! Workers that other programs start, as docs/cluster.md shows. Tests of programs that are
 //! not installed say so and do nothing.
 
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ const STORE: &str = "/scratch/me/sweep";
 
 /// The block of the page that follows a heading and is of a language, for the store of a sweep.
 fn example(heading: &str, language: &str, sweep: &Sweep) -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/cluster.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cluster.md");
     let page = std::fs::read_to_string(page).unwrap();
     let (_, part) = page.split_once(heading).expect("the page has the heading");
     let (_, block) = part.split_once(&format!("```{language}\n")).expect("a block follows");

@@ -14,7 +14,7 @@
 //! known of the launch before the first one. Under nvprof it was the same kernel, because nvprof
 //! executes a kernel once per group of counters. The dirty sectors of the first launch therefore
 //! stand for those that it found. `sgemm`, `sor-red-black` and `nearest-neighbour` were measured so
-//! (docs/dram-study.md).
+//! (docs/evidence/dram-study.md).
 //!
 //! For Nsight Compute, `all` (the default) and `none` are values of `--cache-control`.
 //!

@@ -83,7 +83,7 @@ impl L2Geometry {
     ///
     /// NVIDIA publishes the size and the six partitions (Fermi white paper). Two slices a partition
     /// are GPGPU-Sim's. 16 ways are assumed. The policy is not published; this one is the best over
-    /// all measured kernels (`docs/dram-study.md`). The fill time is the difference of the
+    /// all measured kernels (`docs/evidence/dram-study.md`). The fill time is the difference of the
     /// latencies of DRAM and L2 (685 and 310 shader clocks on a Fermi: Andersch et al., "On Latency
     /// in GPU Throughput Microarchitectures", ISPASS 2015) in clocks of the L2, half as many. The
     /// board has no ECC.

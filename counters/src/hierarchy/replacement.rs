@@ -6,8 +6,8 @@
 /// Vendors publish no policy. Mei & Chu ("Dissecting GPU Memory Hierarchy through
 /// Microbenchmarking", IEEE TPDS 2017) find that the L2 of Fermi, Kepler and Maxwell is *not* least
 /// recently used. An NVIDIA patent of Fermi's time (US 8,868,838, filed 2008) evicts by a class of
-/// re-use potential kept with each line. `docs/dram-study.md` shows each policy's DRAM traffic for
-/// measured kernels.
+/// re-use potential kept with each line. `docs/evidence/dram-study.md` shows each policy's DRAM
+/// traffic for measured kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Replacement {
     /// The one that was not used for longest.

@@ -1,4 +1,4 @@
-"""The examples of docs/guide/python.md run."""
+"""The examples of docs/python.md run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from support import REPOSITORY, needed
 
-PAGE = REPOSITORY / "docs/guide/python.md"
+PAGE = REPOSITORY / "docs/python.md"
 
 
 class Page(unittest.TestCase):

@@ -1,6 +1,6 @@
 //! The kernels of Zhang and Owens (2011), Stevens and Kloeckner (2020) and Yang and Williams
 //! (2019), executed: what the papers say in numbers, from `corpus/published`, beside what is
-//! counted. `docs/corpus-figures.md` explains the differences.
+//! counted. `docs/evidence/corpus-figures.md` explains the differences.
 
 use std::collections::BTreeSet;
 

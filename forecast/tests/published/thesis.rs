@@ -1,5 +1,5 @@
 //! The thesis's kernels at the thesis's sizes, executed: what must equal the published counters,
-//! and what differs from them for the reasons given in `docs/validation.md`.
+//! and what differs from them for the reasons given in `docs/evidence/validation.md`.
 
 use gpucast_forecast::LaunchOptions;
 use gpucast_forecast::run::sources::Counts;
@@ -47,9 +47,10 @@ fn sgemm_counts_the_fmas_and_dram_writes_of_table_4_9() {
         // since the assembler merges shared loads.
         ("inst_compute_ld_st", 721_715_200),
     ]);
-    // 1805 a warp were measured; docs/machine-rules.md says what is missing in the integers.
+    // 1805 a warp were measured; docs/evidence/machine-rules.md says what is missing in the
+    // integers.
     check_near(&metrics, "inst_executed", 25_600 * 1805, 15.0);
-    // See docs/dram-study.md for what the cache must do for this.
+    // See docs/evidence/dram-study.md for what the cache must do for this.
     check_near(&metrics, "dram_read_transactions", 1_218_190, 15.0);
 }
 
@@ -65,7 +66,8 @@ fn sgemm_of_its_time_counts_the_instructions_of_table_4_9() {
     check_near(&metrics, "inst_executed", 46_208_000, 15.0);
     check_near(&metrics, "inst_integer", 164_659_200, 30.0);
     check_near(&metrics, "dram_read_transactions", 1_218_190, 15.0);
-    // The default PTX has fewer, as later compilers and machines do; docs/validation.md shows both.
+    // The default PTX has fewer, as later compilers and machines do; docs/evidence/validation.md
+    // shows both.
     let newer = profile("sgemm").count("inst_integer");
     assert!(newer < metrics.count("inst_integer"));
     assert!((0.6..0.75).contains(&(newer as f64 / 164_659_200.0)));
@@ -133,7 +135,7 @@ fn rodinia_kernels_load_and_store_as_often_as_table_5_16_says() {
     }
 }
 
-/// docs/validation.md says which one of the eight differs, and why.
+/// docs/evidence/validation.md says which one of the eight differs, and why.
 #[test]
 fn rodinia_kernels_make_the_operations_of_table_5_16() {
     for kernel in [

@@ -1,5 +1,5 @@
 //! What is parsed and what is executed, found by writing down every variant of every row of the
-//! instruction table and lowering it. The result is the page `docs/ptx-coverage.md`.
+//! instruction table and lowering it. The result is the page `docs/evidence/ptx-coverage.md`.
 //!
 //! `GPUCAST_UPDATE=1 cargo test -p gpucast-interpreter --release --test all coverage` writes the
 //! page
@@ -303,7 +303,7 @@ fn page() -> String {
 
 #[test]
 fn the_page_says_what_is_parsed_and_executed() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/ptx-coverage.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/evidence/ptx-coverage.md");
     let page = page();
     if std::env::var_os("GPUCAST_UPDATE").is_some() {
         std::fs::write(path, &page).unwrap();
@@ -313,7 +313,7 @@ fn the_page_says_what_is_parsed_and_executed() {
     let changed = page.lines().zip(committed.lines()).find(|(new, old)| new != old);
     assert!(
         page == committed,
-        "docs/ptx-coverage.md is not what the table and the lowering say (first difference {changed:?}); \
+        "docs/evidence/ptx-coverage.md is not what the table and the lowering say (first difference {changed:?}); \
          GPUCAST_UPDATE=1 with this test writes it anew"
     );
 }

@@ -12,7 +12,7 @@
 //! compiler makes of each PTX instruction, times that one's executions. The schedule is the same
 //! instructions as code that a simulation can run. The rules follow the general habits of compilers
 //! and the abilities of each generation's machine code; each rule names its source.
-//! `docs/machine-rules.md` measures the distance from `ptxas`.
+//! `docs/evidence/machine-rules.md` measures the distance from `ptxas`.
 
 mod branches;
 mod emit;

@@ -128,7 +128,7 @@ fn sgemm_has_the_loads_stores_and_multiply_adds_that_nvprof_measured() {
         assert_eq!(fmas(&profile), MEASURED_FMA, "{target}");
         let ratio = warps(&profile) as f64 / MEASURED_WARPS as f64;
         assert!((0.92..=1.08).contains(&ratio), "inst_executed on {target} is {ratio} of nvprof's");
-        // Addresses take fewer instructions than on Fermi; docs/validation.md says why.
+        // Addresses take fewer instructions than on Fermi; docs/evidence/validation.md says why.
         let ratio = threads(&profile, InstructionClass::Integer) as f64 / MEASURED_INTEGER as f64;
         assert!((0.55..=0.75).contains(&ratio), "inst_integer on {target} is {ratio} of nvprof's");
         assert!(profile.notes.is_empty(), "{:?}", profile.notes);

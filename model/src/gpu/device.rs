@@ -279,8 +279,9 @@ impl Gpu {
         set(&mut self.sub_partitions, Partitions(limits.sub_partitions.into()), of(units));
 
         if device.has_l2() {
-            let model =
-                || Source::Assumed("the model of the GTX 480's L2: docs/dram-study.md".into());
+            let model = || {
+                Source::Assumed("the model of the GTX 480's L2: docs/evidence/dram-study.md".into())
+            };
             let l2 = &device.l2;
             set(&mut self.l2_slices, Slices(l2.slices.into()), model());
             set(&mut self.l2_ways, Ways(l2.ways.into()), model());
@@ -291,7 +292,7 @@ impl Gpu {
         if let Some((scheduler, source)) = scheduler(device.capability) {
             set(&mut self.warp_scheduler, WarpScheduler(scheduler), source);
         }
-        let schedule = Source::Assumed("docs/dram-study.md".into());
+        let schedule = Source::Assumed("docs/evidence/dram-study.md".into());
         set(&mut self.cta_schedule, CtaSchedule(device.schedule), schedule);
 
         let coalescing = &device.coalescing;

@@ -1,7 +1,7 @@
 //! Atomics, and what compilers make of them where all lanes of a warp have one address.
 //!
-//! `docs/machine-rules.md` has the table that the rules follow: which operations, types and values
-//! `ptxas` adds up within the warp before one lane changes memory.
+//! `docs/evidence/machine-rules.md` has the table that the rules follow: which operations, types
+//! and values `ptxas` adds up within the warp before one lane changes memory.
 
 use gpucast_counters::machine::MachineAccess;
 use gpucast_interpreter::AccessKind;
