@@ -3,7 +3,7 @@
 //! `GPUCAST_SAMPLES` is the number of samples with caches that are drawn of each input; a few by
 //! default. Coverage without caches is a matter of [`super::coverage`].
 
-#![allow(clippy::print_stdout, reason = "the rows of a table of docs/counting.md")]
+#![allow(clippy::print_stdout, reason = "the rows of a table of docs/evidence/counting.md")]
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -8,7 +8,7 @@
 //!     --nocapture --test-threads 1
 //! ```
 
-#![allow(clippy::print_stdout, reason = "the rows of tables of docs/counting.md")]
+#![allow(clippy::print_stdout, reason = "the rows of tables of docs/evidence/counting.md")]
 
 pub(crate) mod inputs;
 pub(crate) mod table;

@@ -1,4 +1,4 @@
-//! How often intervals hold the truth, as rows of the tables of docs/counting.md.
+//! How often intervals hold the truth, as rows of the tables of docs/evidence/counting.md.
 
 use std::collections::BTreeMap;
 
