@@ -37,15 +37,16 @@ fn prose(page: &Path) -> String {
 
 #[test]
 fn recipes_name_files_that_exist() {
-    let page = fs::read_to_string(root().join("docs/adding.md")).unwrap();
-    let names: Vec<&str> = page
+    let page = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let (_, recipes) = page.split_once("\n## Recipes\n").unwrap();
+    let names: Vec<&str> = recipes
         .lines()
         .flat_map(|line| line.split('`').skip(1).step_by(2))
         .filter(|name| name.contains('/') && !name.contains(' '))
         .collect();
     assert!(names.len() > 20, "{names:?}");
     for name in names {
-        assert!(root().join(name).exists(), "docs/adding.md names {name}, which is not there");
+        assert!(root().join(name).exists(), "CONTRIBUTING.md names {name}, which is not there");
     }
 }
 
@@ -103,13 +104,27 @@ fn links_to_headings_find_them() {
     assert!(links > 3, "{links} links");
 }
 
+/// The pages that the site's list has.
+fn listed() -> Vec<PathBuf> {
+    let docs = root().join("docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    between(&summary, "](", ")").map(|target| docs.join(target)).collect()
+}
+
+/// A list that is read at one glance. Pages of evidence are folded below one of its pages.
+#[test]
+fn the_site_has_at_most_25_pages_beside_its_evidence() {
+    let evidence = root().join("docs/evidence");
+    let main: Vec<PathBuf> =
+        listed().into_iter().filter(|page| !page.starts_with(&evidence)).collect();
+    assert!(main.len() <= 25, "{} pages: {main:?}", main.len());
+}
+
 /// The site has the pages of `docs` and no other files: a link that leaves them would be dead.
 #[test]
 fn the_site_has_every_page_and_no_link_leaves_it() {
     let docs = root().join("docs");
-    let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
-    let listed: Vec<PathBuf> =
-        between(&summary, "](", ")").map(|target| docs.join(target)).collect();
+    let listed = listed();
     for page in pages().into_iter().filter(|page| page.starts_with(&docs)) {
         let is_summary = page.ends_with("SUMMARY.md");
         assert!(is_summary || listed.contains(&page), "SUMMARY.md lacks {}", page.display());

@@ -436,7 +436,7 @@ fn made(one: &Documented) -> Value {
 
 #[test]
 fn schemas_are_those_of_the_documents() {
-    let page = fs::read_to_string(folder().join("../schemas.md")).unwrap();
+    let page = fs::read_to_string(folder().join("../codes.md")).unwrap();
     for one in &DOCUMENTS {
         let path = folder().join(file_name(one.schema));
         let text = format!("{}\n", serde_json::to_string_pretty(&made(one)).unwrap());
@@ -446,11 +446,7 @@ fn schemas_are_those_of_the_documents() {
         }
         let committed = fs::read_to_string(&path).unwrap_or_default();
         assert!(committed == text, "{}: GPUCAST_UPDATE=1 rewrites it", path.display());
-        assert!(
-            page.contains(&format!("`{}`", one.schema)),
-            "docs/schemas.md lacks {}",
-            one.schema
-        );
+        assert!(page.contains(&format!("`{}`", one.schema)), "docs/codes.md lacks {}", one.schema);
     }
 }
 

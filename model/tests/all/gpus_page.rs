@@ -1,4 +1,5 @@
-//! The tables of `docs/gpus.md` say what the library and its rules say.
+//! The tables of `docs/gpus.md` and of `docs/evidence/gpus.md` say what the library and its rules
+//! say.
 //!
 //! `GPUCAST_UPDATE=1 cargo test -p gpucast-model --release --test all gpus_page` writes them anew.
 
@@ -11,20 +12,24 @@ use gpucast_model::gpu::{ACHIEVED, RULES, Source};
 use gpucast_model::{Gpu, GpuLibrary};
 
 #[test]
-fn the_page_of_gpus_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/gpus.md");
-    let written = std::fs::read_to_string(&path).unwrap();
+fn the_pages_of_gpus_are_up_to_date() {
     let library = GpuLibrary::builtin().unwrap();
-    let mut page = written.clone();
-    for (name, table) in [
-        ("gpus", gpus(&library)),
+    check("gpus.md", &[("gpus", gpus(&library))]);
+    let evidence = [
         ("fields", fields()),
         ("rules", rules()),
         ("memories", memories()),
         ("comparison", comparison(&library)),
-    ] {
-        page = with_table(&page, name, &table);
-    }
+    ];
+    check("evidence/gpus.md", &evidence);
+}
+
+/// Compares the tables of a page of `docs`, or writes them.
+fn check(name: &str, tables: &[(&str, String)]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
+    let written = std::fs::read_to_string(&path).unwrap();
+    let page =
+        tables.iter().fold(written.clone(), |page, (mark, table)| with_table(&page, mark, table));
     if std::env::var_os("GPUCAST_UPDATE").is_some() {
         std::fs::write(&path, &page).unwrap();
         return;

@@ -1,4 +1,4 @@
-//! The tables of `docs/collection.md` say what the generators say.
+//! The tables of `docs/collection.md` and `docs/evidence/collection.md` say what the generators say.
 //!
 //! `GPUCAST_UPDATE=1 cargo test -p gpucast-collection --release --test all page` writes them anew.
 
@@ -8,16 +8,19 @@ use std::path::Path;
 use gpucast_collection::generators;
 
 #[test]
-fn the_page_of_the_collection_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/collection.md");
+fn the_pages_of_the_collection_are_up_to_date() {
+    check("collection.md", "generators", &generators_table());
+    check("evidence/collection.md", "arguments", &arguments_table());
+}
+
+/// Compares the table of a page of `docs`, or writes it.
+fn check(page: &str, mark: &str, table: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     let written = std::fs::read_to_string(&path).unwrap();
-    let mut page = written.clone();
-    for (name, table) in [("generators", generators_table()), ("arguments", arguments_table())] {
-        let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
-        let (before, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("no mark {begin}"));
-        let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("no mark {end}"));
-        page = format!("{before}{begin}\n{table}\n{end}{after}");
-    }
+    let (begin, end) = (format!("<!-- {mark} -->\n"), format!("<!-- end of {mark} -->"));
+    let (before, rest) = written.split_once(&begin).unwrap_or_else(|| panic!("no mark {begin}"));
+    let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("no mark {end}"));
+    let page = format!("{before}{begin}\n{table}\n{end}{after}");
     if std::env::var_os("GPUCAST_UPDATE").is_some() {
         std::fs::write(&path, &page).unwrap();
         return;
