@@ -1,6 +1,6 @@
 //! The models of Zhang & Owens (2011) and Yang & Williams (2019) on the kernels of their papers,
-//! executed at the papers' sizes and counted on the papers' GPUs. `docs/evidence/models.md` explains the
-//! differences.
+//! executed at the papers' sizes and counted on the papers' GPUs. `docs/evidence/models.md`
+//! explains the differences.
 
 use gpucast_forecast::settings::{MachineChoice, Size};
 use gpucast_model::{Bound, GpuLibrary, Model, Part, Prediction, SymbolValue};

@@ -1,4 +1,5 @@
-//! The tables of `docs/collection.md` and `docs/evidence/collection.md` say what the generators say.
+//! The tables of `docs/collection.md` and `docs/evidence/collection.md` say what the generators
+//! say.
 //!
 //! `GPUCAST_UPDATE=1 cargo test -p gpucast-collection --release --test all page` writes them anew.
 
