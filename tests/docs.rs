@@ -36,17 +36,20 @@ fn prose(page: &Path) -> String {
 }
 
 #[test]
-fn recipes_name_files_that_exist() {
-    let page = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
-    let (_, recipes) = page.split_once("\n## Recipes\n").unwrap();
-    let names: Vec<&str> = recipes
-        .lines()
-        .flat_map(|line| line.split('`').skip(1).step_by(2))
-        .filter(|name| name.contains('/') && !name.contains(' '))
-        .collect();
-    assert!(names.len() > 20, "{names:?}");
-    for name in names {
-        assert!(root().join(name).exists(), "CONTRIBUTING.md names {name}, which is not there");
+fn recipes_and_the_map_name_files_that_exist() {
+    for (page, heading) in [("CONTRIBUTING.md", "Recipes"), ("ARCHITECTURE.md", "Where to start")] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let (_, section) = text.split_once(&format!("\n## {heading}\n")).unwrap();
+        let section = section.split("\n## ").next().unwrap_or_default();
+        let names: Vec<&str> = section
+            .lines()
+            .flat_map(|line| line.split('`').skip(1).step_by(2))
+            .filter(|name| name.contains('/') && !name.contains(' '))
+            .collect();
+        assert!(names.len() > 20, "{names:?}");
+        for name in names {
+            assert!(root().join(name).exists(), "{page} names {name}, which is not there");
+        }
     }
 }
 

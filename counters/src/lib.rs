@@ -22,6 +22,21 @@
 //! This crate knows instructions, accesses and caches. It does not know GPUs by name (but for
 //! the one that published counts were taken on), their prices in time, or any performance
 //! model: those read a [`KernelProfile`].
+//!
+//! | module | idea |
+//! |---|---|
+//! | `definitions` | the one table of metrics: values, vendors' names, import, export, the page |
+//! | `recorder`, `observer` | counts of a CTA; the launch, its windows and samples |
+//! | `device` | the table of compute capabilities, each parameter with its source |
+//! | `coalescing`, `banks`, `hierarchy` | an access becomes lines, passes, and traffic of caches |
+//! | `stages`, `attribution`, `features`, `trace` | counts between barriers, by line, by pattern, in order |
+//! | `estimate`, `launch_profile` | what a part of the grid says of all, with intervals |
+//! | `tally`, `cells` | sums of 128 bits over CTAs; counts that formulas stand for |
+//! | `machine` | counts of machine instructions, which back ends fill in |
+//!
+//! A CTA's own counts have 64 bits, and sums over CTAs 128. Traffic of caches stays at 64 bits, and
+//! larger counts are refused where it is scaled. A grid of 2⁶⁴ CTAs has no order, so nothing but
+//! classes counts it.
 
 pub mod attribution;
 pub mod banks;

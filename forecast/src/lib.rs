@@ -14,6 +14,23 @@
 //! also end it.
 //!
 //! Errors are [`Failure`]s made of [`Report`]s: a sentence, a place in a text, facts and a hint.
+//!
+//! | module | task |
+//! |---|---|
+//! | `input` | turns what the user names into a `Plan` |
+//! | `run` | executes a `Plan` and returns counts; `kept` stores them from run to run |
+//! | `choice` | resolves names of GPUs, models and metrics, and whose counters are modelled |
+//! | `prediction`, `what_if` | bring models and counts together |
+//! | `sweep`, `comparison`, `published` | grids of predictions; predictions beside measured times |
+//! | `sweep/shared` | one sweep by many processes, through a `Store` |
+//! | `parametric` | counts as formulas in the sizes of a problem |
+//! | `tune` | configurations of a kernel, ranked |
+//! | `inspection` | reads a kernel without executing it |
+//!
+//! Every command counts once for each group of GPUs with equal device models, and
+//! `run/counting/together` executes once for up to four such groups. Models ask for simulations by
+//! a trait that the conditions of a prediction carry. So they know of no files, and nothing is
+//! simulated twice.
 
 pub mod choice;
 pub mod comparison;

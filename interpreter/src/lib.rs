@@ -9,6 +9,20 @@
 //!
 //! The crate knows PTX semantics and memory. It knows nothing of counts, caches or times. A fault
 //! of the kernel is a value, never a panic.
+//!
+//! | module | idea |
+//! |---|---|
+//! | `program/lower` | a kernel and its functions become blocks of 24-byte operations |
+//! | `program/lower/sharing`, `ordering` | loads that decide, and kernels that can see the order of CTAs |
+//! | `program/lower/slice` | what counts depend on |
+//! | `program/follow`, `exec/classes` | one CTA executed for all that do the same |
+//! | `exec/lanes`, `exec/access` | the inner loop: operations and accesses of a warp |
+//! | `exec/warp`, `exec/cta`, `exec/cluster` | splits, barriers, CTAs that run together |
+//! | `exec/parallel`, `exec/sums`, `exec/watch` | CTAs on threads, and the check that order cannot be seen |
+//! | `exec/asynchronous`, `exec/ending`, `exec/tensor_memory` | copies, mbarriers and `tcgen05` |
+//! | `semantics` | pure functions near the manual |
+//! | `memory`, `texture`, `tensor_map` | device memory and the objects that describe it |
+//! | `observer` | the events of an execution |
 
 mod access_kind;
 mod exec;

@@ -3,6 +3,12 @@
 //! Every allocation is an object of its own; an address belongs to exactly one of them or to
 //! none, so bounds are exact. Neighbouring buffers are at least [`GUARD_BYTES`] apart, so running
 //! off the end of one never lands in the next.
+//!
+//! Generic addresses of local, constant and parameter memory and of functions lie in windows of 32
+//! MiB, those of shared memory in one of 256 MiB, all below 2²⁹. Buffers begin above: at
+//! 0x7_0000_0000, or at 0x2000_0000 in modules with 32-bit addresses. In a program that can tell
+//! ranks, the shared memory of the CTA of rank *r* begins at *r*·16 MiB, for the CTA itself too, as
+//! on a GPU. In all others it begins at 0.
 
 #![allow(unsafe_code, reason = "buffers are written by several CTAs at once")]
 

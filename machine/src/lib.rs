@@ -11,6 +11,11 @@
 //! Both know the classes of units that execute a mnemonic (`unit_class`). Nothing here runs a
 //! program or reads a file.
 //!
+//! `LaunchProfile::with_machine` recounts the metrics of instructions on a back end's rows and
+//! keeps the PTX figures. An instruction's name decides its class; both back ends read one table
+//! for that (`ptxas/isa/meaning`). The interpreter executes operations on literals for the rules
+//! (`rules/passes/evaluate`), so that folding has one meaning.
+//!
 //! [`Launch`]: gpucast_simulation::launch::Launch
 //! [`MachineProfile`]: gpucast_counters::machine::MachineProfile
 

@@ -10,6 +10,21 @@
 //!
 //! This crate knows the language. It does not know execution, counters or GPUs, and it never
 //! touches the file system: callers hand it text and get values and [`Diagnostic`]s back.
+//!
+//! Parsing recovers at the next statement and reports all errors of a file. The AST keeps what the
+//! printer needs: print ∘ parse is the identity up to white space. The `Module` keeps what analyses
+//! need: indices instead of names. `load` resolves each function as it is parsed, so the whole tree
+//! of a large module is never held.
+//!
+//! | module | idea |
+//! |---|---|
+//! | `lexer`, `parser`, `ast`, `printer` | the text and its tree |
+//! | `isa` | the one table: rows in the manual's notation, since when, combinations, textures, samples, facts |
+//! | `resolver` | names, operands and types; `check` has a file for each topic, `prelude` computes operands before their instruction |
+//! | `cfg`, `dataflow` | control flow; registers that an instruction reads and writes |
+//! | `inlining` | from a library's line to the user's |
+//! | `usage` | static needs of a kernel, which `gpucast check` shows |
+//! | `container` | PTX inside of fatbins, objects and executables |
 
 pub mod ast;
 mod capability;

@@ -2,6 +2,9 @@
 //!
 //! Interfaces that only run a kernel have no calls for memory: their pointers are those of the
 //! program. The system knows which bytes lie around such a pointer, but not where an array ends.
+//!
+//! CTAs of such a launch run in order. A launch that is executed again restores memory, and the
+//! mappings hold the library's own.
 
 #![allow(unsafe_code, reason = "the program's memory is lent to kernels")]
 

@@ -12,6 +12,10 @@
 //!
 //! Results cross the border as the documents that the command line writes. A number in Python is
 //! therefore the number of the command line, to the last bit.
+//!
+//! `run` and `check` map blocks of arrays at their own addresses. `predict` and `profile` copy
+//! them, because counts depend on addresses. Python's thread looks at signals every 20 ms, and the
+//! pool belongs to a process, so a forked child gets its own.
 
 mod arguments;
 mod failure;

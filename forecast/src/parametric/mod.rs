@@ -14,6 +14,10 @@
 //!
 //! No formula is reported that misses any executed size of its domain. A count without a formula
 //! is reported as one.
+//!
+//! A trial is made modulo a prime and decides nothing: rational arithmetic solves what passes, and
+//! every executed size is compared exactly. Formulas come from counts and not from the boxes of
+//! classes, because counts exist for every kernel and boxes for some.
 
 mod by_formulas;
 mod document;

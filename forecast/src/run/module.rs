@@ -1,4 +1,8 @@
 //! A plan's module as it is executed: with filled variables.
+//!
+//! The host's part goes into the module before it is lowered: values of `[symbols.NAME]` become
+//! initial contents, and `-dlcm=cg` becomes `.cg` on plain loads. Interpreter and counters need not
+//! know of either.
 
 use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::module::{InitializerItem, InitializerValue, Variable};

@@ -9,6 +9,10 @@
 //! Every combination is a row, in the order of the command line with the last axis changing
 //! fastest, whatever the number of threads. A combination that has no time says why. [`shared`] has
 //! the counts made by many processes.
+//!
+//! Rows of a case are predicted in parallel and handed on before the next case begins. Parameters
+//! of launch files are put into the text before it is read as TOML, so everything behind sees
+//! numbers only.
 
 pub mod axis;
 mod cases;

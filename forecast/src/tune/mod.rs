@@ -8,6 +8,9 @@
 //! A [`Space`] names a launch file, values of its parameters, and constraints. Each configuration
 //! is compiled, executed and predicted by itself, so that any of them can be left out or taken from
 //! a file.
+//!
+//! The cache file is the only state of a tuning, so a killed one goes on from it. Times have twelve
+//! digits, which survive such a file.
 
 mod date;
 pub mod kernel_tuner;

@@ -19,6 +19,16 @@
 //! it predicts again. Where no model can see it, the advice says so and has no number.
 //!
 //! The crate knows no command line, prints nothing and reads no files but those of a kernel.
+//!
+//! The headline is the prediction of the GPU's default model, or of the one that is shown, unless
+//! it warns of work left out. Then the simulation's stands for it, or else the slowest of those
+//! that warn of nothing. So no first screen contradicts a warning. What gains less than 5 % is left
+//! out; the rest is ranked by gain. What the headline's model cannot see, the simulation answers;
+//! such gains come last and name it.
+//!
+//! A question needs the time only (`Model::time_ms`), so the simulation leaves out its interval and
+//! its account of clocks. A change that touches nothing that it reads is not simulated
+//! (`Model::reads_the_same`).
 
 pub mod advise;
 pub mod case;

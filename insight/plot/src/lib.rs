@@ -12,6 +12,9 @@
 //! A picture is the same on every machine, byte by byte. It is laid out with embedded fonts, and
 //! nothing depends on the time, the locale or the order of a hash. This crate reads no files, and
 //! knows no PTX.
+//!
+//! A scene names *inks* (what a shape is for) instead of colours; a theme gives inks colours. In
+//! SVG each text carries the length that the layout computed, whatever font the viewer has.
 
 pub mod axis;
 mod draw;

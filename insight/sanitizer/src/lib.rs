@@ -16,6 +16,9 @@
 //! `docs/sanitiser.md` defines what counts as synchronisation.
 //!
 //! The crate knows events and programs. It renders nothing.
+//!
+//! With `Options::skip_bad_accesses` the executor leaves bad accesses out and goes on, so that one
+//! run finds several.
 
 mod checks;
 mod clocks;

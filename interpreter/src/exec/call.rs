@@ -1,4 +1,9 @@
 //! Calls of one warp: the called functions, the saved registers, and the threads' stacks.
+//!
+//! Storage for saved registers is indexed by the depth of the call stack, because a recursive
+//! function is active several times. Each value of the argument area has 16 bytes, so a prototype
+//! is enough to know the places. A function's address lies in a window of its own, where nothing
+//! can be loaded.
 
 #![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
 

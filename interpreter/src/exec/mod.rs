@@ -1,4 +1,21 @@
 //! The engine: a grid of CTAs, each a set of warps, each a set of splits of 32 lanes.
+//!
+//! The unit of scheduling is the cluster, usually of one CTA. Its CTAs run on one CPU thread. Warps
+//! take turns; barriers count threads. Batches of clusters run on rayon while the observer collects
+//! the batch before (`parallel`). An observer that only adds up gets one recorder for each thread
+//! instead (`sums`).
+//!
+//! A launch runs its CTAs in order, on one core, where their order could be seen. Such CTAs take
+//! turns, so a CTA that waits for another one yields. 1024 CTAs are under way together, whatever
+//! the number of threads. Every other round goes backwards, so chains of waiting CTAs end in either
+//! direction.
+//!
+//! CTAs that write different values to one address with plain stores race here as on a GPU, unless
+//! a load that decides reads them (`watch`). Memory then holds one of the possible results, and one
+//! thread makes it reproducible.
+//!
+//! Reductions are not logged. Integer reductions of one kind are applied at once, since they
+//! commute. A log would hide a CTA's own reductions from its later loads.
 
 mod access;
 mod async_copy;

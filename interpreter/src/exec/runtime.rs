@@ -1,4 +1,7 @@
 //! Functions of the device runtime: `printf`, `malloc`, `free`, and failed assertions.
+//!
+//! The heap is one buffer. A kernel that uses it runs its CTAs in order, since addresses depend on
+//! the order of allocations.
 
 #![allow(unsafe_code, reason = "resolved addresses are read, arguments are rows of the program")]
 

@@ -1,4 +1,6 @@
 //! Stops a run from outside: its host asks for it, or its time is over.
+//!
+//! The engine asks every few CTAs, and every few rounds of a CTA.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;

@@ -13,6 +13,11 @@
 //! finds the other one's mark.
 //!
 //! "CTA" is short for the CTAs of one cluster, which run on one thread in an order of their own.
+//!
+//! An attempt that faults is given up too, and so is one that goes on for long without an end: a
+//! CTA may be waiting for another one that has no thread. The observer's `fresh` copy sees the
+//! attempt, and replaces the observer if the attempt holds. The second run is watched as well, so
+//! the reason names the first conflict of that order.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -11,6 +11,11 @@
 //! [`generators`] has one file per generator.
 //!
 //! The crate knows the text of kernels. It knows neither execution nor GPUs.
+//!
+//! A kernel is written once, in `language`; `ptx` and `cuda` print it, so both texts are the same
+//! kernel. Loads that measure something are volatile where a compiler could move or drop them.
+//! [`removal`] takes work out of anybody's PTX. It disregards the order of instructions, so that
+//! too much stays rather than too little.
 
 pub mod cuda;
 pub mod generators;

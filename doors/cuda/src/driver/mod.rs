@@ -1,4 +1,7 @@
 //! The driver interface: `cu*` functions. And `ptx_run`, which stands on the same device.
+//!
+//! Before each function it asks: was there a `cuInit`, and is there a context where one is needed?
+//! A program that uses the runtime has both.
 
 mod arrays;
 mod context;

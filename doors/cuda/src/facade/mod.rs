@@ -2,6 +2,10 @@
 //!
 //! The names are facts of the libraries that they stand for: what `nm -D` lists. Each file in
 //! `names/` has them in alphabetical order.
+//!
+//! Three reasons speak for facades beside one library. A symbol needs the version node of the
+//! library that it stands for. The compiler's own version script leaves no room for one. And the
+//! 300 functions that are not there need no code.
 
 mod elf;
 mod linking;

@@ -6,6 +6,9 @@
 //!
 //! All counts are those of separate executions, to the byte. Where one execution cannot promise
 //! that, there is one for each GPU.
+//!
+//! Nothing is shared behind the recorders, because nothing is equal there: numbers of SMs and of
+//! resident CTAs decide the order of requests.
 
 use gpucast_counters::Counter;
 use gpucast_counters::features::FeatureCounter;

@@ -1,5 +1,8 @@
 //! Accesses that the lane loop makes itself: leaving and entering it again costs more than most of
 //! them do.
+//!
+//! The loop calls the recorder through a function pointer. Otherwise it would be compiled once for
+//! each level and type of recorder.
 
 #![allow(unsafe_code, reason = "operations are read without a check of their index")]
 

@@ -1,4 +1,8 @@
 //! Matrix instructions of warps and warpgroups. Their meaning is in [`crate::semantics::matrix`].
+//!
+//! Execution decodes fragments into plain arrays, multiplies, and scatters. Each warp of a
+//! warpgroup computes its sixteen rows of a `wgmma`, and reads shared memory where the descriptors
+//! say.
 
 #![allow(unsafe_code, reason = "registers are rows of checked programs")]
 

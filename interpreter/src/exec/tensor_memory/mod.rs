@@ -2,6 +2,10 @@
 //!
 //! Copies and products are done when they are issued, which the manual allows: `tcgen05.wait` and
 //! the mbarriers of `tcgen05.commit` only say when they are done at the latest.
+//!
+//! Each CTA of a program that uses it has 128 lanes of 512 columns, behind a lock that the other
+//! CTA of its pair takes too. Instruction descriptors are values of registers. So execution decodes
+//! them, and the recorder hears of each product with its operations (`Recorder::tensor`).
 
 #![allow(unsafe_code, reason = "operands of checked programs are rows of a frame")]
 

@@ -1,4 +1,10 @@
 //! One warp: a set of splits, each a group of lanes at one program counter.
+//!
+//! Structured code reconverges exactly at the immediate post-dominator. Unstructured code merges at
+//! the first common block, which can be earlier. A call with a guard has a meeting place of its
+//! own: lanes that skip it wait behind the fetched results, as they would where a branch goes
+//! around the call. `.sync` instructions wait until all member lanes that have not exited are
+//! there.
 
 #![allow(unsafe_code, reason = "the lane loop is entered with a frame of the right size")]
 
