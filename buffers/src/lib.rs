@@ -6,7 +6,7 @@
 //!   replacement: files whole   └── corpus_values: generators and references
 //! ```
 //!
-//! It is a crate of its own because gigabytes pass through it: it is compiled for speed, and the
+//! It is a crate of its own because gigabytes pass through it. It is compiled for speed, and the
 //! crate that reads launch files is not.
 
 pub mod corpus_values;

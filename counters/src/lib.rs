@@ -11,16 +11,16 @@
 //! [`table::BaseTable`], one row for each static instruction. It replays the accesses to memory
 //! through the modelled caches. Every metric is a sum over that table. All metrics are defined in
 //! one place, [`definitions`], under the names that nvprof and Nsight Compute give them. [`import`]
-//! reads and [`export`] writes such profilers' files by the same definitions. If a back end (the
-//! crate `gpucast-machine`) gives the GPU's own instructions as a [`machine::MachineProfile`], they
-//! take the place of PTX in the metrics of instructions. [`attribution`] adds up the table by line,
-//! and a [`stages::StageCounter`] also cuts the counts of each CTA at its barriers. A
+//! reads and [`export`] writes such profilers' files by the same definitions. A back end (the crate
+//! `gpucast-machine`) may give the GPU's own instructions as a [`machine::MachineProfile`]. They
+//! then take the place of PTX in the metrics of instructions. [`attribution`] adds up the table by
+//! line, and a [`stages::StageCounter`] also cuts the counts of each CTA at its barriers. A
 //! [`features::FeatureCounter`] recovers strides and footprints of accesses from their addresses. A
 //! [`trace`] keeps the order of events of a few CTAs. The counts have names as [`cells`], so that
 //! formulas can stand for an execution.
 //!
-//! This crate knows instructions, accesses and caches. It does not know GPUs by name (but for
-//! the one that published counts were taken on), their prices in time, or any performance
+//! This crate knows instructions, accesses and caches. It does not know GPUs by name, but for the
+//! one that published counts were taken on. Nor does it know prices in time or any performance
 //! model: those read a [`KernelProfile`].
 //!
 //! | module | idea |

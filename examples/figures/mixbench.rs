@@ -39,12 +39,11 @@ pub(crate) fn figures(page: &mut Page) -> Result<()> {
     }
     page.section(
         "Figures 5.5 to 5.7: mixbench in single precision",
-        "The corpus's mixbench kernels, executed here for each number of multiply-adds, counted as on a GTX 480 by the \
-         rules, and predicted for six GPUs: solid lines. Broken lines are the rooflines of table 3.1. The\n\
-         thesis draws its predictions beside measurements, of which it prints no numbers. What can be held against \
-         its text: left of the ridge the curve follows the measured bandwidth, right of it the plateau\n\
-         approaches the measured T_SP of table 5.2 from below, as far as the instructions that are no multiply-adds \
-         allow.",
+        "Solid lines are the corpus's mixbench kernels. They are executed here for each number of multiply-adds, \
+         counted as on a GTX 480 by the rules, and predicted for six GPUs. Broken lines are the rooflines of table 3.1. The\n\
+         thesis draws its predictions beside measurements, of which it prints no numbers. Two things can be held against \
+         its text. Left of the ridge the curve follows the measured bandwidth. Right of it the plateau\n\
+         approaches the measured T_SP of table 5.2 from below, as far as other instructions than multiply-adds allow.",
     );
     let library = GpuLibrary::builtin()?;
     for (number, pair) in GPUS.chunks(2).enumerate() {

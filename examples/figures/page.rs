@@ -24,7 +24,7 @@ impl Page {
     pub(crate) fn new() -> Self {
         let text = "# Figures of the thesis, drawn anew\n\n\
             Konstantinidis (2017) draws figures 3.5, 4.4, 4.6, 5.4 and 5.5 to 5.7 from measurements and from its \
-            model. This page draws them from\nthe GPU files, the published counts and our executions, and \
+            model. This page draws them from\nthe GPU files, the published counts and our executions. It \
             puts the numbers that the thesis's text and tables state beside ours. \
             `cargo run --release --example figures`\n(after `cargo build --release`) writes it, pictures and \
             numbers; each picture but 3.5 and 5.5 to 5.7 is one `gpucast plot quadrant-split …` away.\n";

@@ -41,10 +41,10 @@ pub(crate) fn figure_3_5(page: &mut Page) -> Result<()> {
     page.section(
         "Figure 3.5: LBMHD",
         "The thesis gives the figure's GPUs by tables 3.1 and says which side of the half-line each lies \
-         on; it prints neither the kernel's intensity nor\nthe CPU's name there. Taken here: 1.07 \
-         operations/byte, the greater of the two intensities that Williams et al. (2009) give for LBMHD \
-         (with 0.70 the GTX 480, at 0.949, would be\nmemory-bound, against the text); the Xeon of figure \
-         2.3; the Titan X of our library. All five lie where the text says: the Xeon and both Teslas are \
+         on. It prints neither the kernel's intensity nor\nthe CPU's name there. Taken here are 1.07 \
+         operations/byte, the Xeon of figure 2.3 and the Titan X of our library. Williams et al. (2009) give two \
+         intensities for LBMHD, and this is the greater one.\nWith 0.70 the GTX 480, at 0.949, would be \
+         memory-bound, against the text. All five lie where the text says: the Xeon and both Teslas are \
          memory-bound, the GTX 480 and the Titan X compute-bound.",
     );
     page.picture("figure-3-5.svg", "Quadrant split of LBMHD with five devices");

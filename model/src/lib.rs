@@ -23,14 +23,14 @@
 //! This crate reads counts (`gpucast_counters::KernelProfile`); it knows no PTX and no warps, and
 //! it neither prints nor reads files.
 //!
-//! `Model::predict` checks three things for every model, in one place: whether the GPU would refuse
-//! the launch, the least time of each unit ([`roofs`]), and changed fields that the model does not
-//! read ([`reads`]). A model that lacks an input refuses with `ModelError`; `is_lack` tells that
-//! apart from wrong input.
+//! `Model::predict` checks three things for every model, in one place. Would the GPU refuse the
+//! launch? Is the time below the least of a unit ([`roofs`])? Was a field changed that the model
+//! does not read ([`reads`])? A model that lacks an input refuses with `ModelError`; `is_lack`
+//! tells that apart from wrong input.
 //!
 //! A `Gpu` read from a file keeps the file's values. `Gpu::completed` fills open fields in this
 //! order: limits and counting rules of the capability, its rates and latencies
-//! (`data/capabilities.toml`), then the rules of `gpu/derive`, which stand in the order of their
+//! (`data/capabilities.toml`), then rules. The rules of `gpu/derive` stand in the order of their
 //! inputs. `gpu/overrides` scales given fields that have a rule by the rule's value after over its
 //! value before, and fills filled ones anew. So nothing measured stays when its input changes.
 //!
