@@ -77,9 +77,10 @@ pub mod totals;
 pub mod trace;
 pub mod units;
 
+pub use gpucast_ptx_frontend::ComputeCapability;
 pub use gpucast_ptx_frontend::isa::InstructionClass;
 
-pub use device::{Capability, DeviceError, DeviceModel};
+pub use device::{DeviceError, DeviceModel};
 pub use integer_kind::IntegerKind;
 pub use launch_profile::{LaunchProfile, LeveledMetric, PROFILE_SCHEMA};
 pub use metric::{Kind, Level, MetricValue, Metrics, Number};

@@ -202,8 +202,8 @@ pub fn reasons(refusals: &[Refusal]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Capability;
     use crate::hierarchy::L2Geometry;
+    use gpucast_ptx_frontend::ComputeCapability;
 
     fn launch(threads: u32, registers: u32, shared_bytes: u64) -> RequestedLaunch {
         RequestedLaunch {
@@ -220,7 +220,7 @@ mod tests {
 
     #[track_caller]
     fn refusals(capability: (u32, u32), launch: &RequestedLaunch) -> Vec<String> {
-        let capability = Capability { major: capability.0, minor: capability.1 };
+        let capability = ComputeCapability::new(capability.0, capability.1);
         let device = DeviceModel::for_capability(capability, 30, L2Geometry::GTX_480).unwrap();
         let refusals = device.refusals(launch);
         // A launch that is refused has no place on an SM, unless extents alone speak against it.

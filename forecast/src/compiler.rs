@@ -99,8 +99,7 @@ impl CudaOptions {
     /// Suggests the architecture of the oldest of these GPUs: its PTX runs on all of them.
     pub fn suggest_for(&mut self, gpus: &[Gpu]) {
         let capabilities = gpus.iter().filter_map(|gpu| gpu.compute_capability.as_ref());
-        let sm = capabilities.map(|one| one.value.major * 10 + one.value.minor).min();
-        self.suggested = sm.map(|sm| Target { sm, suffix: None });
+        self.suggested = capabilities.map(|figure| Target::from(figure.value)).min();
     }
 
     /// The architecture to compile for, by a compiler that knows `known`, in ascending order. A

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot run should stop")]
 
 use divan::{Bencher, black_box};
+use gpucast_counters::ComputeCapability;
 use gpucast_counters::machine::architecture::Architecture;
 use gpucast_counters::{Counter, DeviceModel};
 use gpucast_interpreter::{Launch, Program};
@@ -43,6 +44,6 @@ fn machine_instructions(bencher: Bencher<'_, '_>, name: &str) {
     };
     let counter = Counter::new(&program, &launch, 0, DeviceModel::GTX_480);
     let table = counter.finish().0.table;
-    let target = Architecture::of_capability(8, 0).unwrap();
+    let target = Architecture::of_capability(ComputeCapability::new(8, 0)).unwrap();
     bencher.bench_local(|| rules::translate(target, black_box(&program), &table));
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde_core::{Serialize, Serializer};
+
 /// A CUDA compute capability such as 8.6, in order of age.
 ///
 /// The letter of a target (`sm_90a`) is no part of it; see
@@ -32,13 +34,20 @@ impl ComputeCapability {
     /// The number behind `sm_`: 86 for 8.6.
     #[must_use]
     pub const fn sm(self) -> u32 {
-        10 * self.major + self.minor
+        self.major.saturating_mul(10).saturating_add(self.minor)
     }
 }
 
 impl fmt::Display for ComputeCapability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// As text: `8.6`.
+impl Serialize for ComputeCapability {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

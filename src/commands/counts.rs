@@ -37,8 +37,7 @@ pub(crate) fn run(arguments: &Counts) -> Result<(), Failure> {
         let report = Report::new("--parametric names a parameter twice");
         return Err(Failure::Usage(report));
     }
-    let kernel =
-        Kernel::of(arguments, &names, Target::new(capability.major * 10 + capability.minor))?;
+    let kernel = Kernel::of(arguments, &names, Target::from(capability))?;
     for wanted in &mut parameters {
         if let Some((least, grain)) = kernel.grain(&wanted.name) {
             wanted.first.get_or_insert(least);

@@ -4,11 +4,12 @@ use gpucast_ptx_frontend::types::StateSpace;
 use proptest::prelude::*;
 
 use super::*;
-use crate::device::{Capability, DeviceModel};
+use crate::device::DeviceModel;
 use crate::hierarchy::L2Geometry;
+use gpucast_ptx_frontend::ComputeCapability;
 
 fn rules(major: u32, minor: u32) -> Coalescing {
-    let capability = Capability { major, minor };
+    let capability = ComputeCapability::new(major, minor);
     DeviceModel::for_capability(capability, 1, L2Geometry::GTX_480).unwrap().coalescing
 }
 

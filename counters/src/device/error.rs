@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::capability::Capability;
+use gpucast_ptx_frontend::ComputeCapability;
 
 /// A fault of a [`super::DeviceModel`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -11,7 +11,7 @@ pub enum DeviceError {
     #[error("nothing is known of compute capability {capability}")]
     UnknownCapability {
         /// The capability.
-        capability: Capability,
+        capability: ComputeCapability,
     },
     /// A parameter that no GPU can have.
     #[error("the value {value} of `{field}` is impossible: {why}")]

@@ -1,18 +1,19 @@
 //! The GPU whose counters are modelled: limits of an SM, coalescing, banks, caches.
 
-mod capability;
 mod error;
 mod first_level;
 mod rows;
+
+use gpucast_ptx_frontend::ComputeCapability;
 
 use crate::banks::BankGeometry;
 use crate::coalescing::{Coalescing, SECTOR_BYTES};
 use crate::hierarchy::{L2Geometry, Schedule};
 
 pub use crate::cache_operators::LoadCaching;
-pub use capability::{Capability, Source};
 pub use error::DeviceError;
 pub use first_level::FirstLevel;
+pub use rows::{KNOWN_CAPABILITIES, Source, capability_sources};
 
 /// The rule by which registers are allocated to a CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,7 +59,7 @@ pub struct SmLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceModel {
     /// The compute capability that the parameters come from.
-    pub capability: Capability,
+    pub capability: ComputeCapability,
     /// Streaming multiprocessors.
     pub sm_count: u32,
     /// The limits of each SM.
@@ -84,7 +85,7 @@ impl DeviceModel {
     /// A GTX 480, the GPU of the published counts: compute capability 2.0 and 15 SMs. It has the
     /// default split of 48 KB of shared memory and 16 KB of L1.
     pub const GTX_480: Self = Self {
-        capability: Capability { major: 2, minor: 0 },
+        capability: ComputeCapability::new(2, 0),
         sm_count: 15,
         limits: rows::FERMI.limits,
         coalescing: rows::FERMI.requests.coalescing,
@@ -97,17 +98,17 @@ impl DeviceModel {
     };
 
     /// A GPU of a compute capability with `sm_count` SMs and an L2; all else is as the capability
-    /// has it. [`Capability::sources`] says where that is written.
+    /// has it. [`capability_sources`] says where that is written.
     ///
     /// # Errors
     ///
     /// If the capability is unknown, or `sm_count` or `l2` is impossible.
     pub fn for_capability(
-        capability: Capability,
+        capability: ComputeCapability,
         sm_count: u32,
         l2: L2Geometry,
     ) -> Result<Self, DeviceError> {
-        let row = capability.row().ok_or(DeviceError::UnknownCapability { capability })?;
+        let row = rows::row_of(capability).ok_or(DeviceError::UnknownCapability { capability })?;
         let device = Self {
             capability,
             sm_count,

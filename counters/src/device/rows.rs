@@ -3,16 +3,38 @@
 //! A new capability is a new row. Every part of it stands there by name, so that nobody gets
 //! another generation's caches by default.
 
-use super::capability::{Capability, Source};
+use gpucast_ptx_frontend::ComputeCapability;
+
 use super::first_level::FirstLevel;
 use super::{RegisterAllocation, SmLimits};
 use crate::banks::BankGeometry;
 use crate::coalescing::{Coalescing, Protocol, SectorSize, TransactionRule};
 
+/// The document that states the parameters of a capability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Warps, CTAs, threads, registers and shared memory.
+    pub limits: &'static str,
+    /// Units of allocation, sub-partitions, reserved shared memory.
+    pub allocation: &'static str,
+    /// Registers of a thread.
+    pub registers_per_thread: &'static str,
+    /// Coalescing and the profiler's transactions.
+    pub coalescing: &'static str,
+    /// Banks of shared memory.
+    pub banks: &'static str,
+    /// Constant memory.
+    pub constants: &'static str,
+    /// First-level caches.
+    pub first_level: &'static str,
+    /// Bytes that a miss of the L2 reads.
+    pub l2_fill: &'static str,
+}
+
 /// All that a compute capability says of a GPU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CapabilityRow {
-    pub(super) capability: Capability,
+    pub(super) capability: ComputeCapability,
     pub(super) limits: SmLimits,
     pub(super) requests: RequestRules,
     pub(super) first_level: FirstLevel,
@@ -259,7 +281,7 @@ const fn row(
     l2_fill_bytes: u64,
     source: Source,
 ) -> CapabilityRow {
-    let capability = Capability { major, minor };
+    let capability = ComputeCapability::new(major, minor);
     CapabilityRow { capability, limits, requests, first_level, l2_fill_bytes, source }
 }
 
@@ -267,7 +289,7 @@ const fn row(
 pub(super) const FERMI: CapabilityRow =
     row((2, 0), LIMITS_2_0, REQUESTS_2, FirstLevel::FERMI, 32, SOURCE_2);
 
-/// The capabilities of which the parameters are known.
+/// The rows of all capabilities of which the parameters are known.
 #[rustfmt::skip]
 pub(super) const TABLE: [CapabilityRow; 29] = [
     row((1, 0), LIMITS_1_0, REQUESTS_1_0, FirstLevel::NONE, 32, SOURCE_1_0),
@@ -300,3 +322,26 @@ pub(super) const TABLE: [CapabilityRow; 29] = [
     row((12, 0), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128), 32, SOURCE_12),
     row((12, 1), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128), 32, SOURCE_12),
 ];
+
+/// The compute capabilities of which the parameters are known.
+pub const KNOWN_CAPABILITIES: [ComputeCapability; TABLE.len()] = {
+    let mut known = [ComputeCapability::new(0, 0); TABLE.len()];
+    let mut index = 0;
+    while index < TABLE.len() {
+        known[index] = TABLE[index].capability;
+        index += 1;
+    }
+    known
+};
+
+/// The parameters of a capability; `None` if it is unknown.
+pub(super) fn row_of(capability: ComputeCapability) -> Option<&'static CapabilityRow> {
+    const ROWS: &[CapabilityRow] = &TABLE;
+    ROWS.iter().find(|row| row.capability == capability)
+}
+
+/// The sources of a capability's parameters; `None` if it is unknown.
+#[must_use]
+pub fn capability_sources(capability: ComputeCapability) -> Option<Source> {
+    row_of(capability).map(|row| row.source)
+}

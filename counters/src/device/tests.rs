@@ -8,20 +8,20 @@ fn with_l2(l2: L2Geometry) -> DeviceModel {
 
 #[test]
 fn every_known_capability_has_a_possible_gpu_with_sources() {
-    for capability in Capability::KNOWN {
+    for capability in KNOWN_CAPABILITIES {
         let l2 = if capability.major == 1 { L2Geometry::NONE } else { L2Geometry::GTX_480 };
         let device = DeviceModel::for_capability(capability, 10, l2).unwrap();
         assert_eq!(device.validate(), Ok(()), "{capability}");
-        assert!(capability.sources().is_some(), "{capability}");
+        assert!(capability_sources(capability).is_some(), "{capability}");
         assert_eq!(device.has_l2(), capability.major > 1);
     }
     for (major, minor) in [(0, 0), (1, 4), (4, 0), (8, 1), (13, 0)] {
-        let capability = Capability { major, minor };
+        let capability = ComputeCapability::new(major, minor);
         assert_eq!(
             DeviceModel::for_capability(capability, 10, L2Geometry::GTX_480),
             Err(DeviceError::UnknownCapability { capability })
         );
-        assert_eq!(capability.sources(), None);
+        assert_eq!(capability_sources(capability), None);
     }
 }
 
@@ -29,7 +29,7 @@ fn every_known_capability_has_a_possible_gpu_with_sources() {
 /// later "in the same way as global memory", whose stores no L1 keeps.
 #[test]
 fn local_stores_stay_in_the_caches_of_fermi_and_kepler_alone() {
-    for capability in Capability::KNOWN.into_iter().filter(|one| one.major > 1) {
+    for capability in KNOWN_CAPABILITIES.into_iter().filter(|one| one.major > 1) {
         let device = DeviceModel::for_capability(capability, 1, L2Geometry::GTX_480).unwrap();
         let writes_back = device.first_level.l1.unwrap().local_stores == LocalStores::WriteBack;
         assert_eq!(writes_back, capability.major <= 3, "{capability}");
@@ -41,7 +41,7 @@ fn misses_of_v100_a100_and_h100_read_two_sectors() {
     for (major, minor, bytes) in
         [(3, 5, 32), (7, 0, 64), (8, 0, 64), (8, 6, 32), (8, 9, 32), (9, 0, 64)]
     {
-        let capability = Capability { major, minor };
+        let capability = ComputeCapability::new(major, minor);
         let device = DeviceModel::for_capability(capability, 1, L2Geometry::GTX_480).unwrap();
         assert_eq!(device.l2.fill_bytes, bytes, "{capability}");
     }
@@ -49,7 +49,7 @@ fn misses_of_v100_a100_and_h100_read_two_sectors() {
 
 #[test]
 fn the_gtx_480_is_a_gpu_of_its_capability() {
-    let capability = Capability { major: 2, minor: 0 };
+    let capability = ComputeCapability::new(2, 0);
     let device = DeviceModel::for_capability(capability, 15, L2Geometry::GTX_480);
     assert_eq!(device, Ok(DeviceModel::GTX_480));
 }

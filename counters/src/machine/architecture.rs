@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A target of machine code: a compute capability, written `sm_50`.
+use gpucast_ptx_frontend::ComputeCapability;
+use gpucast_ptx_frontend::container::Target;
+
+/// A target of machine code: a compute capability of which there is some, written `sm_50`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Architecture {
-    /// The compute capability times ten: 50 for 5.0, 120 for 12.0.
-    sm: u32,
-}
+pub struct Architecture(ComputeCapability);
 
 /// A target that is not one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,26 +19,25 @@ pub struct ArchitectureError {
 
 impl Architecture {
     /// The oldest target that PTX is translated for: Fermi.
-    pub const OLDEST: Self = Self { sm: 20 };
+    pub const OLDEST: Self = Self(ComputeCapability::new(2, 0));
 
     /// The target of a compute capability, such as 5.0; `None` before 2.0, whose machines have
     /// an instruction set of their own.
     #[must_use]
-    pub fn of_capability(major: u32, minor: u32) -> Option<Self> {
-        let target = Self { sm: major.checked_mul(10)?.checked_add(minor)? };
-        (minor < 10 && target >= Self::OLDEST).then_some(target)
+    pub fn of_capability(capability: ComputeCapability) -> Option<Self> {
+        (Self(capability) >= Self::OLDEST).then_some(Self(capability))
     }
 
     /// The compute capability times ten.
     #[must_use]
     pub const fn sm(self) -> u32 {
-        self.sm
+        self.0.sm()
     }
 }
 
 impl fmt::Display for Architecture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sm_{}", self.sm)
+        write!(f, "sm_{}", self.sm())
     }
 }
 
@@ -47,12 +46,9 @@ impl FromStr for Architecture {
 
     /// Reads `sm_50`, and `sm_90a` or `sm_100f`, whose extensions are the same machine.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || ArchitectureError { text: text.to_owned() };
-        let digits = text.strip_prefix("sm_").ok_or_else(error)?;
-        let digits = digits.strip_suffix(['a', 'f']).unwrap_or(digits);
-        let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
-        let sm: u32 = if all_digits { digits.parse().map_err(|_| error())? } else { 0 };
-        Self::of_capability(sm / 10, sm % 10).ok_or_else(error)
+        let target = text.strip_prefix("sm_").and_then(|name| name.parse::<Target>().ok());
+        let architecture = target.and_then(|target| Self::of_capability(target.capability()));
+        architecture.ok_or_else(|| ArchitectureError { text: text.to_owned() })
     }
 }
 

@@ -12,7 +12,6 @@ use gpucast_ptx_frontend::types::StateSpace;
 use super::*;
 use crate::banks::BankGeometry;
 use crate::coalescing::{Protocol, SectorSize};
-use crate::device::Capability;
 use crate::hierarchy::{L2, L2Contents, L2Geometry, Replacement};
 use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
 use crate::metric::{Kind, Number};
@@ -20,6 +19,7 @@ use crate::occupancy::Limiter;
 use crate::operation::{FlopKind, Flops, Precision};
 use crate::recorder::Route;
 use crate::table::Description;
+use gpucast_ptx_frontend::ComputeCapability;
 
 const LOAD: u32 = 0;
 const STORE: u32 = 1;
@@ -363,7 +363,7 @@ fn an_l2_that_is_kept_is_warm() {
 
 /// One store and one load of local memory by each of 8 warps, on a GPU that writes through.
 fn local_accesses(in_registers: &[u32]) -> LaunchProfile {
-    let turing = Capability { major: 7, minor: 5 };
+    let turing = ComputeCapability::new(7, 5);
     let device = DeviceModel::for_capability(turing, 68, L2Geometry::GTX_480).unwrap();
     let counter = Counter::for_code(copy_code(), &launch(1, 256), 0, device);
     let mut counter = counter.with_local_in_registers(in_registers);
@@ -578,7 +578,7 @@ fn counts_of(device: DeviceModel, access: &Access<'_>) -> (MemoryCounts, LaunchP
 
 fn gpu(major: u32, minor: u32) -> DeviceModel {
     let l2 = if major == 1 { L2Geometry::NONE } else { L2Geometry::GTX_480 };
-    DeviceModel::for_capability(Capability { major, minor }, 15, l2).unwrap()
+    DeviceModel::for_capability(ComputeCapability::new(major, minor), 15, l2).unwrap()
 }
 
 /// By hand: 32 banks of four bytes, 128 bytes in a pass.

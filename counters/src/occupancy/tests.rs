@@ -1,9 +1,9 @@
 use super::*;
-use crate::device::Capability;
 use crate::hierarchy::L2Geometry;
+use gpucast_ptx_frontend::ComputeCapability;
 
 fn device(major: u32, minor: u32) -> DeviceModel {
-    let capability = Capability { major, minor };
+    let capability = ComputeCapability::new(major, minor);
     DeviceModel::for_capability(capability, 30, L2Geometry::GTX_480).unwrap()
 }
 

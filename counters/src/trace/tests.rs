@@ -7,9 +7,9 @@ use gpucast_simulation::code::Space;
 use gpucast_simulation::launch::Beside;
 
 use super::*;
-use crate::device::Capability;
 use crate::hierarchy::L2Geometry;
 use crate::{Counter, DeviceModel, LaunchProfile};
+use gpucast_ptx_frontend::ComputeCapability;
 
 /// A launch of a body with the parameter `in`, the address of `bytes` bytes.
 struct Case {
@@ -48,7 +48,7 @@ impl Case {
     /// A GPU of capability 8.0 with eight SMs and an L2 of 1 MB.
     fn ampere(self) -> Self {
         let l2 = L2Geometry { size_bytes: 1 << 20, slices: 8, ..L2Geometry::GTX_480 };
-        let capability = Capability { major: 8, minor: 0 };
+        let capability = ComputeCapability::new(8, 0);
         Self { device: DeviceModel::for_capability(capability, 8, l2).unwrap(), ..self }
     }
 

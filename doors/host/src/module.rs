@@ -222,12 +222,12 @@ impl Device {
             message: format!("a module cannot be read: {error}"),
         };
         let contents = container::open(bytes).map_err(|error| damaged(&error))?;
-        let target =
-            self.properties.capability().map(|(major, minor)| Target::new(10 * major + minor));
-        let selection = container::best_ptx(&contents, target).map_err(|error| match error {
-            SelectError::Container(error) => damaged(&error),
-            error => without_ptx(&contents, &error),
-        })?;
+        let target = Target::from(self.properties.capability());
+        let selection =
+            container::best_ptx(&contents, Some(target)).map_err(|error| match error {
+                SelectError::Container(error) => damaged(&error),
+                error => without_ptx(&contents, &error),
+            })?;
         let text = selection.entry.ptx_text().map_err(|error| damaged(&error))?;
         let name = selection.entry.name.clone().unwrap_or_else(|| "module.ptx".to_owned());
         Ok(SourceText::new(name, text))

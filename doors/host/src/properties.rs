@@ -4,7 +4,7 @@
 //! structure's fields, and [`ATTRIBUTES`] gives attributes' numbers these names. Figures that no
 //! GPU file has, such as sizes of textures, are 0.
 
-use gpucast_counters::DeviceModel;
+use gpucast_counters::{ComputeCapability, DeviceModel};
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::failure::Report;
 use gpucast_model::Gpu;
@@ -106,11 +106,10 @@ impl Properties {
         &self.gpu.display_name
     }
 
-    /// Its compute capability, major and minor.
+    /// Its compute capability.
     #[must_use]
-    pub fn capability(&self) -> Option<(u32, u32)> {
-        let capability = self.device.capability;
-        Some((capability.major, capability.minor))
+    pub fn capability(&self) -> ComputeCapability {
+        self.device.capability
     }
 
     /// Bytes of its memory.

@@ -9,7 +9,7 @@ use gpucast_counters::machine::MachineProfile;
 use gpucast_counters::machine::architecture::Architecture;
 use gpucast_counters::table::BaseTable;
 use gpucast_counters::trace::LaunchTrace;
-use gpucast_counters::{Capability, ThreadRegisters};
+use gpucast_counters::{ComputeCapability, ThreadRegisters};
 use gpucast_interpreter::Program;
 use gpucast_machine::ptxas::{self, Prepared};
 use gpucast_machine::rules::{self, Compiled};
@@ -105,7 +105,7 @@ impl Machine {
     pub fn new<'k>(
         options: &MachineSettings,
         loaded: &Loaded,
-        gpu: Capability,
+        gpu: ComputeCapability,
         kernels: impl Iterator<Item = &'k str>,
         toolchain: Option<&dyn Toolchain>,
     ) -> Result<Self, Failure> {
@@ -123,7 +123,7 @@ impl Machine {
         let rules = |note| new(Chosen::Rules, note);
         let ptx = match options.machine_target {
             // Code for one architecture alone goes nowhere else.
-            None if ptx.suffix.is_none() => Target::new(ptx.sm.max(10 * gpu.major + gpu.minor)),
+            None if ptx.suffix.is_none() => Target::new(ptx.sm.max(gpu.sm())),
             _ => ptx,
         };
         let insists = options.ptxas.is_some() || options.machine == MachineChoice::Ptxas;
@@ -139,7 +139,7 @@ impl Machine {
                 let broken = broken(options, ptx, Some(toolchain));
                 match assembled(assembler, target, loaded, kernels, toolchain) {
                     Ok(back_end) => {
-                        let is_of_the_gpu = target.sm / 10 == gpu.major;
+                        let is_of_the_gpu = target.capability().major == gpu.major;
                         Ok(Self { is_of_the_gpu, insists, ..new(back_end, broken) })
                     }
                     Err(Unassembled::Stopped) => Err(Failure::Stopped),
@@ -270,13 +270,17 @@ impl LaunchCode<'_> {
 const OLDEST_WRITTEN: u32 = 35;
 
 /// The architecture whose machine instructions the rules estimate; none on capability 1.x.
-fn architecture(options: &MachineSettings, ptx: Target, gpu: Capability) -> Option<Architecture> {
-    let of_sm = |sm: u32| Architecture::of_capability(sm / 10, sm % 10);
-    match options.machine_target {
-        Some(target) => of_sm(target.sm),
-        None if ptx.sm <= OLDEST_WRITTEN => Architecture::of_capability(gpu.major, gpu.minor),
-        None => of_sm(ptx.sm.max(10 * gpu.major + gpu.minor)),
-    }
+fn architecture(
+    options: &MachineSettings,
+    ptx: Target,
+    gpu: ComputeCapability,
+) -> Option<Architecture> {
+    let capability = match options.machine_target {
+        Some(target) => target.capability(),
+        None if ptx.sm <= OLDEST_WRITTEN => gpu,
+        None => ptx.capability().max(gpu),
+    };
+    Architecture::of_capability(capability)
 }
 
 /// Says that the rules take the place of an assembler that is there.
@@ -413,7 +417,7 @@ fn refused(error: &AssembleError, source: &SourceText) -> Report {
 /// If it is none, or one of which no machine code is known.
 pub fn read_target(text: &str) -> Result<Target, String> {
     let target: Target = text.parse().map_err(|error: ParseTargetError| error.to_string())?;
-    match Architecture::of_capability(target.sm / 10, target.sm % 10) {
+    match Architecture::of_capability(target.capability()) {
         Some(_) => Ok(target),
         None => Err(format!("machine code is known from {} on", Architecture::OLDEST)),
     }

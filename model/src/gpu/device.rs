@@ -4,10 +4,11 @@
 //! it. Names on the left are those of GPU files, on the right those of the counters'
 //! [`DeviceModel`].
 
+use gpucast_counters::ComputeCapability;
 use gpucast_counters::banks::BankGeometry;
 use gpucast_counters::coalescing::{Protocol, SectorSize};
 use gpucast_counters::device::{
-    Capability, DeviceError, DeviceModel, RegisterAllocation, Source as DeviceSource,
+    DeviceError, DeviceModel, RegisterAllocation, Source as DeviceSource, capability_sources,
 };
 use gpucast_counters::hierarchy::{L2Geometry, PartialWrites};
 use gpucast_simulation::parameters::Scheduler;
@@ -95,7 +96,7 @@ impl Gpu {
         let (Some(capability), Ok(device)) = (self.capability(), self.device_model()) else {
             return gpu;
         };
-        if let Some(sources) = capability.sources() {
+        if let Some(sources) = capability_sources(capability) {
             gpu.fill(&device, &sources);
         }
         gpu
@@ -112,9 +113,8 @@ impl Gpu {
         self.memory_type.as_ref().is_some_and(|kind| kind.value.0.ends_with(INLINE_ECC))
     }
 
-    fn capability(&self) -> Option<Capability> {
-        let capability = self.compute_capability.as_ref()?.value;
-        Some(Capability { major: capability.major, minor: capability.minor })
+    fn capability(&self) -> Option<ComputeCapability> {
+        Some(self.compute_capability.as_ref()?.value)
     }
 
     fn set_caches(&self, device: &mut DeviceModel) -> Result<(), CountingError> {
@@ -322,7 +322,7 @@ impl Gpu {
 
 /// The choice of a capability's schedulers; none before capability 3.0, whose schedulers take
 /// several clocks for a warp.
-fn scheduler(capability: Capability) -> Option<(Scheduler, Source)> {
+fn scheduler(capability: ComputeCapability) -> Option<(Scheduler, Source)> {
     let of = |text: &str| format!("compute capability {capability}: {text}");
     match (capability.major, capability.minor) {
         (..3, _) => None,

@@ -1,6 +1,6 @@
 //! The reasons why a GPU file could not be read, and where.
 
-use gpucast_counters::Capability;
+use gpucast_counters::ComputeCapability;
 use gpucast_counters::import::Position;
 use thiserror::Error;
 
@@ -215,7 +215,7 @@ pub enum CountingError {
     #[error("nothing is known of compute capability {capability}")]
     UnknownCapability {
         /// The capability.
-        capability: Capability,
+        capability: ComputeCapability,
     },
 }
 

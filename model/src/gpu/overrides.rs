@@ -13,13 +13,13 @@
 //! The fields that the changed field itself follows from stay: a higher `sp_throughput` adds no
 //! SMs.
 
-use gpucast_counters::Capability;
+use gpucast_counters::device::capability_sources;
 use thiserror::Error;
 
 use super::derive::{RULES, Rule};
 use super::description::{FieldSet, Gpu};
 use super::error::{FieldError, nearest};
-use super::quantity::{ComputeCapability, Units, Value};
+use super::quantity::{Units, Value};
 use super::source::Source;
 
 /// A change of a field.
@@ -239,8 +239,7 @@ impl Basis {
         if let Some(capability) = &new.compute_capability
             && set.contains(&"compute_capability")
         {
-            let ComputeCapability { major, minor } = capability.value;
-            if (Capability { major, minor }).sources().is_none() {
+            if capability_sources(capability.value).is_none() {
                 let value = Value::Text(capability.value.to_string());
                 return Err(impossible("compute_capability", &value, "nothing is known of it"));
             }

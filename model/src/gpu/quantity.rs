@@ -1,7 +1,6 @@
 //! Typed quantities: a bandwidth cannot be taken for a throughput, nor GHz for MHz.
 
-use std::fmt;
-
+pub use gpucast_counters::ComputeCapability;
 use gpucast_counters::banks::Serving;
 use gpucast_counters::coalescing::{Protocol, TransactionRule};
 use gpucast_counters::hierarchy::{Replacement, Schedule};
@@ -389,27 +388,6 @@ impl Quantity for Text {
     }
 }
 
-/// A CUDA compute capability such as 8.6.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ComputeCapability {
-    /// The generation.
-    pub major: u32,
-    /// The variant within it.
-    pub minor: u32,
-}
-
-impl fmt::Display for ComputeCapability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
-
-impl Serialize for ComputeCapability {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
 impl Quantity for ComputeCapability {
     const UNITS: Units = &[];
 
@@ -420,8 +398,6 @@ impl Quantity for ComputeCapability {
     fn from_raw(raw: Raw<'_>) -> Result<Self, &'static str> {
         const SHAPE: &str = "it must be a string such as \"8.6\"";
         let Raw::Text(text) = raw else { return Err(SHAPE) };
-        let (major, minor) = text.split_once('.').ok_or(SHAPE)?;
-        let number = |digits: &str| digits.parse::<u32>().map_err(|_| SHAPE);
-        Ok(Self { major: number(major)?, minor: number(minor)? })
+        text.parse().map_err(|_| SHAPE)
     }
 }

@@ -36,9 +36,6 @@ fn with_launches(view: &View<'_>, write: impl Fn(Device<'_>, &[Launch<'_>]) -> S
         });
     }
     let capability = view.gpu.compute_capability.as_ref();
-    let capability = capability.map_or_else(String::new, |capability| {
-        let value = capability.value;
-        format!("{}.{}", value.major, value.minor)
-    });
+    let capability = capability.map_or_else(String::new, |capability| capability.value.to_string());
     write(Device { name: &view.gpu.name, capability: &capability }, &launches)
 }

@@ -1,7 +1,9 @@
 //! What was measured of a GPU, as text, CSV and JSON.
 
 use gpucast_measure::conditions::{self, Group, State};
-use gpucast_measure::{Facts, Measured, OtherStallCount, Run, Trials, other_stall_count};
+use gpucast_measure::{
+    ComputeCapability, Facts, Measured, OtherStallCount, Run, Trials, other_stall_count,
+};
 use gpucast_model::Gpu;
 use gpucast_render::table::{Align, aligned, wrapped};
 use gpucast_render::{csv, json};
@@ -85,7 +87,7 @@ impl From<&State> for RawState {
 struct DeviceFacts<'a> {
     name: &'a str,
     driver_version: i32,
-    compute_capability: String,
+    compute_capability: ComputeCapability,
     sm_count: u64,
     clock_mhz: f64,
     told_clock_mhz: f64,
@@ -150,7 +152,7 @@ impl<'a> Document<'a> {
             device: DeviceFacts {
                 name: &facts.name,
                 driver_version: facts.driver_version,
-                compute_capability: format!("{}.{}", facts.major, facts.minor),
+                compute_capability: facts.compute_capability,
                 sm_count: facts.sm_count,
                 clock_mhz,
                 told_clock_mhz: facts.clock_mhz,

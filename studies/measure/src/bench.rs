@@ -115,9 +115,9 @@ impl<'a> Bench<'a> {
 
     /// The number of a field that follows from the compute capability.
     pub(crate) fn capability(&self, field: &str) -> Result<f64, MeasureError> {
-        let Facts { major, minor, .. } = self.facts();
+        let capability = self.facts().compute_capability;
         self.capability.as_ref().and_then(|gpu| gpu.number(field)).ok_or_else(|| {
-            MeasureError::unfit(format!("capability {major}.{minor} has no known {field}"))
+            MeasureError::unfit(format!("capability {capability} has no known {field}"))
         })
     }
 
@@ -152,8 +152,7 @@ impl<'a> Bench<'a> {
         how: How,
         launches: u32,
     ) -> Result<f64, MeasureError> {
-        let Facts { major, minor, .. } = self.facts();
-        let fits = kernel.check_target(Target::new(major * 10 + minor));
+        let fits = kernel.check_target(Target::from(self.facts().compute_capability));
         fits.map_err(|reason| MeasureError::unfit(format!("{}: {reason}", kernel.name)))?;
         let How { pointers, is_cold } = how;
         let Trials { warm_up, timed } = self.trials;

@@ -1,6 +1,7 @@
 //! What runs and times kernels.
 
 use gpucast_collection::language::Kernel;
+use gpucast_model::gpu::quantity::ComputeCapability;
 
 use crate::conditions::State;
 
@@ -11,10 +12,8 @@ pub struct Facts {
     pub name: String,
     /// The version of the driver's interface, such as 13000.
     pub driver_version: i32,
-    /// The compute capability, major.
-    pub major: u32,
-    /// The compute capability, minor.
-    pub minor: u32,
+    /// The compute capability.
+    pub compute_capability: ComputeCapability,
     /// Streaming multiprocessors.
     pub sm_count: u64,
     /// Blocks that an SM can hold; 0 if the driver does not tell.

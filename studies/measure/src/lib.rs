@@ -35,6 +35,8 @@ mod stall_counts;
 mod told;
 pub mod trials;
 
+pub use gpucast_model::gpu::quantity::ComputeCapability;
+
 pub use bench::Bench;
 pub use device::{Device, DeviceError, Facts, Job};
 pub use error::MeasureError;

@@ -31,7 +31,7 @@ pub(crate) fn fields(text: &mut String, facts: &Facts, clock: &str) {
         );
     };
     told("vendor", "\"NVIDIA\"".to_owned(), "");
-    told("compute_capability", format!("\"{}.{}\"", facts.major, facts.minor), "");
+    told("compute_capability", format!("\"{}\"", facts.compute_capability), "");
     told("sm_count", facts.sm_count.to_string(), "SM");
     told(clock, facts.clock_mhz.to_string(), "MHz");
     told("l2_size", facts.l2_bytes.to_string(), "B");

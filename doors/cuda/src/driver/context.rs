@@ -113,9 +113,8 @@ driver_functions! {
     fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: i32) {
         exists(device)?;
         let found = on_device(|device| Ok(device.properties().capability()))?;
-        let (high, low) = found.ok_or(Error::InvalidDevice)?;
-        major.put(high as i32)?;
-        minor.put(low as i32)
+        major.put(found.major as i32)?;
+        minor.put(found.minor as i32)
     }
 
     /// A name on a bus on which no device is.

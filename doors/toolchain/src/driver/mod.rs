@@ -8,7 +8,7 @@ mod texture;
 use gpucast_collection::language::{Array, Contents, Kernel, Parameter, Place, Type};
 use gpucast_collection::{Target, ptx};
 use gpucast_measure::conditions::State;
-use gpucast_measure::{Device, DeviceError, Facts, Job, Trials, flush};
+use gpucast_measure::{ComputeCapability, Device, DeviceError, Facts, Job, Trials, flush};
 
 use library::{Attribute, Driver, Entry, Launcher, Memory};
 use nvml::{Nvml, PciPlace};
@@ -41,8 +41,10 @@ impl Gpu {
         let facts = Facts {
             name: driver.name()?,
             driver_version: driver.version()?,
-            major: attribute(Attribute::Major)?,
-            minor: attribute(Attribute::Minor)?,
+            compute_capability: ComputeCapability {
+                major: attribute(Attribute::Major)?,
+                minor: attribute(Attribute::Minor)?,
+            },
             sm_count: attribute(Attribute::MultiprocessorCount)?.into(),
             max_blocks_per_sm: attribute(Attribute::MaxBlocksPerMultiprocessor)?.into(),
             clock_mhz: f64::from(attribute(Attribute::ClockRate)?) / 1e3,
@@ -51,7 +53,7 @@ impl Gpu {
             l2_bytes: attribute(Attribute::L2CacheSize)?.into(),
             memory_bytes: driver.memory_bytes()?,
         };
-        let target = Target::new(facts.major * 10 + facts.minor);
+        let target = Target::from(facts.compute_capability);
         let place = PciPlace {
             domain: attribute(Attribute::PciDomain)?,
             bus: attribute(Attribute::PciBus)?,

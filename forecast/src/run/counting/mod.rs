@@ -24,7 +24,7 @@ use gpucast_counters::hierarchy::{L2, L2Contents};
 use gpucast_counters::stages::{StageCounter, Stages};
 use gpucast_counters::trace::TraceLimits;
 use gpucast_counters::{
-    Capability, Counter, DeviceModel, LaunchProfile, SampleSize, WindowSectors,
+    ComputeCapability, Counter, DeviceModel, LaunchProfile, SampleSize, WindowSectors,
 };
 use gpucast_interpreter::{
     ByClasses, BySample, ClassEffort, DeviceMemory, FaultKind, Host, Launch, Options, Program,
@@ -173,7 +173,7 @@ pub(super) fn count_anew(
 /// keep global loads (CUDA C Programming Guide 11.7, K.3.3 and K.4.3). By default it does not keep
 /// them.
 fn with_load_caching(mut device: DeviceModel, plan: &Plan) -> DeviceModel {
-    let Capability { major, minor } = device.capability;
+    let ComputeCapability { major, minor } = device.capability;
     let may_be_asked = major == 5 || (major == 3 && minor >= 5);
     match plan.load_caching {
         Some(LoadCaching::Cg) => device.load_caching = device::LoadCaching::L2Only,

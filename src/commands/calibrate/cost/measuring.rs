@@ -173,7 +173,7 @@ impl Measuring {
             model => of_model(model, gpu_argument::find(library, named)?)?,
         };
         let capability = gpu_argument::device_model(&gpu)?.capability;
-        let target = Target::new(capability.major * 10 + capability.minor);
+        let target = Target::from(capability);
         let l2 = arguments.l2.map(Into::into);
         Ok(Self { tags: arguments.measure.clone(), kernels: all, timer, gpu, target, l2 })
     }

@@ -25,7 +25,7 @@ pub(super) const ALL: &[Parameter] = &[
     rate!("int_add_rate", "iops_pattern operation:add", 32),
     rate!("int_mul_rate", "compute_throughput operation:madd dtype:int32", 16),
     Parameter::field("wide_mul_rate", RATE, "products of words, added to 64 bits", |bench| {
-        if bench.facts().major < 7 {
+        if bench.facts().compute_capability.major < 7 {
             return Err(MeasureError::unfit("a wide product is made of other instructions there"));
         }
         own_rate(bench, VARIABLES, kernels::wide_products)

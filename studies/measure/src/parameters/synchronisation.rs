@@ -14,7 +14,7 @@ pub(super) const ALL: &[Parameter] = &[
         |bench| {
             let barrier = of_block(bench, "bar.sync 0", 1)?;
             // Compilers put a fence of the block behind each barrier there.
-            let has_fence = matches!(bench.facts().major, 5 | 6);
+            let has_fence = matches!(bench.facts().compute_capability.major, 5 | 6);
             let fence = if has_fence { figure_of(bench, "fence_cta_latency")? } else { 0.0 };
             Ok(barrier - fence)
         },
@@ -59,7 +59,7 @@ fn of_block(bench: &mut Bench<'_>, instruction: &str, warps: u64) -> Result<f64,
 /// run beside the copy. So the rest is what waits for the copy: the mbarrier or the group.
 fn mbarrier_latency(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
     const TRY_WAIT_SINCE: u32 = 9;
-    let tries = bench.facts().major >= TRY_WAIT_SINCE;
+    let tries = bench.facts().compute_capability.major >= TRY_WAIT_SINCE;
     let how = How { pointers: Some(CHASE_STRIDE), is_cold: false };
     let passes = Sizes { smaller: 64, larger: 192 };
     let clock = bench.clock_mhz()? * 1e6;

@@ -152,7 +152,7 @@ const INT1: [Product; 2] = [
 /// The first product that the device has.
 fn fitting(bench: &Bench<'_>, products: &[Product]) -> Result<Product, MeasureError> {
     let facts = bench.facts();
-    let target = facts.major * 10 + facts.minor;
+    let target = facts.compute_capability.sm();
     let fits = |one: &&Product| (one.oldest..=one.newest).contains(&target);
     products.iter().find(fits).copied().ok_or_else(|| {
         MeasureError::unfit(format!("tensor cores of sm_{target} have no such product"))

@@ -5,7 +5,8 @@
 use gpucast_collection::{Target, ptx};
 use gpucast_measure::parameters::all;
 use gpucast_measure::{
-    Bench, Device, DeviceError, Facts, Job, MeasureError, Measured, Trials, gpu_file,
+    Bench, ComputeCapability, Device, DeviceError, Facts, Job, MeasureError, Measured, Trials,
+    gpu_file,
 };
 
 /// A device whose launches take the seconds of a formula.
@@ -31,8 +32,7 @@ fn device(seconds: fn(&Job) -> f64) -> Formula {
     let facts = Facts {
         name: "NVIDIA GeForce GTX 1 Ti".to_owned(),
         driver_version: 13_000,
-        major: 7,
-        minor: 0,
+        compute_capability: ComputeCapability::new(7, 0),
         sm_count: 10,
         max_blocks_per_sm: 32,
         clock_mhz: 1000.0,
@@ -105,7 +105,7 @@ impl Device for Texts {
     }
 
     fn time(&mut self, job: &Job) -> Result<Vec<f64>, DeviceError> {
-        let target = Target::new(self.facts.major * 10 + self.facts.minor);
+        let target = Target::from(self.facts.compute_capability);
         self.modules.push(ptx::module(&job.kernel, target));
         Ok(vec![self.modules.len() as f64])
     }
@@ -122,7 +122,10 @@ fn the_assembler_takes_every_kernel_on_each_generation() {
     let Some(ptxas) = ptxas() else { return };
     let folder = tempfile::tempdir().unwrap();
     for (major, minor) in [(7, 0), (8, 0), (8, 9), (9, 0), (10, 0), (12, 0)] {
-        let facts = Facts { major, minor, ..device(|_| 0.0).facts };
+        let facts = Facts {
+            compute_capability: ComputeCapability::new(major, minor),
+            ..device(|_| 0.0).facts
+        };
         let mut device = Texts { facts, modules: Vec::new() };
         let mut bench = Bench::new(&mut device, Trials { warm_up: 0, timed: 1 });
         for parameter in all() {
