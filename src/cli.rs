@@ -18,6 +18,7 @@ mod prediction;
 pub(crate) mod report;
 pub(crate) mod shared_sweep;
 mod size;
+mod sweep_grid;
 pub(crate) mod trust;
 pub(crate) mod tune;
 mod words;
@@ -39,7 +40,7 @@ use crate::project::{self, Guarded};
 pub(crate) use calibrate::{Calibrate, CalibrateCost, CalibrateOffload, ScaleChoice};
 pub(crate) use counts::Counts;
 pub(crate) use early::Early;
-pub(crate) use explore::{Compare, LaunchTemplate, Sensitivity, Sweep, SweepGrid};
+pub(crate) use explore::{Compare, Sensitivity, Sweep};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
 use options::with_formulas;
 pub(crate) use options::{
@@ -48,6 +49,7 @@ pub(crate) use options::{
 };
 pub(crate) use prediction::MeasurementOptions;
 use prediction::{CountingOptions, GpuOptions, ModelOptions, RefineOptions};
+pub(crate) use sweep_grid::{LaunchTemplate, SweepGrid};
 
 /// Forecasts how fast a CUDA kernel runs on a GPU that you do not have.
 ///

@@ -1,6 +1,7 @@
 //! The result of counting one launch.
 
 mod doubt;
+mod figures;
 mod local;
 mod reach;
 mod sampled;

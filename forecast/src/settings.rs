@@ -7,7 +7,8 @@ use gpucast_interpreter::Options;
 use gpucast_ptx_frontend::container::Target;
 use serde::{Deserialize, Serialize};
 
-pub use crate::input::options::{LaunchOptions, LoadCaching, Size};
+pub use crate::input::options::{LaunchOptions, Size};
+pub use crate::input::plan::LoadCaching;
 
 /// The choice of a rung: how much of each launch is executed where only counts are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

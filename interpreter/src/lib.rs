@@ -33,6 +33,7 @@ mod instance;
 mod lane;
 pub mod launch;
 pub mod memory;
+pub mod mixing;
 pub mod observer;
 pub mod program;
 pub mod semantics;

@@ -40,13 +40,16 @@
 
 pub mod agreement;
 mod assumptions;
+mod bound;
 pub mod component_throughput;
 pub mod cost_model;
 mod first_level;
 pub mod gpu;
+mod gpu_parameter;
 pub mod hierarchical_roofline;
 mod inputs;
 pub mod interval;
+mod model_error;
 mod needs;
 pub mod offload;
 pub mod prediction;
@@ -59,6 +62,7 @@ pub mod regression;
 pub mod roofs;
 pub mod sensitivity;
 pub mod sm_simulation;
+mod symbols;
 pub mod tensor;
 mod text;
 pub mod timing;

@@ -1,9 +1,6 @@
 //! A model's result: a time, the resource that bounds it, and every value on the way there.
 
-use std::fmt;
-
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::text::{duration, rough_duration};
 use crate::warning::Warning;
@@ -11,6 +8,9 @@ use crate::{
     component_throughput, cost_model, hierarchical_roofline, interval, quantitative_roofline,
     sm_simulation,
 };
+
+pub use crate::bound::{Bound, Component, Part};
+pub use crate::symbols::{Symbol, SymbolValue, Symbols};
 
 /// A model's answer for one kernel on one GPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -188,177 +188,5 @@ impl Prediction {
             part.time_ms *= factor;
             part.components.iter_mut().for_each(|component| component.time_ms *= factor);
         }
-    }
-}
-
-/// A piece of the kernel's time: the whole of it, or a stage between two barriers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Part {
-    /// Its name: `kernel`, `stage 3`, `dispatch`.
-    pub name: String,
-    /// The time that it adds to the kernel's, in milliseconds.
-    pub time_ms: f64,
-    /// The resource that bounds it.
-    pub bound: Bound,
-    /// The time that each resource is busy with it, in milliseconds; those that work at the same
-    /// time do not add up.
-    pub components: Vec<Component>,
-}
-
-/// The time that one resource is busy with a part of the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Component {
-    /// The resource.
-    pub resource: Bound,
-    /// Its time, in milliseconds.
-    pub time_ms: f64,
-}
-
-/// The resource that bounds a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Bound {
-    /// The issue and execution of instructions.
-    Compute,
-    /// The bandwidth of device memory.
-    Memory,
-    /// The bandwidth of shared memory.
-    Shared,
-    /// The bandwidth of the first-level caches.
-    L1,
-    /// The bandwidth of the L2.
-    L2,
-    /// The time before the first and after the last instruction: launch and transfers.
-    Overhead,
-}
-
-impl Bound {
-    /// Its only name: in documents, tables, sentences and pictures. The glossary explains each.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Compute => "compute",
-            Self::Memory => "memory",
-            Self::Shared => "shared",
-            Self::L1 => "l1",
-            Self::L2 => "l2",
-            Self::Overhead => "overhead",
-        }
-    }
-}
-
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A value under the name that the paper gives it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Symbol {
-    /// The symbol, with `_` for a subscript.
-    pub name: &'static str,
-    /// Its value.
-    pub value: SymbolValue,
-    /// Its unit; empty for fractions, weights and names.
-    pub unit: &'static str,
-}
-
-/// The value of a symbol.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SymbolValue {
-    /// A whole number of operations or bytes.
-    Count(u64),
-    /// A real.
-    Real(f64),
-    /// A name from a fixed set.
-    Name(&'static str),
-    /// A quotient by zero; `null` in JSON.
-    Undefined,
-}
-
-impl SymbolValue {
-    /// The value as a real, if it is one.
-    #[must_use]
-    pub fn as_f64(&self) -> Option<f64> {
-        match self {
-            Self::Count(count) => Some(*count as f64),
-            Self::Real(real) => Some(*real),
-            Self::Name(_) | Self::Undefined => None,
-        }
-    }
-}
-
-impl From<f64> for SymbolValue {
-    /// JSON has no infinity, so a number that is not finite is undefined.
-    fn from(real: f64) -> Self {
-        if real.is_finite() { Self::Real(real) } else { Self::Undefined }
-    }
-}
-
-impl Serialize for SymbolValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match *self {
-            Self::Count(count) => serializer.serialize_u64(count),
-            Self::Real(real) => serializer.serialize_f64(real),
-            Self::Name(name) => serializer.serialize_str(name),
-            Self::Undefined => serializer.serialize_none(),
-        }
-    }
-}
-
-/// Symbols in the order in which the paper computes them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Symbols(Vec<Symbol>);
-
-impl Symbols {
-    /// Appends a symbol.
-    pub(crate) fn push(
-        &mut self,
-        name: &'static str,
-        value: impl Into<SymbolValue>,
-        unit: &'static str,
-    ) {
-        self.0.push(Symbol { name, value: value.into(), unit });
-    }
-
-    /// Appends a total: a count if it is whole, which a mean over invocations may not be.
-    pub(crate) fn push_total(&mut self, name: &'static str, total: f64, unit: &'static str) {
-        const EXACT: f64 = (1_u64 << 53) as f64;
-        let whole = total.fract() == 0.0 && (0.0..EXACT).contains(&total);
-        let value = if whole { SymbolValue::Count(total as u64) } else { total.into() };
-        self.0.push(Symbol { name, value, unit });
-    }
-
-    /// Appends a name.
-    pub(crate) fn push_name(&mut self, name: &'static str, value: &'static str) {
-        self.0.push(Symbol { name, value: SymbolValue::Name(value), unit: "" });
-    }
-
-    /// The value of a symbol.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&SymbolValue> {
-        self.find(name).map(|symbol| &symbol.value)
-    }
-
-    /// A symbol with its unit.
-    #[must_use]
-    pub fn find(&self, name: &str) -> Option<&Symbol> {
-        self.0.iter().find(|symbol| symbol.name == name)
-    }
-
-    /// All symbols.
-    pub fn iter(&self) -> impl Iterator<Item = &Symbol> {
-        self.0.iter()
-    }
-}
-
-impl Serialize for Symbols {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for symbol in &self.0 {
-            map.serialize_entry(symbol.name, &symbol.value)?;
-        }
-        map.end()
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::cuda::CudaOptions;
-use super::explore::PredictionOptions;
+use super::sweep_grid::PredictionOptions;
 use super::{ExecutionOptions, MachineOptions, MeasurementOptions, OutputOptions};
 
 #[derive(Debug, Args)]

@@ -10,6 +10,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use gpucast_interpreter::mixing::mixed;
+
 /// Elements of a page.
 const PAGE_ELEMENTS: u64 = 1 << 15;
 const WORDS: usize = (PAGE_ELEMENTS / 64) as usize;
@@ -42,15 +44,8 @@ struct Touched {
     halvings: AtomicU32,
 }
 
-/// Mixes the bits of a page's number (the finaliser of SplitMix64).
-fn hash(page: u64) -> u64 {
-    let mixed = (page ^ (page >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
 fn is_kept(page: u64, halvings: u32) -> bool {
-    hash(page).trailing_zeros() >= halvings
+    mixed(page).trailing_zeros() >= halvings
 }
 
 impl Touched {
@@ -258,7 +253,7 @@ mod tests {
         let mut sets = [BTreeSet::new(), BTreeSet::new()];
         let mut random = 7_u64;
         for step in 0..4000 {
-            random = hash(random + step);
+            random = mixed(random + step);
             let (which, count) = ((random >> 60) as usize % 2, random >> 8 & 127);
             let first = (random >> 20) % (3 * PAGE_ELEMENTS);
             markers[which].mark(&footprints, which, first, count);
@@ -274,7 +269,7 @@ mod tests {
     fn families_are_the_sets_of_their_ctas() {
         let mut random = 3_u64;
         let mut next = |most: u64| {
-            random = hash(random.wrapping_add(1));
+            random = mixed(random.wrapping_add(1));
             random % most
         };
         for _ in 0..2000 {

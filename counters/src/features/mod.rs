@@ -23,6 +23,7 @@ mod footprint;
 mod gather;
 mod kind;
 mod machine;
+mod marks;
 mod pattern;
 mod recorder;
 mod stand_in;

@@ -8,7 +8,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use super::code::FeatureCode;
 use super::footprint::{Family, Footprints, Marker};
 use super::kind::MemorySpace;
-use super::stand_in::{Mark, Marks};
+use super::marks::{Mark, Marks};
 use crate::patterns::lane_addresses;
 use crate::row_key::RowKey;
 use crate::sparse::SparseRows;

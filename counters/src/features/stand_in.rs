@@ -4,57 +4,12 @@
 //! Another CTA's record has the same places in that order; the distance of each is how far it
 //! moves.
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hasher as _};
-
 use gpucast_interpreter::{CountOverflow, GridBox, Shifts, StandIn, Tally};
 
 use super::footprint::Family;
+use super::marks::{Mark, Marks};
 use super::recorder::{AccessSample, FeatureRecorder, WarpSample, lanes};
 use super::{FeatureCounter, Sample};
-
-/// Consecutive elements that an instruction touches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Mark {
-    /// The place of the instruction among those that access memory.
-    pub(super) place: u32,
-    /// The first element, counted from address 0.
-    pub(super) first: u64,
-    pub(super) count: u64,
-}
-
-/// All that a CTA touches.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Marks {
-    /// Each once, in order of the first access.
-    all: Vec<Mark>,
-    places: HashMap<Mark, u32>,
-    /// Tells sequences of accesses apart, which touch these places again and again.
-    course: DefaultHasher,
-}
-
-impl Marks {
-    pub(super) fn add(&mut self, mark: Mark) {
-        let next = self.all.len() as u32;
-        let place = *self.places.entry(mark).or_insert(next);
-        if place == next {
-            self.all.push(mark);
-        }
-        self.course.write_u32(place);
-    }
-
-    /// The distance of each mark to that of another CTA, if these are the same in the same order.
-    fn distances(&self, other: &Self) -> Option<Vec<i64>> {
-        if self.course.finish() != other.course.finish() || self.all.len() != other.all.len() {
-            return None;
-        }
-        let distance = |(one, other): (&Mark, &Mark)| {
-            let is_alike = (one.place, one.count) == (other.place, other.count);
-            is_alike.then(|| other.first.wrapping_sub(one.first) as i64)
-        };
-        self.all.iter().zip(&other.all).map(distance).collect()
-    }
-}
 
 /// The distance of one CTA's features to those of another.
 #[derive(Clone, Debug)]
@@ -137,7 +92,7 @@ impl StandIn for FeatureRecorder {
                 *own = own.wrapping_add(far.wrapping_mul(*steps));
             }
         }
-        let marks = representative.marks.iter().flat_map(|marks| &marks.all);
+        let marks = representative.marks.iter().flat_map(Marks::all);
         for (at, mark) in marks.enumerate() {
             let first = shifts.iter().fold(mark.first, |first, (shift, steps)| {
                 first.wrapping_add_signed(shift.marks[at].wrapping_mul(i64::from(*steps)))
@@ -162,7 +117,7 @@ impl Tally for FeatureCounter {
         shifts: &Shifts<'_, FeatureRecorder>,
     ) -> Result<(), CountOverflow> {
         let marks = record.marks.take().unwrap_or_default();
-        for (place, family) in families(&marks.all, places, shifts) {
+        for (place, family) in families(marks.all(), places, shifts) {
             record.mark_family(place, &family);
         }
         for ctaid in self.code.sampled_within(places) {

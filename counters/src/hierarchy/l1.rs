@@ -25,10 +25,10 @@
 //! they write local memory back; so do we.
 
 use super::known_places::KnownPlaces;
-use super::l2::L2Operation;
 use super::lines::Lines;
 use super::placement::Placement;
 use super::replacement::Replacement;
+use super::request::L2Operation;
 use super::sectored::{LineShape, count};
 
 /// Size and habits of a first-level cache.

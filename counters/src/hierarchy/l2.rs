@@ -17,12 +17,13 @@ use super::contents::L2Contents;
 use super::outbox::Queues;
 use super::placement::Placement;
 use super::replacement::{Newcomer, Replacement};
+use super::request::{L2Operation, Router, SliceRequest, Source};
 use super::sectored::{LineShape, SectoredCache, count};
-use super::stream::{LOCAL_FIRST_BYTE, NOBODY, ROW_LIMIT};
 use super::sums::RowSums;
 use super::traffic::{L2Traffic, RowTraffic};
 use super::turnover::Turnover;
 use super::turns::Turns;
+use super::warp_request::{LOCAL_FIRST_BYTE, NOBODY, ROW_LIMIT};
 use crate::units::{LINE_BYTES, SECTOR_BYTES};
 
 /// The effect of a write to part of a sector that is not in the cache.
@@ -71,7 +72,7 @@ pub struct L2Geometry {
 impl L2Geometry {
     /// The router that finds the slice of a request.
     pub(crate) fn router(&self) -> Router {
-        Router { shape: self.shape(), placement: Placement::new(self.slice_count(), self.sets()) }
+        Router::new(self.shape(), Placement::new(self.slice_count(), self.sets()))
     }
 
     pub(crate) fn slice_count(&self) -> usize {
@@ -111,71 +112,6 @@ impl L2Geometry {
         let lines = self.size_bytes / self.shape().line_bytes();
         let ways = u64::from(self.ways.max(1)) * u64::from(self.slices.max(1));
         (lines / ways).max(1) as usize
-    }
-}
-
-/// The effect of a request on the sectors that it touches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum L2Operation {
-    /// Loads.
-    Read,
-    /// Loads for which a first-level cache fetches a whole line.
-    ReadLine,
-    /// Stores.
-    Write,
-    /// Atomics and reductions.
-    Update,
-}
-
-impl L2Operation {
-    /// Returns true if it leaves the sectors dirty.
-    #[inline]
-    fn writes(self) -> bool {
-        match self {
-            Self::Read | Self::ReadLine => false,
-            Self::Write | Self::Update => true,
-        }
-    }
-}
-
-/// A request for sectors of one line of the cache, on its way to its slice.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SliceRequest {
-    pub(crate) tag: u64,
-    set: u32,
-    /// Requests are served by turn: by time, then by the place of their warp in its SM.
-    pub(crate) turn: u32,
-    source: Source,
-    sectors: u16,
-    full: u16,
-}
-
-/// The row of a request and its operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Source(u32);
-
-const ROW_BITS: u32 = 24;
-const _: () = assert!(ROW_LIMIT < 1 << ROW_BITS);
-
-impl Source {
-    #[inline]
-    fn new(row: u32, operation: L2Operation) -> Self {
-        Self(row & ((1 << ROW_BITS) - 1) | (operation as u32) << ROW_BITS)
-    }
-
-    #[inline]
-    fn row(self) -> u32 {
-        self.0 & ((1 << ROW_BITS) - 1)
-    }
-
-    #[inline]
-    fn operation(self) -> L2Operation {
-        match self.0 >> ROW_BITS {
-            0 => L2Operation::Read,
-            1 => L2Operation::ReadLine,
-            2 => L2Operation::Write,
-            _ => L2Operation::Update,
-        }
     }
 }
 
@@ -406,33 +342,6 @@ impl L2 {
             self.access(line, sectors, full, L2Operation::Write);
         }
         self.flush();
-    }
-}
-
-/// Finds the slices of requests.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Router {
-    shape: LineShape,
-    placement: Placement,
-}
-
-impl Router {
-    /// Cuts a request for sectors of a 128-byte line into those of the cache's lines.
-    #[inline]
-    pub(crate) fn route(
-        &self,
-        line: u64,
-        sectors: u8,
-        full: u8,
-        operation: L2Operation,
-        row: u32,
-        mut send: impl FnMut(usize, SliceRequest),
-    ) {
-        self.shape.cut(line, sectors, full, |tag, sectors, full| {
-            let (slice, set) = self.placement.of(tag);
-            let (set, source) = (set as u32, Source::new(row, operation));
-            send(slice, SliceRequest { tag, set, turn: 0, source, sectors, full });
-        });
     }
 }
 

@@ -12,8 +12,8 @@ use rayon::prelude::*;
 
 use super::HierarchyGeometry;
 use super::l1::{L1, L1Geometry};
-use super::l2::Router;
 use super::outbox::{Outbox, Queues};
+use super::request::Router;
 use super::schedule::Dealer;
 use super::sm::{Sm, SmCaches, SmRules};
 use super::stream::CtaStream;

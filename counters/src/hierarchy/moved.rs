@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::stream::{CtaStream, PackedTouch, Request};
+use super::warp_request::{PackedTouch, Request};
 
 /// The distance in lines of each request of a CTA to that of another one, in the order in which
 /// they are served.
@@ -34,9 +34,9 @@ pub(crate) struct Distance {
 
 impl StreamShift {
     /// The difference of two streams whose requests differ in their lines alone.
-    pub(super) fn between(one: &CtaStream, other: &CtaStream) -> Option<Self> {
-        let by = order(one.requests()).into_iter().map(|index| {
-            let (request, next) = (one.requests().get(index)?, other.requests().get(index)?);
+    pub(super) fn between(one: Asked<'_>, other: Asked<'_>) -> Option<Self> {
+        let by = order(one.requests).into_iter().map(|index| {
+            let (request, next) = (one.requests.get(index)?, other.requests.get(index)?);
             let (lines, next_lines) = (one.lines_of(request), other.lines_of(next));
             let first = lines.first()?.distance_to(*next_lines.first()?)?;
             let is_same =
@@ -79,10 +79,10 @@ pub(super) struct Represented {
 }
 
 impl Represented {
-    pub(super) fn new(stream: &CtaStream) -> Self {
+    pub(super) fn new(stream: Asked<'_>) -> Self {
         let mut lines = Vec::new();
-        let served = order(stream.requests()).into_iter().map(|index| {
-            let request = stream.requests()[index];
+        let served = order(stream.requests).into_iter().map(|index| {
+            let request = stream.requests[index];
             let first = lines.len();
             if request.several().is_some() {
                 lines.extend_from_slice(stream.lines_of(&request));
@@ -136,12 +136,45 @@ impl Moved {
     }
 }
 
+/// The requests of a CTA. Their lines are a distance further than they say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) requests: &'a [Request],
+    /// The lines of requests that have several.
+    lines: &'a [PackedTouch],
+    moved: Option<&'a Moved>,
+}
+
+impl<'a> Asked<'a> {
+    #[inline]
+    pub(super) fn new(
+        requests: &'a [Request],
+        lines: &'a [PackedTouch],
+        moved: Option<&'a Moved>,
+    ) -> Self {
+        Self { requests, lines, moved }
+    }
+
+    /// The lines of one of the requests, without the distance.
+    #[inline]
+    pub(crate) fn lines_of(&self, request: &'a Request) -> &'a [PackedTouch] {
+        request.lines_among(self.lines)
+    }
+
+    /// The distance in lines from what a request says, and how far it holds.
+    #[inline]
+    pub(crate) fn distance(&self, request: usize) -> Distance {
+        let none = Distance { lines: 0, until: usize::MAX };
+        self.moved.map_or(none, |moved| moved.distance(request))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::hierarchy::Demand;
+    use crate::hierarchy::{CtaStream, Demand};
     use crate::units::LineTouch;
 
     /// The warp, the time and the lines of a request, and how its lines move along two dimensions.

@@ -1,8 +1,8 @@
 //! What leaves the first-level caches of some SMs: requests for the slices of the L2, and hits.
 
-use super::l2::{L2Operation, Router, SliceRequest};
-use super::stream::ROW_LIMIT;
+use super::request::{L2Operation, Router, SliceRequest};
 use super::sums::RowSums;
+use super::warp_request::ROW_LIMIT;
 
 /// Requests of some consecutive SMs, by slice; those of each SM in the order of their turns.
 #[derive(Clone, Debug)]

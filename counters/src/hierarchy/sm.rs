@@ -7,10 +7,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::l1::{L1, L1Miss, LocalStores};
-use super::l2::L2Operation;
-use super::moved::Distance;
+use super::moved::{Asked, Distance};
 use super::outbox::Outbox;
-use super::stream::{Asked, CtaStream, Demand, PackedTouch, Request, first_local_line};
+use super::request::L2Operation;
+use super::stream::CtaStream;
+use super::warp_request::{Demand, PackedTouch, Request, first_local_line};
 
 /// Requests between the one that is served and the one whose set of a large first-level cache the
 /// CPU is asked for.

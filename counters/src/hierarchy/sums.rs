@@ -6,7 +6,7 @@
 
 use std::ops::AddAssign;
 
-use super::stream::FIRST_SINGLE_ROW;
+use super::warp_request::FIRST_SINGLE_ROW;
 use crate::sparse::SparseRows;
 
 /// Sums by row.

@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use gpucast_interpreter::AccessKind;
 use serde::{Deserialize, Serialize};
 
-use super::l2::L2Operation;
+use super::request::L2Operation;
 
 /// Sectors by the level that served them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 //! and those of all are sorted by their turns: radix sort, from the lowest digit on. Requests of
 //! equal turns stay in the order of SMs.
 
-use super::l2::SliceRequest;
+use super::request::SliceRequest;
 
 /// Bits of a digit, at most: its counters stay in the CPU's nearest cache. As a rule a turn then
 /// has one digit.

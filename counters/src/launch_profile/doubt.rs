@@ -5,15 +5,11 @@
 //! distribution makes an interval of what then changes. And some misses of the L2 are unsure; the
 //! interval holds both extremes of those.
 
-use std::collections::BTreeMap;
-
-use super::local::LocalShares;
+use super::figures::{Values, figures};
 use super::{Intervals, LaunchProfile, sampled};
-use crate::definitions::{Basis, Definition, definition, metrics};
+use crate::definitions::{Basis, Definition, definition};
 use crate::estimate::{Estimate, Variant};
-use crate::machine::MachineProfile;
 use crate::student::student;
-use crate::totals::Totals;
 
 /// What a launch's traffic may be, for one answer to the unsure misses.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,29 +75,6 @@ fn of_windows(answer: &Answer, profile: &LaunchProfile, widen: &mut impl FnMut(&
         let about = half_width(&of_others);
         widen(&name, [value - about, value + about]);
     }
-}
-
-/// Metrics by their name.
-pub(super) type Values = BTreeMap<String, f64>;
-
-/// The metrics of a variant with the machine instructions given, as far as they have a basis `of`
-/// interest.
-pub(super) fn figures(
-    profile: &LaunchProfile,
-    variant: Variant,
-    machine: Option<&MachineProfile>,
-    of: impl Fn(Basis) -> bool,
-) -> Values {
-    let Variant { mut table, mut l2 } = variant;
-    let launch = profile.totals();
-    let shares = LocalShares::of(&Totals { table: &table, machine, l2, ..launch });
-    if let Some(shares) = shares {
-        shares.apply(&mut table, &mut l2);
-    }
-    let is_meant = |name: &str| definition(name).is_some_and(|one| of(one.basis));
-    let figures = metrics(&Totals { table: &table, machine, l2, ..launch }).into_iter();
-    let figures = figures.filter(|(name, _)| is_meant(name));
-    figures.map(|(name, figure)| (name, figure.value.as_f64())).collect()
 }
 
 /// Half the width of the jackknife's interval of 95 %.

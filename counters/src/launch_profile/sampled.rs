@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 
 use super::LaunchProfile;
-use super::doubt::{Values, figures};
+use super::figures::{Values, figures};
 use super::reach::Reach;
 use crate::definitions::Basis;
 use crate::estimate::{Estimate, Unsure, Weight};

@@ -20,6 +20,7 @@ mod classes;
 mod launch;
 mod levels;
 mod phases;
+mod plan;
 mod recorder;
 mod reuse;
 mod runs;
@@ -33,8 +34,9 @@ use std::collections::BTreeMap;
 
 use gpucast_simulation::launch::{CtaRun, Request, Turn};
 
-pub use launch::TracePlan;
-pub(crate) use launch::{LaunchTracer, PlannedLaunch};
+pub(crate) use launch::LaunchTracer;
+pub(crate) use plan::PlannedLaunch;
+pub use plan::TracePlan;
 pub(crate) use recorder::CtaTracer;
 pub use reuse::SectorReuse;
 pub(crate) use sample::{CtaSample, Served};

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use gpucast_interpreter::CtaStart;
+use gpucast_interpreter::mixing::hashed;
 
 use super::classes::ClassKey;
-use super::launch::TracePlan;
+use super::plan::TracePlan;
 use super::sample::CtaSample;
 use crate::counts::BlockCount;
 
@@ -82,20 +83,11 @@ impl CtaTracer {
 
     /// The class of the CTA.
     pub(super) fn class(&self) -> ClassKey {
-        let digest = self.sums.iter().fold(0, |digest, &sum| mixed(digest ^ sum));
+        let digest = self.sums.iter().fold(0, |digest, &sum| hashed(digest ^ sum));
         let instructions = |(block, count): (usize, &BlockCount<u64>)| {
             count.warps * u64::from(self.plan.block(block as u32).instructions)
         };
         let warp_instructions = self.blocks.iter().enumerate().map(instructions).sum();
         ClassKey { digest, warp_instructions }
     }
-}
-
-/// A number that depends on every bit of another one, in every bit: the finaliser of splitmix64
-/// (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
-pub(super) fn mixed(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    number ^ number >> 31
 }

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use gpucast_interpreter::mixing::hashed;
 use gpucast_interpreter::{Access, AccessKind, Pattern};
 use gpucast_ptx_frontend::types::StateSpace;
 
-use super::recorder::mixed;
 use crate::patterns::{first_address, lane_addresses};
 
 const SECTOR_BYTES: u64 = 32;
@@ -52,7 +52,7 @@ impl CtaReuse {
         }
         let Some(first) = first_address(access) else { return };
         // The low bit tells a digest from none.
-        let asker = mixed(mixed(first) ^ u64::from(access.warp)) as u32 | 1;
+        let asker = hashed(hashed(first) ^ u64::from(access.warp)) as u32 | 1;
         let Self { askers, loads } = self;
         let of_load = loads.entry(access.instruction).or_default();
         let mut ask = |line: u64, wanted: u32| {

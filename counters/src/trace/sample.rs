@@ -11,9 +11,9 @@ use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use gpucast_simulation::code::{Space, TensorFormat};
 use gpucast_simulation::launch::{Beside, Request};
 
-use super::launch::TracePlan;
 use super::levels::LevelKey;
 use super::phases::PhaseLog;
+use super::plan::TracePlan;
 use super::reuse::{CtaReuse, SectorReuse};
 use super::turns::CtaUpdates;
 use super::{BlockVisit, CtaRecord, WarpRecord};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use gpucast_counters::hierarchy::L2Contents;
-use serde::{Deserialize, Serialize};
 
+use super::load_caching::LoadCaching;
 use super::project::Project;
 use super::typed::Argument;
 use crate::compiler::CudaOptions;
@@ -96,16 +96,6 @@ impl LaunchOptions {
             .into_iter()
             .find_map(|(option, given)| given.then_some(option))
     }
-}
-
-/// Cache level that keeps loads without a cache operator: the compiler's option `-dlcm`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LoadCaching {
-    /// In all caches.
-    Ca,
-    /// In the L2 only.
-    Cg,
 }
 
 /// A corpus kernel's problem size.

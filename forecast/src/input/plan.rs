@@ -14,7 +14,8 @@ use super::structure::Structure;
 use super::texture::PlannedTexture;
 use crate::failure::{Anchor, SourceText};
 
-pub use super::options::LoadCaching;
+pub use super::load_caching::LoadCaching;
+pub use super::pointer::Pointer;
 
 /// A module, its buffers, its launches, and their expected results.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,21 +133,7 @@ pub struct LaunchPlaces {
     pub arguments: Vec<Anchor>,
 }
 
-/// A device address: bytes behind the beginning of a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pointer {
-    /// An index into [`Plan::buffers`].
-    pub buffer: usize,
-    /// Bytes behind the buffer's beginning.
-    pub offset: u64,
-}
-
 impl Pointer {
-    /// The beginning of a buffer.
-    pub fn to(buffer: usize) -> Self {
-        Self { buffer, offset: 0 }
-    }
-
     /// Reads `name` or `name+8192` where buffers of these names and sizes are known.
     ///
     /// # Errors

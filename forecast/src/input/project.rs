@@ -27,9 +27,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::launch_file::toml_report;
 use super::module_text::read_text;
 use super::options::{LaunchOptions, Size};
+use super::toml_report::toml_report;
 use super::typed::Argument;
 use crate::failure::{Anchor, Report, SourceText};
 

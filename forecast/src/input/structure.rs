@@ -3,7 +3,7 @@
 use gpucast_buffers::scalar::ElementType;
 use serde::{Deserialize, Serialize};
 
-use super::plan::Pointer;
+use super::pointer::Pointer;
 
 /// Greatest depth of structures in structures.
 pub(super) const DEEPEST: usize = 16;

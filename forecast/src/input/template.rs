@@ -12,6 +12,7 @@ use super::expression::Parameters;
 use super::launch_file::{self, InitValue};
 use super::options::LaunchOptions;
 use super::plan::Plan;
+use super::toml_report::toml_report;
 use super::{kernel_argument, module_text};
 use crate::failure::{Failure, Report, SourceText, suggest};
 
@@ -194,8 +195,8 @@ impl TemplateKernel {
             parameters: std::collections::BTreeMap<String, Spanned<toml::Value>>,
         }
         let source = &self.template.source;
-        let declared: Declared = toml::from_str(&source.text)
-            .map_err(|error| launch_file::toml_report(source, &error))?;
+        let declared: Declared =
+            toml::from_str(&source.text).map_err(|error| toml_report(source, &error))?;
         let mut places: Vec<_> = declared.parameters.iter().collect();
         places.sort_by_key(|(_, value)| std::cmp::Reverse(value.span().start));
         let mut text = source.text.to_string();

@@ -21,7 +21,8 @@ use toml::Spanned;
 
 use crate::failure::{Report, SourceText};
 use crate::input::expression::{self, Parameters};
-use crate::input::{launch_file, module_text};
+use crate::input::module_text;
+use crate::input::toml_report::toml_report;
 
 /// The most combinations of values, before constraints.
 const MOST_COMBINATIONS: usize = 1_000_000;
@@ -93,8 +94,8 @@ impl Space {
     }
 
     fn of_text(source: SourceText, folder: &Path) -> Result<Self, Report> {
-        let file: File = toml::from_str(&source.text)
-            .map_err(|error| launch_file::toml_report(&source, &error))?;
+        let file: File =
+            toml::from_str(&source.text).map_err(|error| toml_report(&source, &error))?;
         let mut named: Vec<(Spanned<String>, toml::Value)> = file.parameters.into_iter().collect();
         named.sort_by_key(|(name, _)| name.span().start);
         let mut parameters = Vec::new();

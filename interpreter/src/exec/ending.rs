@@ -19,6 +19,7 @@ use super::shared::ClusterShared;
 use super::warp::{Context, Warp, WarpFault};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::AsyncTiming;
+use crate::mixing::SplitMix64;
 use crate::observer::{MbarrierStep, MbarrierUse, Recorder};
 use crate::semantics::mbarrier::{Mbarrier, MbarrierError};
 
@@ -66,7 +67,7 @@ pub(super) struct Endings {
     pub(super) timing: AsyncTiming,
     queue: VecDeque<(Issuer, Ending)>,
     /// State of the generator of random times.
-    random: u64,
+    random: SplitMix64,
     /// Rounds since the cluster's operations last ended.
     rounds: u32,
     /// Phases that have been completed in the cluster.
@@ -86,11 +87,11 @@ struct Phases {
 impl Endings {
     /// Of a cluster that begins; `first` is the number of its first CTA.
     pub(super) fn new(timing: AsyncTiming, first: u64) -> Self {
-        let random = match timing {
+        let seed = match timing {
             AsyncTiming::Random(seed) => seed ^ first.wrapping_mul(0x9e37_79b9_7f4a_7c15),
             _ => 0,
         };
-        Self { timing, random, ..Self::default() }
+        Self { timing, random: SplitMix64::new(seed), ..Self::default() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -119,13 +120,9 @@ impl Endings {
         self.completed > since && self.objects.get(&object).is_some_and(|one| one.last > since)
     }
 
-    /// A random number below `end` (Steele, Lea and Flood 2014, SplitMix64).
+    /// A random number below `end`.
     fn below(&mut self, end: usize) -> usize {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ z >> 31) % end.max(1) as u64) as usize
+        (self.random.next_word() % end.max(1) as u64) as usize
     }
 
     /// Returns true if the next copy writes when it ends, not when it is issued.

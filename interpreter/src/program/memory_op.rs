@@ -5,7 +5,6 @@ use gpucast_ptx_frontend::isa::Modifier;
 use gpucast_ptx_frontend::module::Instruction;
 use gpucast_ptx_frontend::types::StateSpace;
 
-use super::same_base::SameBase;
 use crate::access_kind::AccessKind;
 use crate::semantics::{Bf16, F16, atomic};
 
@@ -343,4 +342,15 @@ impl AtomicOperation {
             Self::MaxS64 => (old as i64).max(operand as i64) as u64,
         }
     }
+}
+
+/// What an operation's addresses have in common with those of other operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct SameBase {
+    /// Number of its base register and of the size of its accesses. Operations with the same one
+    /// share what is remembered of the distances between lanes.
+    pub(crate) shape: u32,
+    /// Number of its shape and of the value that its base register has. It is the same for
+    /// operations with nothing between them that leaves the lane loop or writes the register.
+    pub(crate) value: u32,
 }

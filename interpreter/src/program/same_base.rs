@@ -7,24 +7,13 @@
 
 use std::collections::HashMap;
 
-use super::memory_op::MemoryOp;
+use super::memory_op::{MemoryOp, SameBase};
 use super::op::{Code, Op};
 use super::row_uses::RowUses;
 use super::side_tables::SideTables;
 
 /// Rows of the widest register.
 const WIDEST: usize = 4;
-
-/// What an operation's addresses have in common with those of other operations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct SameBase {
-    /// Number of its base register and of the size of its accesses. Operations with the same one
-    /// share what is remembered of the distances between lanes.
-    pub(crate) shape: u32,
-    /// Number of its shape and of the value that its base register has. It is the same for
-    /// operations with nothing between them that leaves the lane loop or writes the register.
-    pub(crate) value: u32,
-}
 
 /// The operations that have the same [`SameBase::shape`].
 #[derive(PartialEq, Eq, Hash)]
@@ -82,7 +71,7 @@ mod tests {
     use crate::Program;
 
     /// The shape and value of each load of a kernel with the body, by its destination `%v0` on.
-    fn numbers(body: &str) -> Vec<super::SameBase> {
+    fn numbers(body: &str) -> Vec<crate::program::memory_op::SameBase> {
         let text = format!(
             ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n\
              .reg .b64 %a, %b; .reg .b32 %v<9>; .reg .b64 %w; .reg .pred %q;\n\

@@ -4,24 +4,7 @@
 //! halfway between levels 1 and 2.
 
 use super::sampling::{Coordinates, FRACTION_ONE, Footprint, Level, Lookup};
-use super::{BadTexture, Filter, Resource, Sampler, Texture, cube};
-
-/// How the levels of a texture are chosen, as `cudaTextureDesc` says it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mipmap {
-    /// One level, or the weighted mean of two.
-    pub filter: Filter,
-    /// What is added to the detail that a lane asks for.
-    pub bias: f32,
-    /// The least detail and the greatest.
-    pub clamp: [f32; 2],
-}
-
-impl Default for Mipmap {
-    fn default() -> Self {
-        Self { filter: Filter::Nearest, bias: 0.0, clamp: [0.0, f32::INFINITY] }
-    }
-}
+use super::{BadTexture, Filter, Mipmap, Resource, Sampler, Texture, cube};
 
 /// The detail that a lane asks for.
 #[derive(Clone, Copy, Debug)]

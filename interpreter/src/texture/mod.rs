@@ -11,14 +11,16 @@
 mod cube;
 mod format;
 mod levels;
+mod mipmap;
 mod sampling;
 
 use std::collections::HashMap;
 
 pub use format::{Channel, Format};
 pub(crate) use levels::Detail;
-pub use levels::{Mipmap, level_extent, most_levels};
-pub use sampling::{AddressMode, Comparison, Filter, Sampler};
+pub use levels::{level_extent, most_levels};
+pub use mipmap::{Filter, Mipmap};
+pub use sampling::{AddressMode, Comparison, Sampler};
 pub(crate) use sampling::{Coordinates, Footprint, Geometry, Lookup, Plane};
 
 /// The upper bits of handles; no buffer has such an address.

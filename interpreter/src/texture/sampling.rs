@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use super::{BadTexture, Format, Mipmap, Resource, Texture, cube};
+use super::{BadTexture, Filter, Format, Mipmap, Resource, Texture, cube};
 
 /// Fractions of linear filtering have eight bits and can be exactly one.
 pub(super) const FRACTION_ONE: u32 = 256;
@@ -20,16 +20,6 @@ pub enum AddressMode {
     Clamp,
     /// The border's colour.
     Border,
-}
-
-/// How a value is made of texels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Filter {
-    /// The texel that holds the place.
-    #[default]
-    Nearest,
-    /// The mean of the texels around the place, weighted by their distances.
-    Linear,
 }
 
 /// What a depth must be to a texel so that the comparison is 1.

@@ -3,7 +3,7 @@
 use gpucast_ptx_frontend::isa::Opcode;
 use smallvec::{SmallVec, smallvec};
 
-use super::emit::Place;
+use super::code_place::CodePlace;
 use super::family::{Constants, Convergence, Family};
 use super::flow::{Dominators, uniform_registers};
 use super::graph::{Graph, GuardedBy, Op};
@@ -32,7 +32,7 @@ pub(super) fn home(graph: &Graph<'_>, block: u32) -> u32 {
 pub(super) struct ControlInstruction {
     pub(super) selected: Selected,
     pub(super) operation: u32,
-    pub(super) place: Place,
+    pub(super) place: CodePlace,
 }
 
 /// Selects the instructions of control: branches, exits, and those that bring separated lanes
@@ -57,28 +57,29 @@ pub(super) fn control(
                 instructions.push(ControlInstruction { selected, operation: index, place });
             };
             match op.opcode {
-                Opcode::Call => push(Selected::new("CALL", 1), Place::Operation),
+                Opcode::Call => push(Selected::new("CALL", 1), CodePlace::Operation),
                 Opcode::Ret | Opcode::Exit => {
                     let runs_into = op.guard.is_none() && run_into(graph, block).is_some();
-                    let place = if runs_into { Place::RunInto(block) } else { Place::Operation };
+                    let place =
+                        if runs_into { CodePlace::RunInto(block) } else { CodePlace::Operation };
                     push(Selected::new("EXIT", 1), place);
                 }
-                Opcode::BrxIdx => push(Selected::new("BRX", 3), Place::Operation),
+                Opcode::BrxIdx => push(Selected::new("BRX", 3), CodePlace::Operation),
                 // A block that only this branch leads to is placed behind it.
                 Opcode::Bra if op.guard.is_none() && is_only_way(graph, block) => {}
                 Opcode::Bra => {
                     let target = graph.blocks[block as usize].successors.first().copied();
                     let leaves = target.is_some_and(|target| only_exits(graph, target));
                     let name = if leaves { "EXIT" } else { "BRA" };
-                    push(Selected::new(name, 1), Place::Operation);
+                    push(Selected::new(name, 1), CodePlace::Operation);
                     if leaves && family.pads {
-                        push(Selected::new("NOP", padding(graph, index)), Place::Operation);
+                        push(Selected::new("NOP", padding(graph, index)), CodePlace::Operation);
                     }
                     let header =
                         target.filter(|&to| to <= block && dominators.dominates(to, block));
                     if let Some(header) = header.filter(|_| lanes_are_independent) {
                         for selected in catch_up(graph, family, dominators, header, block) {
-                            push(selected, Place::Operation);
+                            push(selected, CodePlace::Operation);
                         }
                     }
                     if leaves || !separates(op.guard, &uniform) {
@@ -100,7 +101,7 @@ pub(super) fn control(
                 instructions.push(ControlInstruction {
                     selected: Selected::new(mnemonic, count),
                     operation: branch,
-                    place: Place::Entries(block),
+                    place: CodePlace::Entries(block),
                 });
             };
             // Whether four, two and one iterations are left.
@@ -237,7 +238,7 @@ fn converge(
         instructions.push(ControlInstruction {
             selected: Selected::new(mnemonic, 1),
             operation,
-            place: Place::Meeting(meeting),
+            place: CodePlace::Meeting(meeting),
         });
     };
     match family.convergence {

@@ -10,27 +10,13 @@ use gpucast_ptx_frontend::types::StateSpace;
 use smallvec::SmallVec;
 
 use super::branches::{ControlInstruction, control};
+use super::code_place::CodePlace;
 use super::family::{Constants, Family};
 use super::flow::Dominators;
 use super::graph::{Arg, Graph};
 use super::passes::MergedAccess;
 use super::pipes::Pipes;
 use super::select::{Operands, Selected, select};
-
-/// The place that decides how often an instruction is executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// With its operation.
-    Operation,
-    /// In a block outside of the operation's own, whose executions are its.
-    Block(u32),
-    /// At the start of a block where lanes come together.
-    Meeting(u32),
-    /// In front of an unrolled loop of one block.
-    Entries(u32),
-    /// In a block that ends the kernel, for those that run into it: who branches to it has ended.
-    RunInto(u32),
-}
 
 /// The reason for which an instruction is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +39,7 @@ pub(super) struct Emitted {
     pub(super) selected: Selected,
     /// The operation that it stands for.
     pub(super) operation: u32,
-    pub(super) place: Place,
+    pub(super) place: CodePlace,
     pub(super) role: Role,
     /// The operand that it brings, if that is its role.
     pub(super) brings: Option<Arg>,
@@ -100,9 +86,9 @@ impl Emission {
                 for brought in operands.bring(op) {
                     let key = (brought.arg, brought.block);
                     let place = if brought.block == op.block {
-                        Place::Operation
+                        CodePlace::Operation
                     } else {
-                        Place::Block(brought.block)
+                        CodePlace::Block(brought.block)
                     };
                     for selected in
                         brought.selected.into_iter().flat_map(|one| pipes.distribute(one))
@@ -125,14 +111,14 @@ impl Emission {
                     }
                     if op.opcode == Opcode::Mov {
                         for one in pipes.distribute(selected) {
-                            emission.push(one, index, Place::Operation, Role::Own);
+                            emission.push(one, index, CodePlace::Operation, Role::Own);
                         }
                     } else {
-                        emission.push(selected, index, Place::Operation, Role::Own);
+                        emission.push(selected, index, CodePlace::Operation, Role::Own);
                     }
                 }
                 for selected in waits.behind(op, family) {
-                    emission.push(selected, index, Place::Operation, Role::Wait);
+                    emission.push(selected, index, CodePlace::Operation, Role::Wait);
                 }
                 for control in control_of.remove(&index).unwrap_or_default() {
                     emission.push(control.selected, index, control.place, Role::Control);
@@ -142,7 +128,7 @@ impl Emission {
         emission
     }
 
-    fn push(&mut self, selected: Selected, operation: u32, place: Place, role: Role) {
+    fn push(&mut self, selected: Selected, operation: u32, place: CodePlace, role: Role) {
         self.add(Emitted { selected, operation, place, role, brings: None });
     }
 
@@ -156,7 +142,8 @@ impl Emission {
     /// additions, and the descriptor of global memory if the kernel uses any.
     fn preamble(&mut self, graph: &Graph<'_>, family: &Family) {
         let Some(entry) = graph.blocks.first() else { return };
-        let mut push = |selected| self.push(selected, entry.first, Place::Block(0), Role::Preamble);
+        let mut push =
+            |selected| self.push(selected, entry.first, CodePlace::Block(0), Role::Preamble);
         // The stack pointer.
         push(match family.constants {
             Constants::Direct => Selected::new("MOV", 1),

@@ -15,6 +15,7 @@
 //! `docs/evidence/machine-rules.md` measures the distance from `ptxas`.
 
 mod branches;
+mod code_place;
 mod emit;
 mod family;
 mod flow;

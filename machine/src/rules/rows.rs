@@ -5,7 +5,8 @@ use gpucast_counters::table::BaseTable;
 use gpucast_simulation::Combining;
 
 use super::branches::{home, outside_of, run_into};
-use super::emit::{Emission, Emitted, Place};
+use super::code_place::CodePlace;
+use super::emit::{Emission, Emitted};
 use super::graph::Graph;
 
 /// The executions of an instruction, by warps, lanes and threads.
@@ -24,14 +25,16 @@ pub(super) fn rows(graph: &Graph<'_>, emission: &Emission, table: &BaseTable) ->
 
 fn executions(graph: &Graph<'_>, table: &BaseTable, emitted: &Emitted) -> Executions {
     match emitted.place {
-        Place::Operation => of_operation(graph, table, emitted.operation),
-        Place::Block(block) => of_block(graph, block),
-        Place::Meeting(block) => {
+        CodePlace::Operation => of_operation(graph, table, emitted.operation),
+        CodePlace::Block(block) => of_block(graph, block),
+        CodePlace::Meeting(block) => {
             let block = &graph.blocks[block as usize];
             Executions { warps: block.warps, lanes: block.lanes, threads: block.lanes }
         }
-        Place::Entries(block) => of_those(graph, outside_of(graph, block), block),
-        Place::RunInto(block) => of_those(graph, run_into(graph, block).unwrap_or_default(), block),
+        CodePlace::Entries(block) => of_those(graph, outside_of(graph, block), block),
+        CodePlace::RunInto(block) => {
+            of_those(graph, run_into(graph, block).unwrap_or_default(), block)
+        }
     }
 }
 

@@ -4,10 +4,11 @@ use gpucast_simulation::code::{
     AccessKind, Action, Class, Instruction, MemoryAccess, Space, TensorMemoryAction,
 };
 use gpucast_simulation::launch::Request;
-use gpucast_simulation::parameters::{Parameters, Unit, UnitUse};
+use gpucast_simulation::parameters::{Parameters, Unit};
 use gpucast_simulation::states::State;
 
 use super::latency::Latency;
+use super::units::unit_of;
 
 /// The work of some instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -195,26 +196,6 @@ pub(super) struct Machine<'a> {
     pub(super) parameters: &'a Parameters,
     /// Sectors that DRAM writes for each sector stored.
     pub(super) dram_writes_per_store: f64,
-}
-
-/// The unit of an instruction; of a product, the tensor core at the rate of its format (AMALI,
-/// `II_tensor`).
-pub(super) fn unit_of(instruction: &Instruction, parameters: &Parameters) -> UnitUse {
-    let mut units = parameters.units[instruction.class as usize];
-    if let Action::Multiply { multiply_adds, format, .. } = instruction.action {
-        let rate = parameters.tensor.rates[format as usize];
-        let of_sub_core = rate / f64::from(parameters.issue.sub_cores.max(1));
-        if of_sub_core > 0.0 {
-            units.unit = Some(Unit::Tensor);
-            units.interval = f64::from(multiply_adds) / of_sub_core;
-        }
-    }
-    if let Action::TensorMemory(TensorMemoryAction::Transfer { bytes, writes }) = instruction.action
-    {
-        units.unit = Some(Unit::TensorMemory);
-        units.interval = parameters.transfer_clocks(bytes, writes);
-    }
-    units
 }
 
 /// Clocks for which an instruction keeps the SM's tensor core.

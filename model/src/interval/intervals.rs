@@ -17,8 +17,9 @@ use gpucast_simulation::parameters::Unit;
 use gpucast_simulation::states::{Clocks, State};
 use gpucast_simulation::walk::{QueueUses, Step, Walk};
 
-use super::demand::{Demand, Machine, tensor_core_clocks, unit_of};
+use super::demand::{Demand, Machine, tensor_core_clocks};
 use super::latency::{Latency, latency};
+use super::units::unit_of;
 
 /// Instructions without a gap, and the stall that ends them.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,6 +7,8 @@ use gpucast_simulation::launch::Request;
 use gpucast_simulation::parameters::Parameters;
 use gpucast_simulation::states::State;
 
+use super::units::unit_of;
+
 /// The result of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Latency {
@@ -40,7 +42,7 @@ pub(super) fn latency(
     match instruction.action {
         Action::Access(access) => of_access(&access, request, parameters),
         Action::Multiply { .. } => {
-            let interval = super::demand::unit_of(instruction, parameters).interval;
+            let interval = unit_of(instruction, parameters).interval;
             computed(interval + parameters.tensor.latency)
         }
         Action::Fence(scope) => Latency {

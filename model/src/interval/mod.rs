@@ -28,6 +28,7 @@ mod latency;
 mod representative;
 #[cfg(test)]
 mod tests;
+mod units;
 mod waves;
 
 use gpucast_counters::KernelProfile;

@@ -12,6 +12,7 @@
 //! read.
 
 mod bytes;
+mod compression;
 mod cubin;
 mod decompress;
 mod elf;
@@ -23,8 +24,9 @@ mod target;
 
 use std::borrow::Cow;
 
+pub use compression::Compression;
 pub use cubin::{ConstantBank, Cubin, CubinKernel, CubinParam};
-pub use decompress::{Compression, Limits};
+pub use decompress::Limits;
 pub use error::ContainerError;
 pub use open::{open, open_with};
 pub use select::{

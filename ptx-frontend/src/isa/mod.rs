@@ -28,6 +28,7 @@ pub mod sample;
 mod since;
 mod sparse;
 mod special;
+mod table;
 mod textures;
 
 #[cfg(test)]
@@ -38,7 +39,6 @@ pub use combinations::{Clash, clash};
 pub use facts::{Effect, FloatRow, IntegerRow, OpcodeFacts, opcode_facts};
 pub use form::{
     Access, Count, Form, FormId, OperandKind, OperandShape, PairResult, ShapeType, Slot, Target,
-    forms, forms_of,
 };
 pub use matching::{ModifierMismatch, match_modifiers};
 pub use modifier::Modifier;
@@ -46,4 +46,5 @@ pub use opcode::Opcode;
 pub use since::{Since, modifier_since};
 pub use sparse::{SparseVectors, sparse_vectors};
 pub use special::{Component, SpecialRegister};
+pub use table::{forms, forms_of};
 pub use textures::{TextureExtras, texture_extras};

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::form::TABLE;
+use super::table::TABLE;
 use super::*;
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod comparison;
 mod parts;
+mod sections;
 mod text;
 mod what_if;
 

@@ -7,13 +7,11 @@ use gpucast_forecast::number;
 use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_model::{Gpu, GpuParameter, SymbolValue, Symbols, duration};
 
+use super::sections::{WIDTH, section};
 use super::{comparison, parts, what_if};
 use crate::advice;
 use crate::fastest;
 use crate::table::{Align, aligned, wrapped};
-
-/// Text is this wide.
-pub(super) const WIDTH: usize = 96;
 
 /// The predictions of all kernels.
 pub(super) fn text(kernels: &[KernelView], advice: &[Advice]) -> String {
@@ -151,10 +149,6 @@ fn one_model(views: &[&PredictionView], several: bool) -> String {
 
 fn heading(title: &str) -> String {
     format!("{title}\n{}\n", "=".repeat(title.chars().count()))
-}
-
-pub(super) fn section(title: &str) -> String {
-    format!("\n{title}\n")
 }
 
 fn counts_title(profile: &KernelProfile) -> String {

@@ -5,7 +5,7 @@ use gpucast_forecast::prediction::KernelView;
 use gpucast_forecast::what_if::{Outcome, WhatIfView};
 use gpucast_model::duration;
 
-use super::text::{WIDTH, section};
+use super::sections::{WIDTH, section};
 use crate::table::{Align, aligned, wrapped};
 
 /// The section, or nothing if nothing was asked.

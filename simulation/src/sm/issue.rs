@@ -2,11 +2,12 @@
 
 use super::NEVER;
 use super::Sm;
+use super::blocked::Blocked;
 use super::load_store::Way;
 use super::prepared::Op;
 use super::scoreboard::Event;
 use super::units::Taken;
-use super::warp::{Blocked, Warp};
+use super::warp::Warp;
 use crate::clock::clock_at;
 use crate::code::{AccessKind, Action, Class, MemoryAccess, Space};
 use crate::launch::Beside;

@@ -5,6 +5,7 @@
 //! at barriers of its CTA.
 
 mod account;
+mod blocked;
 mod gates;
 mod held;
 mod issue;

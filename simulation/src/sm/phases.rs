@@ -5,8 +5,8 @@
 //! at a barrier of its CTA.
 
 use super::Sm;
+use super::blocked::Blocked;
 use super::scoreboard::Event;
-use super::warp::Blocked;
 use crate::code::{AccessKind, Action, MemoryAccess, TensorMemoryAction};
 use crate::launch::{Beside, CtaTrace, Launch};
 use crate::states::State;

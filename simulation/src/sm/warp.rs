@@ -2,19 +2,11 @@
 
 use std::collections::VecDeque;
 
+use super::blocked::Blocked;
 use super::prepared::Prepared;
 use super::request_runs::{Reader, WarpQueues};
 use super::scoreboard::{Event, Scoreboard};
 use crate::launch::{Request, WarpTrace};
-
-/// Why a warp waits without a known end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Blocked {
-    /// For the other warps of its CTA.
-    Barrier,
-    /// For a phase of an mbarrier.
-    Phase,
-}
 
 /// A resident warp, or the room of one that ended.
 #[derive(Clone, Debug, Default)]

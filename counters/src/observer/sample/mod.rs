@@ -141,7 +141,7 @@ impl Sample {
     pub(super) fn new(size: SampleSize, blocks: usize, guarded: usize) -> Self {
         Self {
             size,
-            random: Random(size.seed),
+            random: Random::new(size.seed),
             stage: Stage::Unplanned,
             pilot_sectors: 0,
             shared: SharedLines::default(),

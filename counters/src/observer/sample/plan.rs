@@ -19,25 +19,22 @@
 
 use std::ops::Range;
 
+use gpucast_interpreter::mixing::SplitMix64;
+
 use crate::estimate::RUNS_PER_STRATUM;
 
-/// Numbers that look random and are the same for the same seed: SplitMix64 (Steele, Lea and Flood,
-/// "Fast splittable pseudorandom number generators", OOPSLA 2014).
+/// Numbers that look random and are the same for the same seed.
 #[derive(Clone, Debug)]
-pub(super) struct Random(pub(super) u64);
+pub(super) struct Random(SplitMix64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+    pub(super) fn new(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
     }
 
     /// A number from 0 to `end`, exclusive.
     pub(super) fn below(&mut self, end: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
+        ((u128::from(self.0.next_word()) * u128::from(end)) >> 64) as u64
     }
 }
 
@@ -212,7 +209,7 @@ mod tests {
             },
             Sizes { ctas: 37, strata: 8, groups: 2, run: 2, ..SMALL },
         ] {
-            let plan = Plan::new(&sizes, &mut Random(7));
+            let plan = Plan::new(&sizes, &mut Random::new(7));
             let of = |role: Role| plan.parts.iter().filter(move |part| part.role == role);
             assert!(of(Role::First).map(|part| part.ctas.clone()).eq(once(0..sizes.end)));
             let last = sizes.ctas - sizes.end..sizes.ctas;
@@ -243,7 +240,7 @@ mod tests {
     #[test]
     fn rounds_have_a_run_of_each_group() {
         let sizes = Sizes { ctas: 4096, strata: 50, groups: 16, ..SMALL };
-        let plan = Plan::new(&sizes, &mut Random(7));
+        let plan = Plan::new(&sizes, &mut Random::new(7));
         let groups: Vec<usize> = plan
             .parts
             .iter()
@@ -270,7 +267,7 @@ mod tests {
     fn all_places_are_drawn_alike() {
         let (mut drawn, mut in_round) = ([0_u32; 42], [0_u32; 42]);
         for seed in 0..4000 {
-            let plan = Plan::new(&SMALL, &mut Random(seed));
+            let plan = Plan::new(&SMALL, &mut Random::new(seed));
             let runs = plan.parts.iter().filter(|part| matches!(part.role, Role::Run(_)));
             for (at, part) in runs.enumerate() {
                 drawn[part.ctas.start as usize] += 1;

@@ -224,7 +224,7 @@ mod tests {
         shared.note(&stream(1000, 5));
         shared.note(&stream(2000, 9));
         shared.settle();
-        let mut stand_ins = StandIns::new(shared, Random(1), WAVE);
+        let mut stand_ins = StandIns::new(shared, Random::new(1), WAVE);
         let streams: Vec<CtaStream> =
             (100..).zip(lengths).map(|(line, &length)| stream(line, length)).collect();
         stand_ins.keep(streams.iter());

@@ -15,9 +15,8 @@ use super::{AccessReport, LentPatterns, Memories, Teller};
 use crate::exec::lanes::{FULL_MASK, Frame};
 use crate::exec::warp::BlockClock;
 use crate::observer::{Pattern, Recorder};
-use crate::program::memory_op::MemoryOp;
+use crate::program::memory_op::{MemoryOp, SameBase};
 use crate::program::op::Op;
-use crate::program::same_base::SameBase;
 
 /// Values of base registers that are known to match at the same time.
 const MATCHED: usize = 8;

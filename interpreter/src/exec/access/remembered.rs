@@ -8,7 +8,7 @@
 //!
 //! Operations with the same base register share what is remembered ([`SameBase`]).
 //!
-//! [`SameBase`]: crate::program::same_base::SameBase
+//! [`SameBase`]: crate::program::memory_op::SameBase
 
 #![allow(unsafe_code, reason = "base registers are rows of checked programs")]
 
@@ -260,7 +260,7 @@ mod tests {
             counted: true,
             moves: true,
             simple: None,
-            same_base: crate::program::same_base::SameBase::default(),
+            same_base: crate::program::memory_op::SameBase::default(),
         }
     }
 

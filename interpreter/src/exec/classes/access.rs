@@ -7,7 +7,7 @@ use super::held::OwnMemory;
 use super::motion::Motion;
 use super::region::Values;
 use super::representative::{GRANULE_BYTES, Representative};
-use super::transfer::Upcoming;
+use super::upcoming::Upcoming;
 use crate::access_kind::AccessKind;
 use crate::exec::access::{addresses, window_of};
 use crate::memory::DeviceMemory;

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
 
 use super::motion::Motion;
-use super::transfer::Upcoming;
+use super::upcoming::Upcoming;
 use crate::exec::lanes::Frame;
 use crate::exec::warp::{Context, Split, Warp};
 use crate::program::asynchronous::CopyExtent;

@@ -7,50 +7,13 @@
 
 #![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
 
-use std::collections::BTreeMap;
-
+use super::held_values::{Held, MOST_BYTES};
 use super::motion::Motion;
 use super::representative::Representative;
-use super::transfer::Upcoming;
+use super::upcoming::Upcoming;
 use crate::program::memory_op::MemoryOp;
 use crate::program::op::copy_local;
 use crate::program::registers::SavedRegisters;
-
-/// The bytes of a wide register.
-const MOST_BYTES: u64 = 8;
-
-/// A value that moves.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    bytes: u64,
-    /// Its change by one step along each dimension.
-    by: [i64; 3],
-}
-
-/// The values that a warp holds.
-#[derive(Debug, Default)]
-pub(super) struct HeldValues {
-    /// Those in each lane's memory, by their offsets there.
-    memory: [BTreeMap<u64, Held>; 32],
-    /// The motions of saved registers, by the depth of the call and the register.
-    saved: BTreeMap<(usize, u32), Motion>,
-}
-
-impl HeldValues {
-    /// Multiplies the changes along a dimension, whose steps have been made longer.
-    pub(super) fn lengthen_steps(&mut self, dimension: usize, factor: u32) {
-        let in_memory = self.memory.iter_mut().flat_map(BTreeMap::values_mut);
-        let in_memory = in_memory.map(|held| &mut held.by[dimension]);
-        let saved = self.saved.values_mut().flat_map(|motion| &mut motion.by[dimension]);
-        in_memory.chain(saved).for_each(|by| *by = by.wrapping_mul(i64::from(factor)));
-    }
-
-    /// The values of which a lane's memory has bytes between `from` and `end`, with their offsets.
-    fn between(&self, lane: usize, from: u64, end: u64) -> impl Iterator<Item = (u64, Held)> {
-        let near = self.memory[lane].range(from.saturating_sub(MOST_BYTES - 1)..end);
-        near.map(|(&at, &held)| (at, held)).filter(move |(at, held)| at + held.bytes > from)
-    }
-}
 
 /// The lanes of an access to their own memory, and the offset of each there.
 #[derive(Clone, Copy)]

@@ -23,12 +23,14 @@ mod access;
 mod cover;
 mod follow;
 mod held;
+mod held_values;
 mod motion;
 mod region;
 mod representative;
 mod tally;
 mod tell;
 mod transfer;
+mod upcoming;
 
 use std::slice;
 use std::sync::Mutex;

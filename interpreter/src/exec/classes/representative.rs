@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::held::HeldValues;
+use super::held_values::HeldValues;
 use super::motion::Motion;
 use super::region::Region;
-use super::transfer::Upcoming;
+use super::upcoming::Upcoming;
 use crate::grid_box::GridBox;
 use crate::program::follow::Following;
 

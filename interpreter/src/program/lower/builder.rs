@@ -117,7 +117,7 @@ impl<'m> Builder<'m> {
             instruction: 0,
             guard: 0,
             computes: true,
-            names_ranks: super::cluster::names_ranks(module, calls),
+            names_ranks: super::ranks::names_ranks(module, calls),
         }
     }
 

@@ -12,12 +12,13 @@ use gpucast_ptx_frontend::module::{
     Formal, Function, FunctionId, FunctionKind, Instruction, Operand,
 };
 
-use super::super::op::{Code, copy_local};
+use super::super::op::Code;
 use super::super::runtime::{RuntimeCall, RuntimeFunction, Value};
 use super::super::side_tables;
 use super::builder::{Builder, Lowered, Slot, Width, operand};
 use super::call_graph::{Signature, area_offsets, indirect_signature};
-use super::memory::{elements, load_local, pass, stack_slot, store_local};
+use super::copy::{copy_locally, elements};
+use super::memory::{load_local, pass, stack_slot, store_local};
 
 /// The parts of a `call`.
 struct Call<'a> {
@@ -129,7 +130,7 @@ fn through_area(
         match *actual {
             Operand::Variable(variable, 0) => {
                 let slot = stack_slot(builder, variable)?;
-                copy(builder, slot, (area + offset, false), bytes);
+                copy_locally(builder, slot, (area + offset, false), bytes);
             }
             ref value => {
                 for part in parts_by_value(builder, value, area + offset, bytes)? {
@@ -153,7 +154,7 @@ fn through_area(
             match *actual {
                 Operand::Variable(variable, 0) => {
                     let slot = stack_slot(builder, variable)?;
-                    copy(builder, (area + offset, false), slot, bytes);
+                    copy_locally(builder, (area + offset, false), slot, bytes);
                 }
                 ref register => {
                     for part in parts_by_value(builder, register, area + offset, bytes)? {
@@ -209,16 +210,6 @@ fn after_call(
     builder.ops[call].n =
         u16::try_from(following).map_err(|_| "the call returns too many values".to_owned())?;
     Ok(())
-}
-
-/// Copies `bytes` bytes within local memory; each side is an offset and whether that counts from
-/// the current function's frame.
-pub(super) fn copy(builder: &mut Builder<'_>, from: (u64, bool), to: (u64, bool), bytes: u64) {
-    let mut n = 0;
-    n |= if from.1 { copy_local::FROM_FRAME } else { 0 };
-    n |= if to.1 { copy_local::TO_FRAME } else { 0 };
-    let frame = if n == 0 { 0 } else { builder.frame_pointer() };
-    builder.emit(Code::CopyLocal, n, frame, [from.0 as u32, to.0 as u32, bytes as u32]);
 }
 
 /// The untyped type of a register that is passed by value.
@@ -279,7 +270,7 @@ fn exchange(
             Formal::Variable(variable) => {
                 let slot = stack_slot(builder, variable)?;
                 let (from, to) = if fetch { (in_area, slot) } else { (slot, in_area) };
-                copy(builder, from, to, bytes);
+                copy_locally(builder, from, to, bytes);
             }
             Formal::Register(register) => {
                 let count = builder.current_function().registers[register.index()].vector;

@@ -2,15 +2,13 @@
 //!
 //! Lowered to ordinary operations on addresses; see [`window::CTA_BITS`] for their layout.
 
-use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::ScalarType as T;
-use gpucast_ptx_frontend::isa::{Modifier as M, Opcode, SpecialRegister as S};
+use gpucast_ptx_frontend::isa::{Modifier as M, SpecialRegister as S};
 use gpucast_ptx_frontend::module::{Instruction, Operand};
 
 use super::super::memory_op::window;
 use super::super::op::{Code, cluster_barrier};
 use super::builder::{Builder, Lowered, Width, operand};
-use super::call_graph::CallGraph;
 
 /// `barrier.cluster`.
 pub(super) fn barrier(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
@@ -26,31 +24,6 @@ fn with_constant(builder: &mut Builder<'_>, code: Code, row: u32, constant: u64)
     let result = builder.temporary(Width::W32);
     builder.emit_unguarded(code, result, [row, constant, 0]);
     result
-}
-
-/// Returns true if a kernel can tell a CTA's rank, or names CTAs by it. Shared addresses then
-/// begin with the rank.
-pub(super) fn names_ranks(module: &Module, calls: &CallGraph) -> bool {
-    let by_rank = [
-        M::MulticastCluster,
-        M::MulticastCluster16b,
-        M::MulticastCluster32b,
-        M::MulticastClusterAll,
-        M::CtaGroup2,
-    ];
-    let names = |instruction: &Instruction| {
-        let has = |modifier| instruction.has(modifier);
-        let tells = |operand: &Operand| {
-            let special =
-                if let Operand::Special(special) = operand { Some(special) } else { None };
-            matches!(special, Some(S::ClusterCtarank | S::ClusterCtaid(_)))
-        };
-        matches!(instruction.opcode, Opcode::Mapa | Opcode::Getctarank)
-            || by_rank.into_iter().any(has)
-            || instruction.operands.iter().any(tells)
-    };
-    let bodies = calls.functions.iter().filter_map(|f| module.functions[f.index()].body.as_ref());
-    bodies.flat_map(|body| &body.instructions).any(names)
 }
 
 /// The first address of the CTA whose rank is in `rank`.

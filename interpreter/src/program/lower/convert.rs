@@ -5,8 +5,8 @@ use gpucast_ptx_frontend::isa::Modifier as M;
 use gpucast_ptx_frontend::module::{Instruction, Operand};
 
 use super::super::op::Code;
-use super::arithmetic::rounding;
 use super::builder::{Builder, Lowered, Width, operand};
+use super::mapping::rounding;
 
 /// Picks the code of an integer type: u8 s8 u16 s16 u32 s32 u64 s64.
 macro_rules! by_integer {

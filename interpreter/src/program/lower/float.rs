@@ -5,10 +5,8 @@ use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::Instruction;
 
 use super::super::op::{Code, extremum};
-use super::arithmetic::{
-    map, map_then, rounding, select, select_by_sign, three_input, unsupported,
-};
 use super::builder::{Builder, Lowered, Width, operand};
+use super::mapping::{map, map_then, rounding, select, select_by_sign, three_input, unsupported};
 
 /// `ftz` picks between two codes.
 fn flushed(ftz: bool, plain: Code, flush: Code) -> (Code, u16) {

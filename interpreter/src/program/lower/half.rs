@@ -5,9 +5,9 @@ use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::Instruction;
 
 use super::super::op::Code;
-use super::arithmetic::{map, map_then, rounding, three_input, unsupported};
 use super::builder::{Builder, Lowered, Width, operand};
 use super::float::extremum_flags;
+use super::mapping::{map, map_then, rounding, three_input, unsupported};
 
 /// Picks the code of a half type: f16, f16x2, bf16, bf16x2.
 macro_rules! half_code {

@@ -9,13 +9,13 @@ use gpucast_ptx_frontend::module::{
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::super::memory_op::{
-    Atomic, AtomicOperation, Extend, MemoryOp, Simple, SimpleSpace, Space,
+    Atomic, AtomicOperation, Extend, MemoryOp, SameBase, Simple, SimpleSpace, Space,
 };
 use super::super::op::Code;
 use super::super::registers::{ConstantValue, ParameterRow};
-use super::super::same_base::SameBase;
 use super::super::side_tables;
 use super::builder::{Builder, Lowered, Slot, Width, operand};
+use super::copy::{copy_locally, elements, mov_code};
 use crate::access_kind::AccessKind;
 
 /// The place that an address operand means: the space, a base row and its width, and an offset.
@@ -96,20 +96,6 @@ fn target_in(
 /// The memory type of an instruction: the last type among its modifiers.
 fn element_type(instruction: &Instruction) -> Lowered<T> {
     instruction.types().last().ok_or_else(|| "the type is missing".to_owned())
-}
-
-/// The registers of a scalar or vector operand; a vector register is all of its elements.
-pub(super) fn elements(builder: &Builder<'_>, operand: &Operand) -> Vec<Operand> {
-    match operand {
-        Operand::Vector(elements) => elements.to_vec(),
-        Operand::Register(register) => {
-            match builder.current_function().registers[register.index()].vector {
-                0 | 1 => vec![operand.clone()],
-                count => (0..count).map(|i| Operand::Element(*register, i)).collect(),
-            }
-        }
-        scalar => vec![scalar.clone()],
-    }
 }
 
 /// Checks that a vector access has at most 8 elements and a power of two of bytes.
@@ -502,7 +488,7 @@ pub(super) fn pass(
             let bytes = builder.module.variables[formal.index()].size_bytes;
             let (actual, formal) = (stack_slot(builder, *actual)?, stack_slot(builder, formal)?);
             let (from, to) = if to_callee { (actual, formal) } else { (formal, actual) };
-            super::call::copy(builder, from, to, bytes);
+            copy_locally(builder, from, to, bytes);
             Ok(())
         }
         (actual, Formal::Register(formal)) => {
@@ -568,7 +554,7 @@ fn pass_register(
         Slot::Row { row, .. } => row,
         Slot::Predicate(formal) => return pass_predicate(builder, actual, formal, to_callee),
     };
-    let code = super::movement::mov_code(Width::of(ty));
+    let code = mov_code(Width::of(ty));
     if to_callee {
         let value = builder.value(actual, ty)?;
         builder.emit(code, 0, row, [value, 0, 0]);

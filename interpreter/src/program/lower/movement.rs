@@ -8,17 +8,8 @@ use gpucast_ptx_frontend::types::StateSpace;
 use super::super::memory_op::{Space, window};
 use super::super::op::{Code, MEMBERS, SHUFFLES, extremum};
 use super::builder::{Builder, Lowered, Width, operand};
+use super::copy::{elements, mov_code};
 use super::layout::window_of;
-use super::memory::elements;
-
-/// The operation that copies a row of this width.
-pub(super) fn mov_code(width: Width) -> Code {
-    match width {
-        Width::W32 => Code::Mov32,
-        Width::W64 => Code::Mov64,
-        Width::W128 => Code::Mov128,
-    }
-}
 
 /// `mov`, including packing into and unpacking from a wider register.
 pub(super) fn mov(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {

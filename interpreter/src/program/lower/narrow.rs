@@ -8,8 +8,8 @@ use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::{Instruction, Operand};
 
 use super::super::op::{Code, narrow as flag, quad as field};
-use super::arithmetic::{convert_then, map, unsupported};
 use super::builder::{Builder, Lowered, Width, operand};
+use super::mapping::{convert_then, map, unsupported};
 use crate::semantics::quad::{Elements, Operation};
 
 /// Scales of one for both elements.

@@ -12,7 +12,7 @@ use super::super::texture_op::{
     TextureOp,
 };
 use super::builder::{Builder, Lowered, Width, operand};
-use super::memory::elements;
+use super::copy::elements;
 use crate::texture::Geometry;
 
 /// The shape that the modifiers name.

@@ -4,7 +4,8 @@
 //! determined. Here every equation passes on the range that its unknowns leave to each other, until
 //! nothing changes any more.
 
-use super::system::TOLERANCE;
+/// Values closer than this, relative to the larger one, are the same count.
+pub(super) const TOLERANCE: f64 = 1e-9;
 
 /// The range of an unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]

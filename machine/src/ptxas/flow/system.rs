@@ -4,13 +4,10 @@
 //! It is Gauss–Jordan elimination on sparse rows. The coefficients of flow equations are small
 //! whole numbers and the pivots nearly always ±1, so that `f64` holds counts exactly up to 2⁵³.
 
-use super::bounds::{Bounds, Range};
+use super::bounds::{Bounds, Range, TOLERANCE};
 
 /// A linear form: `Σ coefficient · unknown`, by ascending unknown.
 pub(super) type Form = Vec<(u32, f64)>;
-
-/// Values closer than this, relative to the larger one, are the same count.
-pub(super) const TOLERANCE: f64 = 1e-9;
 
 /// Returns true if two counts are equal up to the rounding of the elimination.
 pub(super) fn same(a: f64, b: f64) -> bool {

@@ -12,7 +12,8 @@ use smallvec::SmallVec;
 
 use super::super::Compiled;
 use super::super::branches::{home, terminator};
-use super::super::emit::{Emitted, Place, Role};
+use super::super::code_place::CodePlace;
+use super::super::emit::{Emitted, Role};
 use super::super::graph::{Arg, Graph, GuardedBy, Op, Register, State};
 use super::constants::Banks;
 use super::effects::{Effect, Memory, effect};
@@ -71,11 +72,11 @@ impl<'c, 'p> Places<'c, 'p> {
             }
             range.end = index + 1;
             match emitted.place {
-                Place::Operation | Place::RunInto(_) => {}
-                Place::Block(block) | Place::Meeting(block) => {
+                CodePlace::Operation | CodePlace::RunInto(_) => {}
+                CodePlace::Block(block) | CodePlace::Meeting(block) => {
                     at_start.entry(block).or_default().push(index);
                 }
-                Place::Entries(block) => at_entry.entry(block).or_default().push(index),
+                CodePlace::Entries(block) => at_entry.entry(block).or_default().push(index),
             }
         }
         let leaders = compiled
@@ -258,7 +259,8 @@ impl Builder<'_, '_, '_> {
         let mut has_own = false;
         for at in self.places.of_operation[index as usize].clone() {
             let emitted = self.places.emitted(at);
-            if emitted.place != Place::Operation || !matches!(emitted.role, Role::Own | Role::Wait)
+            if emitted.place != CodePlace::Operation
+                || !matches!(emitted.role, Role::Own | Role::Wait)
             {
                 continue;
             }
@@ -296,7 +298,7 @@ impl Builder<'_, '_, '_> {
         for leaves in [false, true] {
             for at in range.clone() {
                 let emitted = self.places.emitted(at);
-                let stands = matches!(emitted.place, Place::Operation | Place::RunInto(_));
+                let stands = matches!(emitted.place, CodePlace::Operation | CodePlace::RunInto(_));
                 let is_jump = matches!(emitted.selected.mnemonic, "BRA" | "EXIT" | "BRX" | "CALL");
                 if emitted.role != Role::Control || !stands || is_jump != leaves {
                     continue;
@@ -312,7 +314,7 @@ impl Builder<'_, '_, '_> {
     /// Adds an instruction that brings an operand, if it stands with this operation.
     fn bring(&mut self, index: u32, operation: u32) {
         let emitted = self.places.emitted(index);
-        if emitted.operation == operation && emitted.place == Place::Operation {
+        if emitted.operation == operation && emitted.place == CodePlace::Operation {
             self.plain(index);
         }
     }

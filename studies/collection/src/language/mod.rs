@@ -4,6 +4,7 @@
 //! expressions. [`ptx`](crate::ptx) makes machine-near text of it and [`cuda`](crate::cuda) text
 //! for readers. Both are thus the same kernel, and a generator stays a page long.
 
+mod array;
 mod builder;
 mod expression;
 mod kernel;
@@ -11,9 +12,10 @@ mod operation;
 mod statement;
 mod types;
 
+pub use array::{Array, Contents, Place};
 pub use builder::Builder;
 pub use expression::{Expression, Index, Variable};
-pub use kernel::{Array, Contents, Kernel, Parameter, Place, VariableName};
+pub use kernel::{Kernel, Parameter, VariableName};
 pub use operation::{Binary, Function};
 pub use statement::{Caching, Loop, Statement, Unroll};
 pub use types::Type;

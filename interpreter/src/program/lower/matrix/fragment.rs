@@ -6,6 +6,7 @@ use gpucast_ptx_frontend::module::Instruction;
 
 use super::super::super::matrix_op::{FragmentPart, FragmentTransfer, MatrixOp, RegisterPart};
 use super::super::builder::{Builder, Lowered, Width, operand};
+use super::super::copy::elements;
 use super::super::memory::{self, Target};
 use super::multiply::format;
 use super::{destinations, emit, shape, sources};
@@ -115,7 +116,7 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
     let kind = if store { AccessKind::Store } else { AccessKind::Load };
     let rows = match (builder.computes, store) {
         // Nothing reads these.
-        (false, _) => vec![0; memory::elements(builder, registers).len()],
+        (false, _) => vec![0; elements(builder, registers).len()],
         (true, true) => sources(builder, registers, register_type)?,
         (true, false) => destinations(builder, registers, width)?,
     };

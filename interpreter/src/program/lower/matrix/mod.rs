@@ -38,7 +38,7 @@ fn shape(instruction: &Instruction) -> Lowered<Shape> {
 
 /// Rows of the registers of an operand that is read.
 pub(super) fn sources(builder: &mut Builder<'_>, operand: &Operand, ty: T) -> Lowered<Vec<u32>> {
-    let elements = memory::elements(builder, operand);
+    let elements = super::copy::elements(builder, operand);
     elements.iter().map(|element| builder.value(element, ty)).collect()
 }
 
@@ -48,7 +48,7 @@ pub(super) fn destinations(
     operand: &Operand,
     width: Width,
 ) -> Lowered<Vec<u32>> {
-    let elements = memory::elements(builder, operand);
+    let elements = super::copy::elements(builder, operand);
     let row = |element: &Operand| {
         let (register, index) = match element {
             Operand::Register(register) => (*register, 0),

@@ -8,7 +8,7 @@ use super::super::super::matrix_op::{
     Accumulator, Arithmetic, MatrixOp, WarpgroupA, WarpgroupMultiply,
 };
 use super::super::builder::{Builder, Lowered, Width, operand};
-use super::super::memory;
+use super::super::copy::elements;
 use super::multiply::{format, metadata};
 use super::{destinations, emit, shape, sources};
 use crate::semantics::matrix::element::Format;
@@ -53,7 +53,7 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
     let d = match computes {
         true => destinations(builder, operand(instruction, 0)?, Width::W32)?,
         // Nothing writes these.
-        false => vec![0; memory::elements(builder, operand(instruction, 0)?).len()],
+        false => vec![0; elements(builder, operand(instruction, 0)?).len()],
     };
     let per_register = if d_type == T::F16 { 2 } else { 1 };
     let needed = shape.m * shape.n / 32 / per_register;
@@ -61,7 +61,7 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
         return Err(format!("{} registers are given where {needed} are needed", d.len()));
     }
     let a = operand(instruction, 1)?;
-    let in_registers = memory::elements(builder, a).len() > 1;
+    let in_registers = elements(builder, a).len() > 1;
     let sparse = if instruction.opcode == Opcode::WgmmaMmaAsyncSp {
         Some(metadata(builder, instruction, shape, a_format, 3)?)
     } else {

@@ -8,8 +8,8 @@ use super::super::super::tensor_memory_op::{
     Compression, ReducedValues, Reduction, TensorMemoryOp, Transfer,
 };
 use super::super::builder::{Builder, Lowered, Width, operand};
+use super::super::copy::elements;
 use super::super::matrix::{destinations, sources};
-use super::super::memory;
 use super::{address, constant, emit_for_warp};
 use crate::semantics::sparse_vector::Selection;
 use crate::semantics::tensor_memory::fragment::Shape;
@@ -61,7 +61,7 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
     let repetitions = repetitions.map(|(_, log)| 1 << log).ok_or("the number is missing")?;
     let registers: u32 = shape.registers() * repetitions;
     let values = operand(instruction, places.values)?;
-    let given = memory::elements(builder, values).len() as u32;
+    let given = elements(builder, values).len() as u32;
     let needed = if places.metadata.is_some() { registers / 2 } else { registers };
     if given != needed {
         return Err(format!("{given} registers are given where {needed} are needed"));
