@@ -17,7 +17,7 @@ use crate::clock::{Engine, StreamId};
 use crate::faults::{BadAccesses, Passed};
 use crate::module::Kernel;
 use crate::record::{Launched, Shape};
-use crate::repeats::{Key, Recalled};
+use crate::repeats::{Key, Recalled, Unknown};
 use crate::settings::{Mode, OnFault};
 use crate::{Device, Error, FunctionId, Program, workers};
 
@@ -53,6 +53,22 @@ struct Timed {
     predicted: Option<Predicted>,
     /// True if the launch was counted itself.
     counted: bool,
+}
+
+/// What is done with a launch.
+enum Plan {
+    /// It runs under a checker, and has no time.
+    Check,
+    /// It runs without counters: its time is known, or nobody asks for it.
+    Run(Option<Predicted>),
+    /// It is counted. Equal launches may learn from it.
+    Count(Option<Lesson>),
+}
+
+/// What a launch that is counted will teach.
+struct Lesson {
+    key: Key,
+    unknown: Unknown,
 }
 
 /// Keeps what a kernel prints until the launch has ended: one that is executed again in order would
@@ -109,49 +125,23 @@ impl Device {
         let options = Options { schedule, ..self.options() };
         let program = std::sync::Arc::clone(&self.program);
         let host = Listener { program: &*program, printed: Mutex::new(()) };
-        let one = HostLaunch {
+        let host_launch = HostLaunch {
             instance: &instance,
             program: &kernel.program,
             launch: &launch,
             options: &options,
             host: &host,
         };
-        let known = match self.settings.mode {
-            Mode::Sample => self.record.sampled(&shape, self.settings.samples),
-            Mode::Run | Mode::Count => None,
-        };
-        let is_chosen = self.is_chosen(function, &kernel);
+        let plan = self.plan(function, &kernel, &shape, key);
         let mut bad = options.skip_bad_accesses.then(BadAccesses::default);
-        let outcome = match self.settings.mode {
-            _ if self.checking.is_on() => {
-                self.checking.run(&one, &mut self.memory).map(|()| Timed::default())
+        let outcome = match plan {
+            Plan::Check => {
+                self.checking.run(&host_launch, &mut self.memory).map(|()| Timed::default())
             }
-            Mode::Sample if known.is_some() => {
-                without_counters(&one, &mut self.memory, &mut bad, known)
+            Plan::Run(predicted) => {
+                without_counters(&host_launch, &mut self.memory, &mut bad, predicted)
             }
-            Mode::Count | Mode::Sample if is_chosen => {
-                match key.as_ref().map(|key| self.repeats.recall(key, &mut self.l2)) {
-                    Some(Recalled::Known(known)) => {
-                        without_counters(&one, &mut self.memory, &mut bad, known)
-                    }
-                    recalled => match self.count(&one, &kernel, &mut bad) {
-                        Ok(predicted) => {
-                            if let (Some(key), Some(Recalled::Unknown(unknown))) = (key, recalled) {
-                                self.repeats.learn(key, unknown, &mut self.l2, predicted);
-                            }
-                            Ok(Timed { predicted, counted: predicted.is_some() })
-                        }
-                        Err(HostLaunchError::Run(error)) => Err(*error),
-                        Err(HostLaunchError::Machine(report)) => {
-                            program.note(&report.to_string());
-                            Ok(Timed::default())
-                        }
-                    },
-                }
-            }
-            Mode::Run | Mode::Count | Mode::Sample => {
-                without_counters(&one, &mut self.memory, &mut bad, None)
-            }
+            Plan::Count(lesson) => self.counted(&host_launch, &kernel, lesson, &mut bad),
         };
         if let Some(bad) = bad {
             self.passed_over(function, &kernel, block, bad);
@@ -163,6 +153,60 @@ impl Device {
         self.record
             .launched(&kernel.name, Launched { shape, stream, start_ms, predicted, counted });
         Ok(())
+    }
+
+    /// What is to be done with a launch. `key` names those that are equal to it, if one of them
+    /// may have the time of another.
+    fn plan(
+        &mut self,
+        function: FunctionId,
+        kernel: &Kernel,
+        shape: &Shape,
+        key: Option<Key>,
+    ) -> Plan {
+        if self.checking.is_on() {
+            return Plan::Check;
+        }
+        match self.settings.mode {
+            Mode::Run => return Plan::Run(None),
+            Mode::Count => {}
+            Mode::Sample => {
+                if let Some(known) = self.record.sampled(shape, self.settings.samples) {
+                    return Plan::Run(Some(known));
+                }
+            }
+        }
+        if !self.is_chosen(function, kernel) {
+            return Plan::Run(None);
+        }
+        let Some(key) = key else { return Plan::Count(None) };
+        match self.repeats.recall(&key, &mut self.l2) {
+            Recalled::Known(known) => Plan::Run(known),
+            Recalled::Unknown(unknown) => Plan::Count(Some(Lesson { key, unknown })),
+        }
+    }
+
+    /// Executes and counts, and lets equal launches learn from it.
+    fn counted(
+        &mut self,
+        launch: &HostLaunch<'_>,
+        kernel: &Kernel,
+        lesson: Option<Lesson>,
+        bad: &mut Option<BadAccesses>,
+    ) -> Result<Timed, RunError> {
+        match self.count(launch, kernel, bad) {
+            Ok(predicted) => {
+                if let Some(Lesson { key, unknown }) = lesson {
+                    self.repeats.learn(key, unknown, &mut self.l2, predicted);
+                }
+                Ok(Timed { predicted, counted: predicted.is_some() })
+            }
+            Err(HostLaunchError::Run(error)) => Err(*error),
+            Err(HostLaunchError::Machine(report)) => {
+                self.program.note(&report.to_string());
+                Ok(Timed::default())
+            }
+        }
     }
 
     /// Tells of the accesses that a launch left out.
@@ -247,7 +291,7 @@ impl Device {
     /// Executes and counts; the time is absent where the model declines.
     fn count(
         &mut self,
-        one: &HostLaunch<'_>,
+        launch: &HostLaunch<'_>,
         kernel: &Kernel,
         bad: &mut Option<BadAccesses>,
     ) -> Result<Option<Predicted>, HostLaunchError> {
@@ -262,7 +306,7 @@ impl Device {
             caches: CacheChoice::Full,
             supervisor: &Alone,
         };
-        let counted = one.count(&mut self.memory, &counting, &mut self.l2, bad)?;
+        let counted = launch.count(&mut self.memory, &counting, &mut self.l2, bad)?;
         let mut source = sources::of_launch(&counted, &self.counting.gpu);
         source.conditions.timing = self.counting.timing;
         source.conditions.extent = Extent::WithoutInterval;
@@ -318,14 +362,14 @@ impl Device {
 
 /// Executes a launch without counters.
 fn without_counters(
-    one: &HostLaunch<'_>,
+    launch: &HostLaunch<'_>,
     memory: &mut DeviceMemory,
     bad: &mut Option<BadAccesses>,
     predicted: Option<Predicted>,
 ) -> Result<Timed, RunError> {
     match bad {
-        Some(bad) => one.run(memory, bad)?,
-        None => one.run(memory, &mut NoObserver)?,
+        Some(bad) => launch.run(memory, bad)?,
+        None => launch.run(memory, &mut NoObserver)?,
     };
     Ok(Timed { predicted, counted: false })
 }

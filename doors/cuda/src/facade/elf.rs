@@ -119,117 +119,196 @@ fn hash(name: &str) -> u32 {
 
 /// The file's bytes.
 pub(super) fn write(library: &SharedLibrary<'_>) -> Vec<u8> {
-    let mut strings = Strings::new();
-    let mut targets: Vec<&str> =
-        library.symbols.iter().filter_map(|symbol| symbol.target.as_deref()).collect();
-    targets.push(library.fallback);
-    targets.sort_unstable();
-    targets.dedup();
-    let slot = |target: &str| targets.binary_search(&target).unwrap_or(0) as u64;
+    let parts = Parts::of(library);
+    let layout = Layout::of(&parts);
+    assemble(sections(&parts, &layout), &layout)
+}
 
-    // The sizes of all parts are known before the places that they speak of.
-    let symbols = (1 + targets.len() + library.symbols.len()) as u64;
-    let own_names = library.symbols.iter().map(|symbol| symbol.name);
-    let names = targets.iter().copied().chain(own_names).map(|name| strings.add(name));
-    let names: Vec<u32> = std::iter::once(0).chain(names).collect();
-    let needed = strings.add(library.needed);
-    let own_name = strings.add(library.name);
-    let version = library.version.map(|version| strings.add(version));
-    let hashes = hash_table(
-        std::iter::repeat_n("", 1 + targets.len())
-            .chain(library.symbols.iter().map(|symbol| symbol.name)),
-    );
-    let mut at = HEADER_BYTES + PROGRAM_HEADERS * PROGRAM_HEADER_BYTES;
-    let mut place = |bytes: u64, align: u64| {
-        let start = at.next_multiple_of(align);
-        at = start + bytes;
-        start
-    };
-    let hash_at = place(hashes.len() as u64, 8);
-    let symbols_at = place(symbols * SYMBOL_BYTES, 8);
-    let strings_at = place(strings.0.len() as u64, 1);
-    let versions_at = place(2 * symbols, 2);
-    let definitions = library
-        .version
-        .zip(version)
-        .map(|(version, name)| definitions(library.name, own_name, version, name));
-    let definitions_at = place(definitions.as_ref().map_or(0, |bytes| bytes.len() as u64), 8);
-    let relocations_at = place(targets.len() as u64 * RELOCATION_BYTES, 8);
-    let text_at = place(0, 16);
-    // Code refers to slots, whose place follows from its own size; each stub has a fixed size.
-    let text_bytes = library.symbols.len() as u64 * STUB_BYTES;
-    place(text_bytes, 16);
-    let names_at = place(strings_of_unsupported(library).len() as u64, 1);
-    let slots_at = place(targets.len() as u64 * 8, PAGE);
-    let entries = dynamic_entries(library.version.is_some());
-    let dynamic_at = place(entries as u64 * DYNAMIC_BYTES, 16);
-    let end_of_load = at;
+/// The parts of the file whose bytes do not speak of places.
+struct Parts<'a> {
+    symbols: &'a [Symbol<'a>],
+    fallback: &'a str,
+    /// The functions of the other library, each with a slot, in order.
+    targets: Vec<&'a str>,
+    strings: Strings,
+    /// The name of each symbol in `strings`: of none, of targets, of own symbols.
+    names: Vec<u32>,
+    needed: u32,
+    own_name: u32,
+    hashes: Vec<u8>,
+    /// The definitions of versions, if the symbols have one.
+    definitions: Option<Vec<u8>>,
+    /// The names that the fallback is told.
+    unsupported: Vec<u8>,
+}
 
-    let mut dynamic = Bytes::default();
-    let mut tag = |tag: u64, value: u64| {
-        dynamic.long(tag).long(value);
-    };
-    tag(1, u64::from(needed)); // DT_NEEDED
-    tag(14, u64::from(own_name)); // DT_SONAME
-    tag(4, hash_at); // DT_HASH
-    tag(5, strings_at); // DT_STRTAB
-    tag(6, symbols_at); // DT_SYMTAB
-    tag(10, strings.0.len() as u64); // DT_STRSZ
-    tag(11, SYMBOL_BYTES); // DT_SYMENT
-    tag(7, relocations_at); // DT_RELA
-    tag(8, targets.len() as u64 * RELOCATION_BYTES); // DT_RELASZ
-    tag(9, RELOCATION_BYTES); // DT_RELAENT
-    if definitions.is_some() {
-        tag(0x6fff_fff0, versions_at); // DT_VERSYM
-        tag(0x6fff_fffc, definitions_at); // DT_VERDEF
-        tag(0x6fff_fffd, 2); // DT_VERDEFNUM
+impl<'a> Parts<'a> {
+    fn of(library: &SharedLibrary<'a>) -> Self {
+        let mut strings = Strings::new();
+        let mut targets: Vec<&str> =
+            library.symbols.iter().filter_map(|symbol| symbol.target.as_deref()).collect();
+        targets.push(library.fallback);
+        targets.sort_unstable();
+        targets.dedup();
+        let own_names = library.symbols.iter().map(|symbol| symbol.name);
+        let names = targets.iter().copied().chain(own_names.clone()).map(|name| strings.add(name));
+        let names: Vec<u32> = std::iter::once(0).chain(names).collect();
+        let needed = strings.add(library.needed);
+        let own_name = strings.add(library.name);
+        let version = library.version.map(|version| (version, strings.add(version)));
+        Self {
+            symbols: library.symbols,
+            fallback: library.fallback,
+            hashes: hash_table(std::iter::repeat_n("", 1 + targets.len()).chain(own_names)),
+            targets,
+            strings,
+            names,
+            needed,
+            own_name,
+            definitions: version
+                .map(|(text, name)| definitions(library.name, own_name, text, name)),
+            unsupported: strings_of_unsupported(library),
+        }
     }
-    tag(0, 0);
-    debug_assert_eq!(dynamic.0.len() as u64, entries as u64 * DYNAMIC_BYTES);
 
-    let mut table = Bytes::default();
-    const GLOBAL_FUNCTION: u8 = 1 << 4 | 2;
-    const GLOBAL: u8 = 1 << 4;
-    table.0.resize(SYMBOL_BYTES as usize, 0);
-    for index in 0..targets.len() {
-        table.word(names[1 + index]);
-        table.0.extend_from_slice(&[GLOBAL, 0]);
-        table.half(0).long(0).long(0);
+    /// Symbols of the table: none, targets and own ones.
+    fn symbol_count(&self) -> u64 {
+        (1 + self.targets.len() + self.symbols.len()) as u64
     }
-    for index in 0..library.symbols.len() {
-        table.word(names[1 + targets.len() + index]);
-        table.0.extend_from_slice(&[GLOBAL_FUNCTION, 0]);
-        table.half(TEXT_SECTION).long(text_at + index as u64 * STUB_BYTES).long(STUB_BYTES);
+
+    /// The table of symbols.
+    fn symbol_table(&self, text_at: u64) -> Vec<u8> {
+        const GLOBAL_FUNCTION: u8 = 1 << 4 | 2;
+        const GLOBAL: u8 = 1 << 4;
+        let mut table = Bytes::default();
+        table.0.resize(SYMBOL_BYTES as usize, 0);
+        for index in 0..self.targets.len() {
+            table.word(self.names[1 + index]);
+            table.0.extend_from_slice(&[GLOBAL, 0]);
+            table.half(0).long(0).long(0);
+        }
+        for index in 0..self.symbols.len() {
+            table.word(self.names[1 + self.targets.len() + index]);
+            table.0.extend_from_slice(&[GLOBAL_FUNCTION, 0]);
+            table.half(TEXT_SECTION).long(text_at + index as u64 * STUB_BYTES).long(STUB_BYTES);
+        }
+        table.0
     }
-    let mut versions = Bytes::default();
-    versions.half(0);
-    targets.iter().for_each(|_| {
-        versions.half(1);
-    });
-    let own_version = if definitions.is_some() { VERSION_INDEX } else { 1 };
-    library.symbols.iter().for_each(|_| {
-        versions.half(own_version);
-    });
-    let mut relocations = Bytes::default();
-    for index in 0..targets.len() as u64 {
-        relocations.long(slots_at + 8 * index).long((index + 1) << 32 | R_X86_64_GLOB_DAT).long(0);
+
+    /// The version of each symbol.
+    fn versions(&self) -> Vec<u8> {
+        let own_version = if self.definitions.is_some() { VERSION_INDEX } else { 1 };
+        let of_targets = self.targets.iter().map(|_| 1);
+        let of_symbols = self.symbols.iter().map(|_| own_version);
+        let mut versions = Bytes::default();
+        for version in std::iter::once(0).chain(of_targets).chain(of_symbols) {
+            versions.half(version);
+        }
+        versions.0
     }
-    let mut text = Vec::new();
-    let mut unsupported = 0;
-    for (index, symbol) in library.symbols.iter().enumerate() {
-        let at = text_at + index as u64 * STUB_BYTES;
-        let name = match &symbol.target {
-            Some(_) => None,
-            None => {
-                let name = names_at + unsupported;
-                unsupported += symbol.name.len() as u64 + 1;
-                Some(name)
+
+    /// The relocations that fill the slots.
+    fn relocations(&self, slots_at: u64) -> Vec<u8> {
+        let mut relocations = Bytes::default();
+        for index in 0..self.targets.len() as u64 {
+            let place = relocations.long(slots_at + 8 * index);
+            place.long((index + 1) << 32 | R_X86_64_GLOB_DAT).long(0);
+        }
+        relocations.0
+    }
+
+    /// The stubs of all symbols.
+    fn text(&self, layout: &Layout) -> Vec<u8> {
+        let slot = |target: &str| self.targets.binary_search(&target).unwrap_or(0) as u64;
+        let mut text = Vec::new();
+        let mut next_name = layout.names_at;
+        for (index, symbol) in self.symbols.iter().enumerate() {
+            let at = layout.text_at + index as u64 * STUB_BYTES;
+            let name = symbol.target.is_none().then_some(next_name);
+            if name.is_some() {
+                next_name += symbol.name.len() as u64 + 1;
             }
-        };
-        let target = symbol.target.as_deref().unwrap_or(library.fallback);
-        text.extend_from_slice(&stub(at, name, slots_at + 8 * slot(target)));
+            let target = symbol.target.as_deref().unwrap_or(self.fallback);
+            text.extend_from_slice(&stub(at, name, layout.slots_at + 8 * slot(target)));
+        }
+        text
     }
 
+    /// What the loader reads first.
+    fn dynamic(&self, layout: &Layout) -> Vec<u8> {
+        let mut dynamic = Bytes::default();
+        let mut tag = |tag: u64, value: u64| {
+            dynamic.long(tag).long(value);
+        };
+        tag(1, u64::from(self.needed)); // DT_NEEDED
+        tag(14, u64::from(self.own_name)); // DT_SONAME
+        tag(4, layout.hash_at); // DT_HASH
+        tag(5, layout.strings_at); // DT_STRTAB
+        tag(6, layout.symbols_at); // DT_SYMTAB
+        tag(10, self.strings.0.len() as u64); // DT_STRSZ
+        tag(11, SYMBOL_BYTES); // DT_SYMENT
+        tag(7, layout.relocations_at); // DT_RELA
+        tag(8, self.targets.len() as u64 * RELOCATION_BYTES); // DT_RELASZ
+        tag(9, RELOCATION_BYTES); // DT_RELAENT
+        if self.definitions.is_some() {
+            tag(0x6fff_fff0, layout.versions_at); // DT_VERSYM
+            tag(0x6fff_fffc, layout.definitions_at); // DT_VERDEF
+            tag(0x6fff_fffd, 2); // DT_VERDEFNUM
+        }
+        tag(0, 0);
+        debug_assert_eq!(dynamic.0.len(), dynamic_bytes(self.definitions.is_some()) as usize);
+        dynamic.0
+    }
+}
+
+/// The places of all parts; addresses are offsets in the file.
+struct Layout {
+    hash_at: u64,
+    symbols_at: u64,
+    strings_at: u64,
+    versions_at: u64,
+    definitions_at: u64,
+    relocations_at: u64,
+    text_at: u64,
+    names_at: u64,
+    /// Where the writable part begins, at a page.
+    slots_at: u64,
+    dynamic_at: u64,
+    end: u64,
+}
+
+impl Layout {
+    fn of(parts: &Parts<'_>) -> Self {
+        let mut at = HEADER_BYTES + PROGRAM_HEADERS * PROGRAM_HEADER_BYTES;
+        let mut place = |bytes: u64, align: u64| {
+            let start = at.next_multiple_of(align);
+            at = start + bytes;
+            start
+        };
+        let targets = parts.targets.len() as u64;
+        let bytes = |part: &[u8]| part.len() as u64;
+        let mut layout = Self {
+            hash_at: place(bytes(&parts.hashes), 8),
+            symbols_at: place(parts.symbol_count() * SYMBOL_BYTES, 8),
+            strings_at: place(bytes(&parts.strings.0), 1),
+            versions_at: place(2 * parts.symbol_count(), 2),
+            definitions_at: place(parts.definitions.as_deref().map_or(0, bytes), 8),
+            relocations_at: place(targets * RELOCATION_BYTES, 8),
+            // Code refers to slots, whose place follows from its own size: each stub has a fixed
+            // one.
+            text_at: place(parts.symbols.len() as u64 * STUB_BYTES, 16),
+            names_at: place(bytes(&parts.unsupported), 1),
+            slots_at: place(targets * 8, PAGE),
+            dynamic_at: place(dynamic_bytes(parts.definitions.is_some()), 16),
+            end: 0,
+        };
+        layout.end = at;
+        layout
+    }
+}
+
+/// The sections of the file but for that of their own names.
+fn sections(parts: &Parts<'_>, layout: &Layout) -> Vec<Section> {
     let section = |name, kind, flags, address, bytes: Vec<u8>| Section {
         name,
         kind,
@@ -241,58 +320,91 @@ pub(super) fn write(library: &SharedLibrary<'_>) -> Vec<u8> {
         align: 8,
         entry: 0,
     };
+    let strings = || parts.strings.0.clone();
+    let slots = vec![0; 8 * parts.targets.len()];
     // Section 0 is none; the numbers in `link` count from 1.
     const DYNSYM: u32 = 2;
     const DYNSTR: u32 = 3;
     let mut sections = vec![
-        Section { link: DYNSYM, entry: 4, ..section(".hash", SHT_HASH, ALLOC, hash_at, hashes) },
+        Section {
+            link: DYNSYM,
+            entry: 4,
+            ..section(".hash", SHT_HASH, ALLOC, layout.hash_at, parts.hashes.clone())
+        },
         Section {
             link: DYNSTR,
             info: 1,
             entry: SYMBOL_BYTES,
-            ..section(".dynsym", SHT_DYNSYM, ALLOC, symbols_at, table.0)
+            ..section(
+                ".dynsym",
+                SHT_DYNSYM,
+                ALLOC,
+                layout.symbols_at,
+                parts.symbol_table(layout.text_at),
+            )
         },
-        Section { align: 1, ..section(".dynstr", SHT_STRTAB, ALLOC, strings_at, strings.0) },
+        Section { align: 1, ..section(".dynstr", SHT_STRTAB, ALLOC, layout.strings_at, strings()) },
         Section {
             link: DYNSYM,
             info: 0,
             entry: RELOCATION_BYTES,
-            ..section(".rela.dyn", SHT_RELA, ALLOC, relocations_at, relocations.0)
+            ..section(
+                ".rela.dyn",
+                SHT_RELA,
+                ALLOC,
+                layout.relocations_at,
+                parts.relocations(layout.slots_at),
+            )
         },
-        Section { align: 16, ..section(".text", SHT_PROGBITS, ALLOC | EXECUTE, text_at, text) },
+        Section {
+            align: 16,
+            ..section(".text", SHT_PROGBITS, ALLOC | EXECUTE, layout.text_at, parts.text(layout))
+        },
         Section {
             align: 1,
-            ..section(".rodata", SHT_PROGBITS, ALLOC, names_at, strings_of_unsupported(library))
+            ..section(".rodata", SHT_PROGBITS, ALLOC, layout.names_at, parts.unsupported.clone())
         },
-        section(".got", SHT_PROGBITS, ALLOC | WRITE, slots_at, vec![0; 8 * targets.len()]),
+        section(".got", SHT_PROGBITS, ALLOC | WRITE, layout.slots_at, slots),
         Section {
             link: DYNSTR,
             entry: DYNAMIC_BYTES,
-            ..section(".dynamic", SHT_DYNAMIC, ALLOC | WRITE, dynamic_at, dynamic.0)
+            ..section(
+                ".dynamic",
+                SHT_DYNAMIC,
+                ALLOC | WRITE,
+                layout.dynamic_at,
+                parts.dynamic(layout),
+            )
         },
     ];
-    if let Some(definitions) = definitions {
+    if let Some(definitions) = &parts.definitions {
         sections.push(Section {
             link: DYNSYM,
             entry: 2,
             align: 2,
-            ..section(".gnu.version", SHT_GNU_VERSYM, ALLOC, versions_at, versions.0)
+            ..section(".gnu.version", SHT_GNU_VERSYM, ALLOC, layout.versions_at, parts.versions())
         });
         sections.push(Section {
             link: DYNSTR,
             info: 2,
-            ..section(".gnu.version_d", SHT_GNU_VERDEF, ALLOC, definitions_at, definitions)
+            ..section(
+                ".gnu.version_d",
+                SHT_GNU_VERDEF,
+                ALLOC,
+                layout.definitions_at,
+                definitions.clone(),
+            )
         });
     }
-    let segments = Segments { read_end: slots_at, slots_at, dynamic_at, end: end_of_load };
-    assemble(sections, &segments)
+    sections
 }
 
 /// `.text` among the sections, counted from 1.
 const TEXT_SECTION: u16 = 5;
 
-fn dynamic_entries(versioned: bool) -> usize {
-    if versioned { 14 } else { 11 }
+/// Bytes of what the loader reads first.
+fn dynamic_bytes(is_versioned: bool) -> u64 {
+    DYNAMIC_BYTES * if is_versioned { 14 } else { 11 }
 }
 
 /// The names that the fallback is told, one after the other.
@@ -363,17 +475,8 @@ fn stub(at: u64, name: Option<u64>, slot: u64) -> [u8; STUB_BYTES as usize] {
     stub
 }
 
-/// The parts of the file as the loader maps them.
-struct Segments {
-    /// End of what is read and executed, a multiple of pages.
-    read_end: u64,
-    slots_at: u64,
-    dynamic_at: u64,
-    end: u64,
-}
-
 /// Puts headers and sections together.
-fn assemble(sections: Vec<Section>, segments: &Segments) -> Vec<u8> {
+fn assemble(sections: Vec<Section>, layout: &Layout) -> Vec<u8> {
     let mut names = Strings::new();
     let mut table = Bytes::default();
     table.0.resize(SECTION_HEADER_BYTES as usize, 0);
@@ -384,7 +487,7 @@ fn assemble(sections: Vec<Section>, segments: &Segments) -> Vec<u8> {
         table.word(section.link).word(section.info).long(section.align).long(section.entry);
     }
     let own_name = names.add(".shstrtab");
-    let names_at = segments.end;
+    let names_at = layout.end;
     let table_at = (names_at + names.0.len() as u64).next_multiple_of(8);
     table.word(own_name).word(SHT_STRTAB).long(0).long(0);
     table.long(names_at).long(names.0.len() as u64).word(0).word(0).long(1).long(0);
@@ -407,9 +510,9 @@ fn assemble(sections: Vec<Section>, segments: &Segments) -> Vec<u8> {
     const READ: u32 = 4;
     const WRITABLE: u32 = 2;
     const EXECUTABLE: u32 = 1;
-    segment(LOAD, READ | EXECUTABLE, 0, segments.read_end, PAGE);
-    segment(LOAD, READ | WRITABLE, segments.slots_at, segments.end, PAGE);
-    segment(DYNAMIC, READ | WRITABLE, segments.dynamic_at, segments.end, 8);
+    segment(LOAD, READ | EXECUTABLE, 0, layout.slots_at, PAGE);
+    segment(LOAD, READ | WRITABLE, layout.slots_at, layout.end, PAGE);
+    segment(DYNAMIC, READ | WRITABLE, layout.dynamic_at, layout.end, 8);
     segment(GNU_STACK, READ | WRITABLE, 0, 0, 16);
 
     let mut file = file.0;
