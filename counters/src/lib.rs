@@ -51,6 +51,7 @@ mod estimate;
 pub mod export;
 mod extrapolation;
 pub mod features;
+mod foreign;
 pub mod hierarchy;
 pub mod import;
 pub mod integer_kind;

@@ -5,9 +5,10 @@ use gpucast_ptx_frontend::module::Instruction;
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 
 use gpucast_ptx_frontend::isa::{FloatRow, opcode_facts};
+use serde::{Deserialize, Serialize};
 
 /// The floating-point format that the `flop_count_*` metrics tell apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Precision {
     /// 16 bits: `f16` and `bf16`, also packed.
     Half,
@@ -18,7 +19,7 @@ pub enum Precision {
 }
 
 /// The operation that the `flop_count_*` metrics tell apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FlopKind {
     /// Additions and subtractions.
     Add,
@@ -31,7 +32,7 @@ pub enum FlopKind {
 }
 
 /// The floating-point operations of one thread that executes an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Flops {
     /// The format of the operands.
     pub precision: Precision,

@@ -3,19 +3,18 @@
 //! counted before, as they move the bounds of those tables.
 
 use gpucast_interpreter::{AccessKind, Program};
-use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::types::StateSpace;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::{BranchCounts, MemoryCounts};
 use crate::definitions::definition;
+use crate::foreign::{Access, SpaceName};
 use crate::hierarchy::{L2Traffic, RowTraffic};
 use crate::launch_profile::LaunchProfile;
-use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
+use crate::machine::{BackEnd, MachineProfile, MachineRow};
 use crate::metric::{Kind, MetricValue, Metrics, Number};
-use crate::operation::{FlopKind, Flops, Precision};
 use crate::table::{BaseTable, Description, Row};
-use crate::tensor::{ProductCounts, TensorFormat};
+use crate::tensor::ProductCounts;
 use crate::totals::{Extent, LaunchFacts, Replay};
 
 /// A [`LaunchProfile`] that can be written and read.
@@ -29,7 +28,7 @@ pub struct StoredProfile {
     ptx_metrics: Vec<StoredMetric>,
     /// Bounds of estimated metrics, by name.
     intervals: Vec<(String, [f64; 2])>,
-    machine: Option<StoredMachine>,
+    machine: Option<Machine>,
     rows: Vec<StoredRow>,
     launch: LaunchFacts,
     l2: L2Traffic,
@@ -76,27 +75,45 @@ struct StoredRow {
     warp_executions: u128,
     issued_lanes: u128,
     thread_executions: u128,
-    branch: Option<StoredBranch>,
-    memory: Vec<StoredMemory>,
-    products: Vec<StoredProduct>,
+    branch: Option<Branch>,
+    memory: Vec<Memory>,
+    products: Vec<ProductCounts>,
 }
 
-/// The format stands at this place among all formats.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct StoredProduct {
-    format: usize,
-    operations: u128,
+// A document has these counts with others that follow from them, so that a store has its own form.
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Machine(#[serde(with = "MachineFields")] MachineProfile);
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "MachineProfile")]
+struct MachineFields {
+    back_end: BackEnd,
+    kind: Kind,
+    target: String,
+    registers_per_thread: Option<u32>,
+    rows: Vec<MachineRow>,
+    notes: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct StoredBranch {
+struct Branch(#[serde(with = "BranchFields")] BranchCounts);
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "BranchCounts")]
+struct BranchFields {
     taken_lanes: u128,
     divergent: u128,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct StoredMemory {
-    space: Space,
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Memory(#[serde(with = "MemoryFields")] MemoryCounts);
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "MemoryCounts")]
+struct MemoryFields {
+    #[serde(with = "SpaceName")]
+    space: StateSpace,
     #[serde(with = "Access")]
     kind: AccessKind,
     requests: u128,
@@ -108,110 +125,6 @@ struct StoredMemory {
     conflict_free: u128,
     update_steps: u128,
     traffic: Option<RowTraffic>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct StoredMachine {
-    /// The assembler's version; none if rules made the instructions.
-    ptxas: Option<String>,
-    kind: Kind,
-    target: String,
-    registers_per_thread: Option<u32>,
-    rows: Vec<StoredMachineRow>,
-    notes: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct StoredMachineRow {
-    mnemonic: String,
-    #[serde(with = "Class")]
-    class: InstructionClass,
-    flops: Option<StoredFlops>,
-    access: Option<StoredAccess>,
-    instruction: Option<u32>,
-    warp_executions: u128,
-    issued_lanes: u128,
-    thread_executions: u128,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct StoredFlops {
-    #[serde(with = "Format")]
-    precision: Precision,
-    #[serde(with = "Operation")]
-    kind: FlopKind,
-    per_thread: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct StoredAccess {
-    space: Option<Space>,
-    #[serde(with = "Access")]
-    kind: AccessKind,
-    bytes: u32,
-}
-
-/// A state space where serde wants a type of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Space(#[serde(with = "SpaceName")] StateSpace);
-
-// Serde matches each of these with the type that it names: a variant that is missing here is an
-// error of the compiler.
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "StateSpace")]
-enum SpaceName {
-    Reg,
-    Sreg,
-    Const,
-    Global,
-    Local,
-    Param,
-    Shared,
-    Tex,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "AccessKind")]
-enum Access {
-    Load,
-    LoadReadOnly,
-    Store,
-    Atomic,
-    Reduction,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "InstructionClass")]
-enum Class {
-    Fp16,
-    Fp32,
-    Fp64,
-    Integer,
-    BitConvert,
-    LoadStore,
-    Control,
-    InterThread,
-    Texture,
-    Tensor,
-    Misc,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Precision")]
-enum Format {
-    Half,
-    Single,
-    Double,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "FlopKind")]
-enum Operation {
-    Add,
-    Mul,
-    Fma,
-    Special,
 }
 
 impl LaunchProfile {
@@ -230,7 +143,7 @@ impl LaunchProfile {
                 .iter()
                 .map(|(name, &bounds)| (name.clone(), bounds))
                 .collect(),
-            machine: self.machine.as_ref().map(StoredMachine::of),
+            machine: self.machine.clone().map(Machine),
             rows: self.table.rows.iter().map(StoredRow::of).collect(),
             launch: self.launch,
             l2: self.l2,
@@ -253,7 +166,7 @@ impl LaunchProfile {
             invocations: stored.invocations,
             metrics: metrics(stored.metrics)?,
             ptx_metrics: metrics(stored.ptx_metrics)?,
-            machine: stored.machine.map(StoredMachine::into_machine),
+            machine: stored.machine.map(|Machine(machine)| machine),
             intervals: stored.intervals.into_iter().collect(),
             table: BaseTable { rows: rows? },
             trace: None,
@@ -286,164 +199,28 @@ fn metrics(stored: Vec<StoredMetric>) -> Option<Metrics> {
 
 impl StoredRow {
     fn of(row: &Row) -> Self {
-        let Row { instruction, description: _, warp_executions, .. } = *row;
-        let branch = |&BranchCounts { taken_lanes, divergent }: &BranchCounts| StoredBranch {
-            taken_lanes,
-            divergent,
-        };
         Self {
-            instruction,
-            warp_executions,
+            instruction: row.instruction,
+            warp_executions: row.warp_executions,
             issued_lanes: row.issued_lanes,
             thread_executions: row.thread_executions,
-            branch: row.branch.as_ref().map(branch),
-            memory: row.memory.iter().map(StoredMemory::of).collect(),
-            products: row.products.iter().map(StoredProduct::of).collect(),
+            branch: row.branch.map(Branch),
+            memory: row.memory.iter().copied().map(Memory).collect(),
+            products: row.products.clone(),
         }
     }
 
     fn into_row(self, program: &Program) -> Option<Row> {
         let instruction = program.instructions().get(self.instruction as usize)?;
-        let branch =
-            |StoredBranch { taken_lanes, divergent }| BranchCounts { taken_lanes, divergent };
-        let products = self.products.into_iter().map(StoredProduct::into_counts);
         Some(Row {
             instruction: self.instruction,
             description: Description::of(instruction),
             warp_executions: self.warp_executions,
             issued_lanes: self.issued_lanes,
             thread_executions: self.thread_executions,
-            branch: self.branch.map(branch),
-            memory: self.memory.into_iter().map(StoredMemory::into_counts).collect(),
-            products: products.collect::<Option<_>>()?,
+            branch: self.branch.map(|Branch(counts)| counts),
+            memory: self.memory.into_iter().map(|Memory(counts)| counts).collect(),
+            products: self.products,
         })
-    }
-}
-
-impl StoredProduct {
-    fn of(counts: &ProductCounts) -> Self {
-        Self { format: counts.format as usize, operations: counts.operations }
-    }
-
-    fn into_counts(self) -> Option<ProductCounts> {
-        let format = *TensorFormat::ALL.get(self.format)?;
-        Some(ProductCounts { format, operations: self.operations })
-    }
-}
-
-impl StoredMemory {
-    fn of(counts: &MemoryCounts) -> Self {
-        let &MemoryCounts {
-            space,
-            kind,
-            requests,
-            requested_bytes,
-            sectors,
-            ideal_sectors,
-            transactions,
-            passes,
-            conflict_free,
-            update_steps,
-            traffic,
-        } = counts;
-        Self {
-            space: Space(space),
-            kind,
-            requests,
-            requested_bytes,
-            sectors,
-            ideal_sectors,
-            transactions,
-            passes,
-            conflict_free,
-            update_steps,
-            traffic,
-        }
-    }
-
-    fn into_counts(self) -> MemoryCounts {
-        MemoryCounts {
-            space: self.space.0,
-            kind: self.kind,
-            requests: self.requests,
-            requested_bytes: self.requested_bytes,
-            sectors: self.sectors,
-            ideal_sectors: self.ideal_sectors,
-            transactions: self.transactions,
-            passes: self.passes,
-            conflict_free: self.conflict_free,
-            update_steps: self.update_steps,
-            traffic: self.traffic,
-        }
-    }
-}
-
-impl StoredMachine {
-    fn of(machine: &MachineProfile) -> Self {
-        let MachineProfile { back_end, kind, target, registers_per_thread, rows, notes } = machine;
-        Self {
-            ptxas: match back_end {
-                BackEnd::Ptxas { version } => Some(version.clone()),
-                BackEnd::Rules => None,
-            },
-            kind: *kind,
-            target: target.clone(),
-            registers_per_thread: *registers_per_thread,
-            rows: rows.iter().map(StoredMachineRow::of).collect(),
-            notes: notes.clone(),
-        }
-    }
-
-    fn into_machine(self) -> MachineProfile {
-        MachineProfile {
-            back_end: self.ptxas.map_or(BackEnd::Rules, |version| BackEnd::Ptxas { version }),
-            kind: self.kind,
-            target: self.target,
-            registers_per_thread: self.registers_per_thread,
-            rows: self.rows.into_iter().map(StoredMachineRow::into_row).collect(),
-            notes: self.notes,
-        }
-    }
-}
-
-impl StoredMachineRow {
-    fn of(row: &MachineRow) -> Self {
-        let flops =
-            |Flops { precision, kind, per_thread }| StoredFlops { precision, kind, per_thread };
-        let access = |MachineAccess { space, kind, bytes }| StoredAccess {
-            space: space.map(Space),
-            kind,
-            bytes,
-        };
-        Self {
-            mnemonic: row.mnemonic.to_string(),
-            class: row.class,
-            flops: row.flops.map(flops),
-            access: row.access.map(access),
-            instruction: row.instruction,
-            warp_executions: row.warp_executions,
-            issued_lanes: row.issued_lanes,
-            thread_executions: row.thread_executions,
-        }
-    }
-
-    fn into_row(self) -> MachineRow {
-        let flops =
-            |StoredFlops { precision, kind, per_thread }| Flops { precision, kind, per_thread };
-        let access = |StoredAccess { space, kind, bytes }| MachineAccess {
-            space: space.map(|Space(space)| space),
-            kind,
-            bytes,
-        };
-        MachineRow {
-            mnemonic: self.mnemonic.into(),
-            class: self.class,
-            flops: self.flops.map(flops),
-            access: self.access.map(access),
-            instruction: self.instruction,
-            warp_executions: self.warp_executions,
-            issued_lanes: self.issued_lanes,
-            thread_executions: self.thread_executions,
-        }
     }
 }

@@ -6,9 +6,10 @@
 use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::module::Instruction;
 use gpucast_ptx_frontend::types::ScalarType;
+use serde::{Deserialize, Serialize};
 
 /// The format of the elements of A.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum TensorFormat {
     /// `f64`.
     Fp64,
@@ -82,7 +83,7 @@ pub struct TensorOperations {
 
 /// The operations on one format by an instruction whose products have extents that are known when
 /// they are issued (`tcgen05.mma`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProductCounts {
     /// The format of the elements of A.
     pub format: TensorFormat,

@@ -13,13 +13,15 @@ use std::borrow::Cow;
 use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::types::StateSpace;
+use serde::{Deserialize, Serialize};
 
+use crate::foreign::{Access, Class, optional_space};
 use crate::metric::Kind;
 use crate::operation::Flops;
 pub use local::LocalAccesses;
 
 /// The origin of machine instructions.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BackEnd {
     /// NVIDIA's assembler translated the kernel; its machine code was read.
     Ptxas {
@@ -31,22 +33,25 @@ pub enum BackEnd {
 }
 
 /// The memory access of a machine instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineAccess {
     /// The space; `None` if the instruction takes generic addresses.
+    #[serde(with = "optional_space")]
     pub space: Option<StateSpace>,
     /// Load, store, atomic or reduction.
+    #[serde(with = "Access")]
     pub kind: AccessKind,
     /// Bytes of one lane.
     pub bytes: u32,
 }
 
 /// One machine instruction, or several of a kind that stand for the same PTX instruction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineRow {
     /// The mnemonic as the vendor's disassembler writes it, such as `FFMA`.
     pub mnemonic: Cow<'static, str>,
     /// The class that a profiler counts it as.
+    #[serde(with = "Class")]
     pub class: InstructionClass,
     /// Its floating-point operations.
     pub flops: Option<Flops>,
