@@ -4,6 +4,7 @@
 //! cost, and warps whose lanes all work (Konstantinidis 2017, section 4.5).
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::metric;
 
 use crate::gpu::Gpu;
 use crate::inputs::optional;
@@ -30,8 +31,10 @@ const MIN_WARP_EFFICIENCY_PERCENT: f64 = 90.0;
 
 /// Arithmetic that the thesis's GPUs do not have, and that its model has no parameter for. Each
 /// entry is the metric that counts it, and its name.
-const UNCHARGED: [(&str, &str); 2] =
-    [("inst_executed_pipe_tensor", TENSOR_CORE), ("inst_fp_16", "half-precision")];
+const UNCHARGED: [(&str, &str); 2] = [
+    (metric!("inst_executed_pipe_tensor"), TENSOR_CORE),
+    (metric!("inst_fp_16"), "half-precision"),
+];
 
 /// The name of matrix instructions.
 pub(crate) const TENSOR_CORE: &str = "tensor-core";
@@ -109,24 +112,25 @@ pub(crate) fn common(
 
 /// Reads of memory that keeps ECC bits beside the data.
 fn inline_ecc(profile: &KernelProfile, gpu: &Gpu) -> Option<Warning> {
-    let reads = profile.metrics.get("dram_read_transactions")?.value.as_f64();
+    let reads = profile.metrics.get(metric!("dram_read_transactions"))?.value.as_f64();
     (gpu.has_inline_ecc() && reads > 0.0).then_some(Warning::InlineEcc)
 }
 
 /// Fetches of texels, for models on machine code: these charge the unit and its latency, and no
 /// cache or memory.
 pub(crate) fn texels(profile: &KernelProfile, gpu: &Gpu) -> Option<Warning> {
-    const SECTORS: [&str; 4] = [
+    const SECTORS: [&str; 4] = metric![
         "texture_sectors",
         "surface_load_sectors",
         "surface_store_sectors",
-        "surface_reduction_sectors",
+        "surface_reduction_sectors"
     ];
     let total = |metric| profile.metrics.get(metric).map_or(0.0, |figure| figure.value.as_f64());
     if SECTORS.into_iter().map(total).sum::<f64>() == 0.0 {
         return None;
     }
-    let bytes = (total("dram_read_bytes") + total("dram_write_bytes")) * profile.invocations as f64;
+    let bytes = (total(metric!("dram_read_bytes")) + total(metric!("dram_write_bytes")))
+        * profile.invocations as f64;
     let milliseconds = bytes / optional!(gpu.memory_bandwidth)? / 1e6;
     Some(Warning::TexelsWithoutMemory { milliseconds })
 }
@@ -146,9 +150,9 @@ fn short_launch(profile: &KernelProfile, gpu: &Gpu, time_ms: f64) -> Option<Warn
 /// Active lanes over all lanes: the profiler's metric, or the same from instruction counts.
 fn warp_efficiency_percent(profile: &KernelProfile) -> Option<f64> {
     let value = |name: &str| profile.metrics.get(name).map(|figure| figure.value.as_f64());
-    value("warp_execution_efficiency").or_else(|| {
-        let threads = value("thread_inst_executed")?;
-        let warps = value("inst_executed").filter(|&warps| warps > 0.0)?;
+    value(metric!("warp_execution_efficiency")).or_else(|| {
+        let threads = value(metric!("thread_inst_executed"))?;
+        let warps = value(metric!("inst_executed")).filter(|&warps| warps > 0.0)?;
         Some(100.0 * threads / (WARP_LANES * warps))
     })
 }

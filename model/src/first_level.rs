@@ -18,6 +18,7 @@
 //! show it (RTX A6000 and RTX 3090: `docs/evidence/validation.md`).
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::metric;
 
 use crate::gpu::Gpu;
 use crate::inputs::{Totals, number, optional};
@@ -42,7 +43,7 @@ pub(crate) fn load_passes(gpu: &Gpu, profile: &KernelProfile) -> Result<Option<f
     if !has_unified_banks(gpu) {
         return Ok(None);
     }
-    Totals(profile).get("global_load_passes")
+    Totals(profile).get(metric!("global_load_passes"))
 }
 
 /// The times that a kernel's accesses take of the load/store paths of a number of SMs, in
@@ -57,13 +58,13 @@ pub(crate) struct LoadStorePath {
 }
 
 /// Metrics of a warp's loads and stores of global and local memory.
-const ISSUED: [&str; 6] = [
+const ISSUED: [&str; 6] = metric![
     "inst_executed_global_loads",
     "inst_executed_global_stores",
     "inst_executed_global_atomics",
     "inst_executed_global_reductions",
     "inst_executed_local_loads",
-    "inst_executed_local_stores",
+    "inst_executed_local_stores"
 ];
 
 impl LoadStorePath {
@@ -85,7 +86,7 @@ impl LoadStorePath {
         }
         let units_ms = optional!(gpu.load_store_rate)
             .map_or(0.0, |lanes| issued * WARP_LANES / lanes / clocks_per_ms);
-        let lane_bytes = totals.get("ptx_global_load_bytes")?.unwrap_or_default();
+        let lane_bytes = totals.get(metric!("ptx_global_load_bytes"))?.unwrap_or_default();
         let return_ms = optional!(gpu.l1_bytes_rate)
             .filter(|_| has_unified_banks(gpu))
             .map_or(0.0, |bytes| lane_bytes / bytes / clocks_per_ms);

@@ -5,6 +5,7 @@
 //! the whole launch, divided evenly among SMs, and from no latency.
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::metric;
 use gpucast_simulation::parameters::Parameters;
 
 use crate::gpu::Gpu;
@@ -29,19 +30,19 @@ type Rate = fn(&Gpu) -> Option<f64>;
 
 /// Metrics of products, each with its rate in multiply-adds. The fastest of several fields counts.
 const PRODUCTS: [(&str, Rate); 9] = [
-    ("tensor_op_count_fp64", |gpu| gpu.number("tensor_fp64_rate")),
-    ("tensor_op_count_tf32", |gpu| gpu.number("tensor_tf32_rate")),
-    ("tensor_op_count_bf16", |gpu| gpu.number("tensor_rate")),
-    ("tensor_op_count_fp16", |gpu| {
+    (metric!("tensor_op_count_fp64"), |gpu| gpu.number("tensor_fp64_rate")),
+    (metric!("tensor_op_count_tf32"), |gpu| gpu.number("tensor_tf32_rate")),
+    (metric!("tensor_op_count_bf16"), |gpu| gpu.number("tensor_rate")),
+    (metric!("tensor_op_count_fp16"), |gpu| {
         faster(gpu.number("tensor_rate"), gpu.number("tensor_half_rate"))
     }),
-    ("tensor_op_count_fp8", |gpu| gpu.number("tensor_fp8_rate")),
-    ("tensor_op_count_fp6_fp4", |gpu| {
+    (metric!("tensor_op_count_fp8"), |gpu| gpu.number("tensor_fp8_rate")),
+    (metric!("tensor_op_count_fp6_fp4"), |gpu| {
         faster(gpu.number("tensor_fp4_rate"), gpu.number("tensor_scaled_fp4_rate"))
     }),
-    ("tensor_op_count_int8", |gpu| gpu.number("tensor_int8_rate")),
-    ("tensor_op_count_int4", |gpu| gpu.number("tensor_int4_rate")),
-    ("tensor_op_count_int1", |gpu| gpu.number("tensor_int1_rate")),
+    (metric!("tensor_op_count_int8"), |gpu| gpu.number("tensor_int8_rate")),
+    (metric!("tensor_op_count_int4"), |gpu| gpu.number("tensor_int4_rate")),
+    (metric!("tensor_op_count_int1"), |gpu| gpu.number("tensor_int1_rate")),
 ];
 
 /// The arithmetic of threads: the unit, the metrics of its additions, products and multiply-adds,
@@ -49,17 +50,17 @@ const PRODUCTS: [(&str, Rate); 9] = [
 const ARITHMETIC: [(&str, [&str; 3], Rate); 3] = [
     (
         "the half-precision units",
-        ["flop_count_hp_add", "flop_count_hp_mul", "flop_count_hp_fma"],
+        metric!["flop_count_hp_add", "flop_count_hp_mul", "flop_count_hp_fma"],
         |gpu| gpu.number("fp16_rate"),
     ),
     (
         "the single-precision units",
-        ["flop_count_sp_add", "flop_count_sp_mul", "flop_count_sp_fma"],
+        metric!["flop_count_sp_add", "flop_count_sp_mul", "flop_count_sp_fma"],
         |gpu| faster(gpu.number("fp32_rate"), gpu.number("fp32_mul_rate")),
     ),
     (
         "the double-precision units",
-        ["flop_count_dp_add", "flop_count_dp_mul", "flop_count_dp_fma"],
+        metric!["flop_count_dp_add", "flop_count_dp_mul", "flop_count_dp_fma"],
         |gpu| gpu.number("fp64_rate"),
     ),
 ];
@@ -83,12 +84,12 @@ pub fn roofs(profile: &KernelProfile, gpu: &Gpu, data_clocks: Option<f64>) -> Ve
         }
     };
     let per_ms = |bandwidth: Option<f64>| bandwidth.map(|gigabytes| MEGA * gigabytes);
-    let dram = total("dram_read_bytes") + total("dram_write_bytes");
+    let dram = total(metric!("dram_read_bytes")) + total(metric!("dram_write_bytes"));
     add("device memory", dram, per_ms(gpu.number("peak_memory_bandwidth")));
     let l2 = |metric| TRANSACTION_BYTES * total(metric);
-    add("reads of the L2", l2("l2_read_transactions"), per_ms(gpu.number("l2_bandwidth")));
+    add("reads of the L2", l2(metric!("l2_read_transactions")), per_ms(gpu.number("l2_bandwidth")));
     let written = per_ms(gpu.number("l2_write_bandwidth"));
-    add("writes of the L2", l2("l2_write_transactions"), written);
+    add("writes of the L2", l2(metric!("l2_write_transactions")), written);
     let Some(clocks_per_ms) = sm_clocks_per_ms(gpu) else { return roofs };
     for (unit, metrics, rate) in ARITHMETIC {
         let work = metrics.into_iter().map(total).sum();
@@ -105,9 +106,9 @@ pub fn roofs(profile: &KernelProfile, gpu: &Gpu, data_clocks: Option<f64>) -> Ve
         return roofs;
     };
     let slots = f64::from(parameters.issue.sub_cores) * f64::from(parameters.issue.width);
-    add("the issue slots", total("inst_executed"), Some(slots * clocks_per_ms));
+    add("the issue slots", total(metric!("inst_executed")), Some(slots * clocks_per_ms));
     let textures = textures_per_clock(&parameters).map(|rate| rate * clocks_per_ms);
-    add("the texture units", total("inst_executed_tex_ops"), textures);
+    add("the texture units", total(metric!("inst_executed_tex_ops")), textures);
     add("shared memory and the first-level cache", data_clocks, Some(clocks_per_ms));
     roofs
 }

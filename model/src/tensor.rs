@@ -1,5 +1,6 @@
 //! Tensor cores: the work that a kernel has for them, and their speed.
 
+use gpucast_counters::metric;
 use gpucast_counters::tensor::TensorFormat;
 
 use crate::gpu::Gpu;
@@ -13,9 +14,9 @@ use crate::predictor::ModelError;
 /// 989.4 and 494.7. The ratio of 8-bit formats differs between cards of one generation. Cards that
 /// accumulate halves in single precision at half the rate do not slow these formats down.
 pub(crate) const CHARGED: [(TensorFormat, &str, f64); 3] = [
-    (TensorFormat::Fp16, "tensor_op_count_fp16", 1.0),
-    (TensorFormat::Bf16, "tensor_op_count_bf16", 1.0),
-    (TensorFormat::Tf32, "tensor_op_count_tf32", 0.5),
+    (TensorFormat::Fp16, metric!("tensor_op_count_fp16"), 1.0),
+    (TensorFormat::Bf16, metric!("tensor_op_count_bf16"), 1.0),
+    (TensorFormat::Tf32, metric!("tensor_op_count_tf32"), 0.5),
 ];
 
 /// Operations of tensor cores on one format.
@@ -37,7 +38,7 @@ pub(crate) fn work(totals: Totals<'_>) -> Result<(Vec<TensorWork>, f64), ModelEr
         }
     }
     let charged: f64 = works.iter().map(|work| work.operations).sum();
-    let all = totals.get("tensor_op_count")?.unwrap_or(charged);
+    let all = totals.get(metric!("tensor_op_count"))?.unwrap_or(charged);
     Ok((works, (all - charged).max(0.0)))
 }
 

@@ -213,6 +213,69 @@ pub fn definition(name: &str) -> Option<&'static Definition> {
     definitions().find(|definition| definition.name == name)
 }
 
+/// The name of a metric, `metric!("inst_executed")`, or an array of some, `metric!["dram_read_bytes", "dram_write_bytes"]`.
+///
+/// ```
+/// # use gpucast_counters::metric;
+/// assert_eq!(metric!["inst_executed", "gld_efficiency"], ["inst_executed", "gld_efficiency"]);
+/// ```
+///
+/// A name that has no row does not compile:
+///
+/// ```compile_fail
+/// # use gpucast_counters::metric;
+/// let name = metric!("inst_exectued");
+/// ```
+#[macro_export]
+macro_rules! metric {
+    ($name:literal) => {
+        const { $crate::definitions::known($name) }
+    };
+    ($($name:literal),+ $(,)?) => {
+        [$($crate::metric!($name)),+]
+    };
+}
+
+/// The name itself, for [`metric!`](crate::metric!).
+///
+/// # Panics
+///
+/// If no metric has the name. In a constant, as the macro makes one, that is an error of the
+/// compiler.
+#[doc(hidden)]
+#[must_use]
+#[expect(clippy::panic, reason = "the macro asks in constants alone")]
+pub const fn known(name: &'static str) -> &'static str {
+    let mut topic = 0;
+    while topic < TOPICS.len() {
+        let definitions = TOPICS[topic].definitions;
+        let mut row = 0;
+        while row < definitions.len() {
+            if is_same(definitions[row].name.as_bytes(), name.as_bytes()) {
+                return name;
+            }
+            row += 1;
+        }
+        topic += 1;
+    }
+    panic!("no metric has this name")
+}
+
+/// Equality, for constants.
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < a.len() {
+        if a[at] != b[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
 /// The metric that means the same as Nsight Compute's `name`, and the factor that the latter counts
 /// with.
 #[must_use]

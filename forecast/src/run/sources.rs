@@ -1,5 +1,6 @@
 //! Counts for models, with their origin: executed here, or read from a file.
 
+use gpucast_counters::metric;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ impl Source {
     #[must_use]
     pub fn lacks_caches(&self) -> bool {
         self.conditions.counted_on.is_some()
-            && !self.profile.metrics.contains_key("l2_transactions")
+            && !self.profile.metrics.contains_key(metric!("l2_transactions"))
     }
 }
 

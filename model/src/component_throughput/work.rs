@@ -6,6 +6,7 @@
 //! shared memory. A load from there is then no instruction as long as there is arithmetic to take
 //! it.
 
+use gpucast_counters::metric;
 use gpucast_counters::operation::class_metric;
 use gpucast_counters::stages::{ClassCount, Stage, StageMemory, Stages};
 use gpucast_counters::throughput::Operation;
@@ -73,7 +74,7 @@ impl Work {
     ) -> Result<Self, ModelError> {
         let totals = Totals(profile);
         let [reads, writes, executed] =
-            totals.require(["dram_read_bytes", "dram_write_bytes", "inst_executed"])?;
+            totals.require(metric!["dram_read_bytes", "dram_write_bytes", "inst_executed"])?;
         let mut all = Stage::default();
         stages.stages.iter().for_each(|stage| all.add(stage));
         if all.instructions().warps == 0 {
@@ -146,7 +147,8 @@ impl Work {
 /// The share of loaded sectors that first-level caches hold; none if the counts know of no such
 /// cache.
 fn first_level_hits(profile: &KernelProfile) -> f64 {
-    let percent = profile.metrics.get("global_hit_rate").map(|figure| figure.value.as_f64());
+    let percent =
+        profile.metrics.get(metric!("global_hit_rate")).map(|figure| figure.value.as_f64());
     percent.filter(|percent| percent.is_finite()).unwrap_or_default() / 100.0
 }
 

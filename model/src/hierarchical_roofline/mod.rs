@@ -21,6 +21,7 @@ mod roofline;
 mod work;
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::metric;
 use gpucast_counters::tensor::TensorFormat;
 
 use crate::assumptions;
@@ -208,7 +209,7 @@ impl Analysis {
 /// All passes over the banks if the L1 shares them with shared memory.
 fn passes(profile: &KernelProfile, gpu: &Gpu) -> Result<Option<f64>, ModelError> {
     let Some(mut passes) = first_level::load_passes(gpu, profile)? else { return Ok(None) };
-    for metric in ["shared_load_transactions", "shared_store_transactions"] {
+    for metric in metric!["shared_load_transactions", "shared_store_transactions"] {
         passes += Totals(profile).get(metric)?.unwrap_or_default();
     }
     Ok(Some(passes))
@@ -433,7 +434,7 @@ fn warnings(
         warnings.push(Warning::NoOperations);
     }
     let count = |metric: &str| profile.metrics.get(metric).map_or(0.0, |one| one.value.as_f64());
-    let tensor = count("inst_executed_pipe_tensor");
+    let tensor = count(metric!("inst_executed_pipe_tensor"));
     let operations = analysis.work.other_tensor_operations;
     if operations > 0.0 {
         warnings.push(Warning::OtherTensorFormats { operations });
@@ -442,7 +443,7 @@ fn warnings(
         warnings.push(Warning::Uncharged { what: "tensor-core", instructions: tensor });
     }
     let compute = arithmetic(profile) + WARP_LANES * tensor;
-    let all = count("thread_inst_executed");
+    let all = count(metric!("thread_inst_executed"));
     if all > 0.0 && compute < MOSTLY * all {
         warnings.push(Warning::FewComputations { share: compute / all });
     }
@@ -458,7 +459,7 @@ const WARP_LANES: f64 = 32.0;
 
 /// Floating-point instructions of threads.
 fn arithmetic(profile: &KernelProfile) -> f64 {
-    ["inst_fp_16", "inst_fp_32", "inst_fp_64"]
+    metric!["inst_fp_16", "inst_fp_32", "inst_fp_64"]
         .iter()
         .filter_map(|metric| profile.metrics.get(*metric))
         .map(|figure| figure.value.as_f64())

@@ -1,6 +1,7 @@
 //! The computation and traffic of a kernel: the slides' "Collect Application Performance".
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::metric;
 
 use crate::inputs::Totals;
 use crate::predictor::ModelError;
@@ -37,9 +38,9 @@ impl Precision {
     /// The metrics of its additions, multiplications and multiply-adds.
     fn metrics(self) -> [&'static str; 3] {
         match self {
-            Self::Double => ["flop_count_dp_add", "flop_count_dp_mul", "flop_count_dp_fma"],
-            Self::Single => ["flop_count_sp_add", "flop_count_sp_mul", "flop_count_sp_fma"],
-            Self::Half => ["flop_count_hp_add", "flop_count_hp_mul", "flop_count_hp_fma"],
+            Self::Double => metric!["flop_count_dp_add", "flop_count_dp_mul", "flop_count_dp_fma"],
+            Self::Single => metric!["flop_count_sp_add", "flop_count_sp_mul", "flop_count_sp_fma"],
+            Self::Half => metric!["flop_count_hp_add", "flop_count_hp_mul", "flop_count_hp_fma"],
         }
     }
 }
@@ -149,11 +150,14 @@ impl Work {
             totals.require(Precision::Single.metrics())?;
         }
         let (tensor, other_tensor_operations) = tensor::work(totals)?;
-        let dram = match (totals.get("dram_read_bytes")?, totals.get("dram_write_bytes")?) {
+        let dram = match (
+            totals.get(metric!("dram_read_bytes"))?,
+            totals.get(metric!("dram_write_bytes"))?,
+        ) {
             (Some(reads), Some(writes)) => reads + writes,
             _ => {
                 let transactions =
-                    totals.require(["dram_read_transactions", "dram_write_transactions"])?;
+                    totals.require(metric!["dram_read_transactions", "dram_write_transactions"])?;
                 TRANSACTION_BYTES * transactions.iter().sum::<f64>()
             }
         };
@@ -165,7 +169,7 @@ impl Work {
                 (Level::L1, first_level(totals, pass_bytes)?),
                 (
                     Level::L2,
-                    transactions(totals, ["l2_read_transactions", "l2_write_transactions"])?,
+                    transactions(totals, metric!["l2_read_transactions", "l2_write_transactions"])?,
                 ),
                 (Level::Dram, Some(dram)),
             ],
@@ -195,14 +199,14 @@ fn transactions<const N: usize>(
 
 /// Transactions of a sector at the first level, beside loads and stores of global memory. A profile
 /// without one of them is taken to have none.
-const BESIDE_GLOBAL: [&str; 7] = [
+const BESIDE_GLOBAL: [&str; 7] = metric![
     "atomic_transactions",
     "local_load_transactions",
     "local_store_transactions",
     "texture_sectors",
     "surface_load_sectors",
     "surface_store_sectors",
-    "surface_reduction_sectors",
+    "surface_reduction_sectors"
 ];
 
 /// Bytes of the first level: sectors of global, local and texture memory, and passes of shared
@@ -213,17 +217,17 @@ const BESIDE_GLOBAL: [&str; 7] = [
 /// as 32 bytes, too. A pass keeps all banks busy, so that here it costs the bytes that the cache
 /// could deliver meanwhile.
 fn first_level(totals: Totals<'_>, pass_bytes: Option<f64>) -> Result<Option<f64>, ModelError> {
-    let sectors = transactions(totals, ["global_load_sectors", "global_store_sectors"])?;
+    let sectors = transactions(totals, metric!["global_load_sectors", "global_store_sectors"])?;
     let global = match sectors {
         Some(bytes) => Some(bytes),
-        None => transactions(totals, ["gld_transactions", "gst_transactions"])?,
+        None => transactions(totals, metric!["gld_transactions", "gst_transactions"])?,
     };
     let Some(global) = global else { return Ok(None) };
     let mut bytes = global;
     for metric in BESIDE_GLOBAL {
         bytes += TRANSACTION_BYTES * totals.get(metric)?.unwrap_or_default();
     }
-    for metric in ["shared_load_transactions", "shared_store_transactions"] {
+    for metric in metric!["shared_load_transactions", "shared_store_transactions"] {
         let passes = totals.get(metric)?.unwrap_or_default();
         bytes += pass_bytes.unwrap_or(TRANSACTION_BYTES) * passes;
     }

@@ -1,6 +1,7 @@
 //! The model's inputs from a kernel: Konstantinidis 2017, table 4.2, from the metrics of table 4.1.
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::metric;
 
 use super::{TRANSACTION_BYTES, WARP_LANES};
 use crate::inputs::Totals;
@@ -85,32 +86,35 @@ impl KernelParameters {
             return Err(counts.missing_metrics(missing));
         }
         let mut warnings = Vec::new();
-        let fp64 = counts.get("inst_fp_64")?;
+        let fp64 = counts.get(metric!("inst_fp_64"))?;
         let tensor = counts.tensor_work()?;
         let operation_type = if tensor.is_some() {
             OperationType::Tensor
         } else if fp64.is_some_and(|count| count > 0.0) {
             OperationType::Fp64
         } else {
-            let fp32 = counts.require("inst_fp_32")?;
+            let fp32 = counts.require(metric!("inst_fp_32"))?;
             if fp64.is_none() {
-                warnings.push(Warning::AssumedZero { metric: "inst_fp_64" });
+                warnings.push(Warning::AssumedZero { metric: metric!("inst_fp_64") });
             }
             if fp32 > 0.0 { OperationType::Fp32 } else { OperationType::Int }
         };
 
         // I_ops, eq. 4.4, and the multiply-adds among them.
         let (compute_instructions, multiply_adds) = match operation_type {
-            OperationType::Fp64 => {
-                (counts.require("inst_fp_64")?, counts.require("flop_count_dp_fma")?)
-            }
-            OperationType::Fp32 => {
-                (counts.require("inst_fp_32")?, counts.require("flop_count_sp_fma")?)
-            }
+            OperationType::Fp64 => (
+                counts.require(metric!("inst_fp_64"))?,
+                counts.require(metric!("flop_count_dp_fma"))?,
+            ),
+            OperationType::Fp32 => (
+                counts.require(metric!("inst_fp_32"))?,
+                counts.require(metric!("flop_count_sp_fma"))?,
+            ),
             // Eq. 4.1 counts an integer instruction as one operation.
-            OperationType::Int => (counts.require("inst_integer")?, 0.0),
+            OperationType::Int => (counts.require(metric!("inst_integer"))?, 0.0),
             OperationType::Tensor => {
-                let instructions = WARP_LANES * counts.require("inst_executed_pipe_tensor")?;
+                let instructions =
+                    WARP_LANES * counts.require(metric!("inst_executed_pipe_tensor"))?;
                 (instructions, instructions)
             }
         };
@@ -131,11 +135,11 @@ impl KernelParameters {
             OperationType::Fp64 | OperationType::Fp32 => operations / (2.0 * compute_instructions),
         };
 
-        let instructions = WARP_LANES * counts.require("inst_executed")?;
+        let instructions = WARP_LANES * counts.require(metric!("inst_executed"))?;
         if instructions == 0.0 {
             return Err(ModelError::NothingExecuted { kernel: kernel() });
         }
-        let load_stores = counts.require("inst_compute_ld_st")?;
+        let load_stores = counts.require(metric!("inst_compute_ld_st"))?;
         if compute_instructions + load_stores > instructions {
             return Err(ModelError::TooManyInstructions {
                 kernel: kernel(),
@@ -147,8 +151,9 @@ impl KernelParameters {
         let operation_density = compute_instructions / instructions;
         let load_store_density = load_stores / instructions;
 
-        let traffic_bytes = counts.traffic("dram_read_transactions", "dram_read_bytes")?
-            + counts.traffic("dram_write_transactions", "dram_write_bytes")?;
+        let traffic_bytes = counts
+            .traffic(metric!("dram_read_transactions"), metric!("dram_read_bytes"))?
+            + counts.traffic(metric!("dram_write_transactions"), metric!("dram_write_bytes"))?;
         let parameters = Self {
             operation_type,
             operations,
@@ -230,7 +235,7 @@ impl Counts<'_> {
         let (works, others) = tensor::work(Totals(self.profile))?;
         let operations: f64 = works.iter().map(|work| work.operations).sum();
         let mut of_threads = 0.0;
-        for metric in ["inst_fp_32", "inst_fp_64"] {
+        for metric in metric!["inst_fp_32", "inst_fp_64"] {
             of_threads += 2.0 * self.get(metric)?.unwrap_or_default();
         }
         if others > 0.0 || operations <= of_threads {
@@ -258,17 +263,17 @@ impl Counts<'_> {
     fn missing(&self) -> Result<Vec<&'static str>, ModelError> {
         let mut needed = Vec::new();
         let is_tensor = self.tensor_work()?.is_some();
-        match (self.get("inst_fp_64")?, self.get("inst_fp_32")?) {
-            _ if is_tensor => needed.push("inst_executed_pipe_tensor"),
-            (Some(fp64), _) if fp64 > 0.0 => needed.push("flop_count_dp_fma"),
-            (_, None) => needed.push("inst_fp_32"),
-            (_, Some(fp32)) if fp32 > 0.0 => needed.push("flop_count_sp_fma"),
-            (_, Some(_)) => needed.push("inst_integer"),
+        match (self.get(metric!("inst_fp_64"))?, self.get(metric!("inst_fp_32"))?) {
+            _ if is_tensor => needed.push(metric!("inst_executed_pipe_tensor")),
+            (Some(fp64), _) if fp64 > 0.0 => needed.push(metric!("flop_count_dp_fma")),
+            (_, None) => needed.push(metric!("inst_fp_32")),
+            (_, Some(fp32)) if fp32 > 0.0 => needed.push(metric!("flop_count_sp_fma")),
+            (_, Some(_)) => needed.push(metric!("inst_integer")),
         }
-        needed.extend(["inst_executed", "inst_compute_ld_st"]);
+        needed.extend(metric!["inst_executed", "inst_compute_ld_st"]);
         for (transactions, bytes) in [
-            ("dram_read_transactions", "dram_read_bytes"),
-            ("dram_write_transactions", "dram_write_bytes"),
+            (metric!("dram_read_transactions"), metric!("dram_read_bytes")),
+            (metric!("dram_write_transactions"), metric!("dram_write_bytes")),
         ] {
             if self.get(bytes)?.is_none() {
                 needed.push(transactions);

@@ -1,6 +1,7 @@
 //! The effect of each what-if on the counts.
 
 use gpucast_counters::InstructionClass;
+use gpucast_counters::metric;
 use gpucast_counters::stages::{CLASSES, ClassCount, StageMemory};
 
 use super::editor::Editor;
@@ -15,16 +16,16 @@ pub(super) fn no_bank_conflicts(counts: &mut Editor) {
     let mut passes = (0.0, 0.0);
     for (transactions, conflicts, requests, mean) in [
         (
-            "shared_load_transactions",
-            "shared_ld_bank_conflict",
-            "shared_load",
-            "shared_load_transactions_per_request",
+            metric!("shared_load_transactions"),
+            metric!("shared_ld_bank_conflict"),
+            metric!("shared_load"),
+            metric!("shared_load_transactions_per_request"),
         ),
         (
-            "shared_store_transactions",
-            "shared_st_bank_conflict",
-            "shared_store",
-            "shared_store_transactions_per_request",
+            metric!("shared_store_transactions"),
+            metric!("shared_st_bank_conflict"),
+            metric!("shared_store"),
+            metric!("shared_store_transactions_per_request"),
         ),
     ] {
         let conflicting = counts.get(conflicts).unwrap_or(0.0);
@@ -38,9 +39,9 @@ pub(super) fn no_bank_conflicts(counts: &mut Editor) {
         }
         counts.set(conflicts, 0.0);
     }
-    counts.follow("shared_conflict_degree", 1.0);
+    counts.follow(metric!("shared_conflict_degree"), 1.0);
     if passes.1 > 0.0 {
-        counts.scale("shared_efficiency", passes.0 / passes.1);
+        counts.scale(metric!("shared_efficiency"), passes.0 / passes.1);
     }
     counts.stages(|stages| {
         for stage in &mut stages.stages {
@@ -91,16 +92,16 @@ pub(super) fn perfect_coalescing(counts: &mut Editor) {
             }
         }
         if let (Some(l2), Some(dram)) = (counts.get(side.l2[0]), counts.get(side.dram)) {
-            let update = counts.get("l2_atomic_transactions").unwrap_or(0.0);
+            let update = counts.get(metric!("l2_atomic_transactions")).unwrap_or(0.0);
             counts.set(side.dram, dram.min(l2 + update));
         }
         if let Some(before) = counts.get(side.l2_bytes) {
             counts.follow(side.l2_bytes, before.min((perfect + local) * SECTOR_BYTES));
         }
     }
-    let l2 = ["l2_read_transactions", "l2_write_transactions", "l2_atomic_transactions"];
+    let l2 = metric!["l2_read_transactions", "l2_write_transactions", "l2_atomic_transactions"];
     if let [Some(read), Some(write), Some(update)] = l2.map(|metric| counts.get(metric)) {
-        counts.set("l2_transactions", read + write + update);
+        counts.set(metric!("l2_transactions"), read + write + update);
     }
     dram_follows(counts);
     counts.stages(|stages| {
@@ -134,34 +135,34 @@ struct Side {
 
 impl Side {
     const LOADS: Self = Self {
-        bytes: "ptx_global_load_bytes",
-        requests: "global_load_requests",
-        sectors: "global_load_sectors",
-        sector_bytes: "global_load_sector_bytes",
-        sectors_per_request: "global_load_sectors_per_request",
-        efficiency: "gld_efficiency",
-        transactions: "gld_transactions",
-        transactions_per_request: "gld_transactions_per_request",
-        passes: Some("global_load_passes"),
-        local: "local_load_transactions",
-        l2: ["l2_read_transactions", "l2_tex_read_transactions"],
-        l2_bytes: "l2_global_load_bytes",
-        dram: "dram_read_transactions",
+        bytes: metric!("ptx_global_load_bytes"),
+        requests: metric!("global_load_requests"),
+        sectors: metric!("global_load_sectors"),
+        sector_bytes: metric!("global_load_sector_bytes"),
+        sectors_per_request: metric!("global_load_sectors_per_request"),
+        efficiency: metric!("gld_efficiency"),
+        transactions: metric!("gld_transactions"),
+        transactions_per_request: metric!("gld_transactions_per_request"),
+        passes: Some(metric!("global_load_passes")),
+        local: metric!("local_load_transactions"),
+        l2: metric!["l2_read_transactions", "l2_tex_read_transactions"],
+        l2_bytes: metric!("l2_global_load_bytes"),
+        dram: metric!("dram_read_transactions"),
     };
     const STORES: Self = Self {
-        bytes: "ptx_global_store_bytes",
-        requests: "global_store_requests",
-        sectors: "global_store_sectors",
-        sector_bytes: "global_store_sector_bytes",
-        sectors_per_request: "global_store_sectors_per_request",
-        efficiency: "gst_efficiency",
-        transactions: "gst_transactions",
-        transactions_per_request: "gst_transactions_per_request",
+        bytes: metric!("ptx_global_store_bytes"),
+        requests: metric!("global_store_requests"),
+        sectors: metric!("global_store_sectors"),
+        sector_bytes: metric!("global_store_sector_bytes"),
+        sectors_per_request: metric!("global_store_sectors_per_request"),
+        efficiency: metric!("gst_efficiency"),
+        transactions: metric!("gst_transactions"),
+        transactions_per_request: metric!("gst_transactions_per_request"),
         passes: None,
-        local: "local_store_transactions",
-        l2: ["l2_write_transactions", "l2_tex_write_transactions"],
-        l2_bytes: "l2_local_global_store_bytes",
-        dram: "dram_write_transactions",
+        local: metric!("local_store_transactions"),
+        l2: metric!["l2_write_transactions", "l2_tex_write_transactions"],
+        l2_bytes: metric!("l2_local_global_store_bytes"),
+        dram: metric!("dram_write_transactions"),
     };
 }
 
@@ -183,24 +184,24 @@ fn coalesce(memory: &mut StageMemory) {
 /// instruction. The operands of the pairs need not fit, so it is a bound.
 pub(super) fn fma(counts: &mut Editor) {
     // Threads that a warp's instruction is executed by, in the mean.
-    let executed = counts.get("inst_executed").unwrap_or(0.0);
+    let executed = counts.get(metric!("inst_executed")).unwrap_or(0.0);
     let lanes = |threads: Option<f64>| threads.filter(|_| executed > 0.0).map(|it| it / executed);
-    let active = lanes(counts.get("not_predicated_off_thread_inst_executed"));
-    let issued = lanes(counts.get("thread_inst_executed"));
+    let active = lanes(counts.get(metric!("not_predicated_off_thread_inst_executed")));
+    let issued = lanes(counts.get(metric!("thread_inst_executed")));
     let mut saved = 0.0;
     for (add, mul, multiply_add, instructions, class) in [
         (
-            "flop_count_sp_add",
-            "flop_count_sp_mul",
-            "flop_count_sp_fma",
-            "inst_fp_32",
+            metric!("flop_count_sp_add"),
+            metric!("flop_count_sp_mul"),
+            metric!("flop_count_sp_fma"),
+            metric!("inst_fp_32"),
             InstructionClass::Fp32,
         ),
         (
-            "flop_count_dp_add",
-            "flop_count_dp_mul",
-            "flop_count_dp_fma",
-            "inst_fp_64",
+            metric!("flop_count_dp_add"),
+            metric!("flop_count_dp_mul"),
+            metric!("flop_count_dp_fma"),
+            metric!("inst_fp_64"),
             InstructionClass::Fp64,
         ),
     ] {
@@ -237,47 +238,47 @@ pub(super) fn fma(counts: &mut Editor) {
         return;
     }
     let warps = (saved / active.unwrap_or(WARP_LANES)).floor().min(executed);
-    counts.set("inst_executed", executed - warps);
-    for metric in ["inst_issued", "issue_slots", "inst_per_warp"] {
+    counts.set(metric!("inst_executed"), executed - warps);
+    for metric in metric!["inst_issued", "issue_slots", "inst_per_warp"] {
         counts.scale(metric, (executed - warps) / executed);
     }
-    if let Some(threads) = counts.get("not_predicated_off_thread_inst_executed") {
-        counts.follow("not_predicated_off_thread_inst_executed", threads - saved);
+    if let Some(threads) = counts.get(metric!("not_predicated_off_thread_inst_executed")) {
+        counts.follow(metric!("not_predicated_off_thread_inst_executed"), threads - saved);
     }
-    if let (Some(threads), Some(lanes)) = (counts.get("thread_inst_executed"), issued) {
-        counts.follow("thread_inst_executed", threads - warps * lanes);
+    if let (Some(threads), Some(lanes)) = (counts.get(metric!("thread_inst_executed")), issued) {
+        counts.follow(metric!("thread_inst_executed"), threads - warps * lanes);
     }
 }
 
 /// The instructions of all threads in as few warps as they fill: no lane waits while others work.
 /// Lanes that are predicated off stay so, and memory is accessed as before.
 pub(super) fn no_divergence(counts: &mut Editor) {
-    let warps = counts.get("inst_executed").filter(|&warps| warps > 0.0);
-    let threads = counts
-        .get("thread_inst_executed")
-        .or_else(|| Some(warps? * WARP_LANES * counts.get("warp_execution_efficiency")? / 100.0));
+    let warps = counts.get(metric!("inst_executed")).filter(|&warps| warps > 0.0);
+    let threads = counts.get(metric!("thread_inst_executed")).or_else(|| {
+        Some(warps? * WARP_LANES * counts.get(metric!("warp_execution_efficiency"))? / 100.0)
+    });
     if let (Some(warps), Some(threads)) = (warps, threads) {
         let full = (threads / WARP_LANES).ceil().min(warps);
-        counts.set("inst_executed", full);
-        for metric in [
+        counts.set(metric!("inst_executed"), full);
+        for metric in metric![
             "inst_issued",
             "issue_slots",
             "inst_per_warp",
             "ldst_executed",
             "ldst_issued",
             "cf_executed",
-            "cf_issued",
+            "cf_issued"
         ] {
             counts.scale(metric, full / warps);
         }
-        counts.scale("warp_nonpred_execution_efficiency", warps / full);
-        counts.set("warp_execution_efficiency", 100.0);
+        counts.scale(metric!("warp_nonpred_execution_efficiency"), warps / full);
+        counts.set(metric!("warp_execution_efficiency"), 100.0);
     }
-    if let Some(lanes) = counts.get("ptx_inst_issued_lanes") {
-        counts.follow("ptx_inst_executed", (lanes / WARP_LANES).ceil());
+    if let Some(lanes) = counts.get(metric!("ptx_inst_issued_lanes")) {
+        counts.follow(metric!("ptx_inst_executed"), (lanes / WARP_LANES).ceil());
     }
-    counts.set("divergent_branch", 0.0);
-    counts.follow("branch_efficiency", 100.0);
+    counts.set(metric!("divergent_branch"), 0.0);
+    counts.follow(metric!("branch_efficiency"), 100.0);
     counts.stages(|stages| {
         for stage in &mut stages.stages {
             let mut ratio = (0, 0);
@@ -297,19 +298,19 @@ pub(super) fn no_divergence(counts: &mut Editor) {
 
 /// Another occupancy than that of the launch.
 pub(super) fn occupancy(counts: &mut Editor, fraction: f64) {
-    let before = counts.conditions.occupancy.or(counts.get("achieved_occupancy"));
+    let before = counts.conditions.occupancy.or(counts.get(metric!("achieved_occupancy")));
     if counts.conditions.occupancy != Some(fraction) {
         counts.conditions.occupancy = Some(fraction);
         counts.note("occupancy", before, fraction, "");
     }
-    counts.follow("achieved_occupancy", fraction);
+    counts.follow(metric!("achieved_occupancy"), fraction);
 }
 
 /// Another hit rate of the loads at the L2; stores are written to device memory as before.
 pub(super) fn l2_hits(counts: &mut Editor, fraction: f64) {
-    if let Some(asked) = counts.get("l2_read_transactions") {
-        counts.set("dram_read_transactions", ((1.0 - fraction) * asked).round());
-        counts.follow("l2_tex_read_hit_rate", 100.0 * fraction);
+    if let Some(asked) = counts.get(metric!("l2_read_transactions")) {
+        counts.set(metric!("dram_read_transactions"), ((1.0 - fraction) * asked).round());
+        counts.follow(metric!("l2_tex_read_hit_rate"), 100.0 * fraction);
         dram_follows(counts);
     }
 }
@@ -324,36 +325,36 @@ pub(super) fn dram_bytes(counts: &mut Editor, bytes: f64) {
             counts.set(metrics[1], bytes * (1.0 - share) / unit);
         }
     };
-    if counts.get("dram_read_transactions").is_some() {
-        change(counts, ["dram_read_transactions", "dram_write_transactions"], SECTOR_BYTES);
+    if counts.get(metric!("dram_read_transactions")).is_some() {
+        change(counts, metric!["dram_read_transactions", "dram_write_transactions"], SECTOR_BYTES);
         dram_follows(counts);
     } else {
-        change(counts, ["dram_read_bytes", "dram_write_bytes"], 1.0);
+        change(counts, metric!["dram_read_bytes", "dram_write_bytes"], 1.0);
     }
 }
 
 /// The bytes that device memory moves for an invocation, if they are known.
 pub(super) fn dram_bytes_of(counts: &Editor) -> Option<f64> {
     let sum = |read: &str, write: &str| Some(counts.get(read)? + counts.get(write)?);
-    sum("dram_read_transactions", "dram_write_transactions")
+    sum(metric!("dram_read_transactions"), metric!("dram_write_transactions"))
         .map(|transactions| transactions * SECTOR_BYTES)
-        .or_else(|| sum("dram_read_bytes", "dram_write_bytes"))
+        .or_else(|| sum(metric!("dram_read_bytes"), metric!("dram_write_bytes")))
 }
 
 /// Local memory causes no requests and no traffic. DRAM moves no more than the L2 asks it for.
 pub(super) fn no_local_memory(counts: &mut Editor) {
     for (requests, sectors, l2, dram) in [
         (
-            "local_load_requests",
-            "local_load_transactions",
-            ["l2_read_transactions", "l2_tex_read_transactions"],
-            "dram_read_transactions",
+            metric!("local_load_requests"),
+            metric!("local_load_transactions"),
+            metric!["l2_read_transactions", "l2_tex_read_transactions"],
+            metric!("dram_read_transactions"),
         ),
         (
-            "local_store_requests",
-            "local_store_transactions",
-            ["l2_write_transactions", "l2_tex_write_transactions"],
-            "dram_write_transactions",
+            metric!("local_store_requests"),
+            metric!("local_store_transactions"),
+            metric!["l2_write_transactions", "l2_tex_write_transactions"],
+            metric!("dram_write_transactions"),
         ),
     ] {
         let Some(local) = counts.get(sectors).filter(|&local| local > 0.0) else { continue };
@@ -368,14 +369,16 @@ pub(super) fn no_local_memory(counts: &mut Editor) {
             counts.set(dram, before.min(l2));
         }
     }
-    let issued = ["inst_executed_local_loads", "inst_executed_local_stores"];
+    let issued = metric!["inst_executed_local_loads", "inst_executed_local_stores"];
     let accesses: f64 = issued.iter().filter_map(|metric| counts.get(metric)).sum();
     for metric in issued {
         counts.set(metric, 0.0);
     }
-    if let Some(executed) = counts.get("inst_executed").filter(|&executed| executed > accesses) {
-        counts.set("inst_executed", executed - accesses);
-        for metric in ["inst_issued", "issue_slots", "inst_per_warp"] {
+    if let Some(executed) =
+        counts.get(metric!("inst_executed")).filter(|&executed| executed > accesses)
+    {
+        counts.set(metric!("inst_executed"), executed - accesses);
+        for metric in metric!["inst_issued", "issue_slots", "inst_per_warp"] {
             counts.scale(metric, (executed - accesses) / executed);
         }
     }
@@ -385,11 +388,11 @@ pub(super) fn no_local_memory(counts: &mut Editor) {
 /// Double-precision operations become single-precision ones; data keeps its width.
 pub(super) fn single_precision(counts: &mut Editor) {
     for (double, single) in [
-        ("inst_fp_64", "inst_fp_32"),
-        ("flop_count_dp", "flop_count_sp"),
-        ("flop_count_dp_add", "flop_count_sp_add"),
-        ("flop_count_dp_mul", "flop_count_sp_mul"),
-        ("flop_count_dp_fma", "flop_count_sp_fma"),
+        (metric!("inst_fp_64"), metric!("inst_fp_32")),
+        (metric!("flop_count_dp"), metric!("flop_count_sp")),
+        (metric!("flop_count_dp_add"), metric!("flop_count_sp_add")),
+        (metric!("flop_count_dp_mul"), metric!("flop_count_sp_mul")),
+        (metric!("flop_count_dp_fma"), metric!("flop_count_sp_fma")),
     ] {
         if let [Some(moved), Some(before)] = [double, single].map(|metric| counts.get(metric)) {
             counts.set(single, before + moved);
@@ -412,10 +415,10 @@ pub(super) fn single_precision(counts: &mut Editor) {
 
 /// Metrics that are sums and multiples of DRAM transactions.
 fn dram_follows(counts: &mut Editor) {
-    let transactions = ["dram_read_transactions", "dram_write_transactions"];
+    let transactions = metric!["dram_read_transactions", "dram_write_transactions"];
     let [Some(read), Some(write)] = transactions.map(|metric| counts.get(metric)) else { return };
-    counts.follow("dram_transactions", read + write);
-    counts.follow("dram_read_bytes", read * SECTOR_BYTES);
-    counts.follow("dram_write_bytes", write * SECTOR_BYTES);
-    counts.follow("dram_bytes", (read + write) * SECTOR_BYTES);
+    counts.follow(metric!("dram_transactions"), read + write);
+    counts.follow(metric!("dram_read_bytes"), read * SECTOR_BYTES);
+    counts.follow(metric!("dram_write_bytes"), write * SECTOR_BYTES);
+    counts.follow(metric!("dram_bytes"), (read + write) * SECTOR_BYTES);
 }

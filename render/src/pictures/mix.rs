@@ -1,6 +1,7 @@
 //! Instructions by class.
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::metric;
 use gpucast_forecast::run::sources::Source;
 use gpucast_plot::number::significant;
 use gpucast_plot::pictures::bars::{Bar, Bars, Length};
@@ -23,16 +24,16 @@ const fn class(name: &'static str, metrics: &'static [&'static str]) -> Class {
 
 /// Rare classes share the last colour.
 const CLASSES: [Class; 7] = [
-    class("fp32", &["inst_fp_32"]),
-    class("fp64", &["inst_fp_64"]),
-    class("integer", &["inst_integer"]),
-    class("load/store", &["inst_compute_ld_st"]),
-    class("control", &["inst_control"]),
+    class("fp32", &[metric!("inst_fp_32")]),
+    class("fp64", &[metric!("inst_fp_64")]),
+    class("integer", &[metric!("inst_integer")]),
+    class("load/store", &[metric!("inst_compute_ld_st")]),
+    class("control", &[metric!("inst_control")]),
     // Profilers count the warps that do matrix products, and older ones do not count them.
-    Class { name: TENSOR, metrics: &["inst_executed_pipe_tensor"], threads: 32.0 },
+    Class { name: TENSOR, metrics: &[metric!("inst_executed_pipe_tensor")], threads: 32.0 },
     class(
         "conversion, fp16, between threads, other",
-        &["inst_bit_convert", "inst_fp_16", "inst_inter_thread_communication", "inst_misc"],
+        &metric!["inst_bit_convert", "inst_fp_16", "inst_inter_thread_communication", "inst_misc"],
     ),
 ];
 

@@ -1,6 +1,7 @@
 //! Predictions for people: a comparison, the counts, and a section for each model and GPU.
 
 use gpucast_advice::Advice;
+use gpucast_counters::metric;
 use gpucast_counters::{KernelProfile, Metrics};
 use gpucast_forecast::input::kernel_name::{readable, signature};
 use gpucast_forecast::number;
@@ -160,7 +161,7 @@ fn counts_title(profile: &KernelProfile) -> String {
 
 /// The metrics that the model of the thesis reads (Konstantinidis 2017, table 4.1), and those that
 /// a person wants first; `gpucast profile` shows all.
-const COUNTS: [&str; 13] = [
+const COUNTS: [&str; 13] = metric![
     "flop_count_sp_fma",
     "flop_count_dp_fma",
     "inst_fp_32",
@@ -173,7 +174,7 @@ const COUNTS: [&str; 13] = [
     "ptx_inst_executed",
     "ptx_thread_inst_executed",
     "warp_execution_efficiency",
-    "gld_efficiency",
+    "gld_efficiency"
 ];
 
 fn counts(metrics: &Metrics) -> String {

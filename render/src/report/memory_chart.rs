@@ -1,6 +1,7 @@
 //! The way of a kernel's bytes: kernel, first-level cache and shared memory, L2, device memory.
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::metric;
 use gpucast_forecast::number;
 use gpucast_plot::number::significant;
 
@@ -49,7 +50,7 @@ impl MemoryChart {
             (total > 0.0).then(|| number::count(total as u128))
         };
         let percent = |name: &str| get(name).map(|value| format!("{} %", significant(value, 3)));
-        let uses_local = get("local_load_requests").is_some_and(|requests| requests > 0.0);
+        let uses_local = get(metric!("local_load_requests")).is_some_and(|requests| requests > 0.0);
         let peak = |unit: &str| {
             let meter = meters.iter().find(|meter| meter.unit == unit);
             fact("of its peak", meter.map(|meter| format!("{} %", meter.percent)))
@@ -57,36 +58,42 @@ impl MemoryChart {
         let facts = |facts: Vec<Option<Fact>>| facts.into_iter().flatten().collect::<Vec<Fact>>();
         let chart = Self {
             global: facts(vec![
-                fact("requests", count(&["global_load_requests", "global_store_requests"])),
-                fact("asked for", amount("ptx_global_load_bytes", 1.0)),
-                fact("given", amount("ptx_global_store_bytes", 1.0)),
-                fact("load efficiency", percent("gld_efficiency")),
-                fact("store efficiency", percent("gst_efficiency")),
+                fact("requests", count(&metric!["global_load_requests", "global_store_requests"])),
+                fact("asked for", amount(metric!("ptx_global_load_bytes"), 1.0)),
+                fact("given", amount(metric!("ptx_global_store_bytes"), 1.0)),
+                fact("load efficiency", percent(metric!("gld_efficiency"))),
+                fact("store efficiency", percent(metric!("gst_efficiency"))),
             ]),
             shared: facts(vec![
-                fact("requests", count(&["shared_load", "shared_store"])),
-                fact("passes", count(&["shared_load_transactions", "shared_store_transactions"])),
+                fact("requests", count(&metric!["shared_load", "shared_store"])),
+                fact(
+                    "passes",
+                    count(&metric!["shared_load_transactions", "shared_store_transactions"]),
+                ),
                 fact(
                     "of them by conflicts",
-                    count(&["shared_ld_bank_conflict", "shared_st_bank_conflict"]),
+                    count(&metric!["shared_ld_bank_conflict", "shared_st_bank_conflict"]),
                 ),
                 peak("shared memory"),
             ]),
             l1: facts(vec![
-                fact("hits, global loads", percent("global_hit_rate")),
-                fact("hits, local loads", percent("local_hit_rate").filter(|_| uses_local)),
+                fact("hits, global loads", percent(metric!("global_hit_rate"))),
+                fact(
+                    "hits, local loads",
+                    percent(metric!("local_hit_rate")).filter(|_| uses_local),
+                ),
                 peak("L1"),
             ]),
             l1_to_l2: facts(vec![
-                fact("read", amount("l2_read_transactions", SECTOR_BYTES)),
-                fact("written", amount("l2_write_transactions", SECTOR_BYTES)),
-                fact("updated", amount("l2_atomic_transactions", SECTOR_BYTES)),
+                fact("read", amount(metric!("l2_read_transactions"), SECTOR_BYTES)),
+                fact("written", amount(metric!("l2_write_transactions"), SECTOR_BYTES)),
+                fact("updated", amount(metric!("l2_atomic_transactions"), SECTOR_BYTES)),
             ]),
-            l2: facts(vec![fact("hits", percent("l2_tex_hit_rate")), peak("L2")]),
+            l2: facts(vec![fact("hits", percent(metric!("l2_tex_hit_rate"))), peak("L2")]),
             dram: facts(vec![peak("device memory")]),
             l2_to_dram: facts(vec![
-                fact("read", amount("dram_read_transactions", SECTOR_BYTES)),
-                fact("written", amount("dram_write_transactions", SECTOR_BYTES)),
+                fact("read", amount(metric!("dram_read_transactions"), SECTOR_BYTES)),
+                fact("written", amount(metric!("dram_write_transactions"), SECTOR_BYTES)),
             ]),
         };
         (!chart.global.is_empty() || !chart.shared.is_empty() || !chart.l2_to_dram.is_empty())

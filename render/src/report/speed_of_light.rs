@@ -2,6 +2,7 @@
 //! Light*.
 
 use gpucast_counters::KernelProfile;
+use gpucast_counters::metric;
 use gpucast_model::Gpu;
 use gpucast_plot::number::significant;
 
@@ -52,30 +53,30 @@ pub(super) fn meters(
         _ => None,
     };
     let rows = [
-        ("issue slots", sum(&["inst_executed"]), issue, "10⁹ instructions/s"),
+        ("issue slots", sum(&[metric!("inst_executed")]), issue, "10⁹ instructions/s"),
         (
             "single precision",
-            sum(&["flop_count_sp"]),
+            sum(&[metric!("flop_count_sp")]),
             peak!(peak_sp_throughput, sp_throughput),
             "GFLOPS",
         ),
         (
             "double precision",
-            sum(&["flop_count_dp"]),
+            sum(&[metric!("flop_count_dp")]),
             peak!(peak_dp_throughput, dp_throughput),
             "GFLOPS",
         ),
-        ("integer additions", sum(&["inst_integer"]), peak!(int_add_throughput), "GIOPS"),
+        ("integer additions", sum(&[metric!("inst_integer")]), peak!(int_add_throughput), "GIOPS"),
         (
             "tensor cores (fp16)",
-            sum(&["tensor_op_count_fp16", "tensor_op_count_bf16"])
-                + 2.0 * sum(&["tensor_op_count_tf32"]),
+            sum(&metric!["tensor_op_count_fp16", "tensor_op_count_bf16"])
+                + 2.0 * sum(&[metric!("tensor_op_count_tf32")]),
             peak!(peak_tensor_throughput, tensor_throughput),
             "GFLOPS",
         ),
         (
             "load-store units",
-            sum(&["inst_compute_ld_st"]),
+            sum(&[metric!("inst_compute_ld_st")]),
             peak!(load_store_throughput),
             "10⁹ operations/s",
         ),
@@ -83,21 +84,21 @@ pub(super) fn meters(
             "shared memory",
             PASS_BYTES
                 * shared_passes.unwrap_or_else(|| {
-                    sum(&["shared_load_transactions", "shared_store_transactions"])
+                    sum(&metric!["shared_load_transactions", "shared_store_transactions"])
                 }),
             peak!(shared_bandwidth),
             "GB/s",
         ),
         (
             "L1",
-            SECTOR_BYTES * sum(&["global_load_sectors", "local_load_transactions"]),
+            SECTOR_BYTES * sum(&metric!["global_load_sectors", "local_load_transactions"]),
             peak!(l1_bandwidth),
             "GB/s",
         ),
-        ("L2", SECTOR_BYTES * sum(&["l2_transactions"]), peak!(l2_bandwidth), "GB/s"),
+        ("L2", SECTOR_BYTES * sum(&[metric!("l2_transactions")]), peak!(l2_bandwidth), "GB/s"),
         (
             "device memory",
-            SECTOR_BYTES * sum(&["dram_read_transactions", "dram_write_transactions"]),
+            SECTOR_BYTES * sum(&metric!["dram_read_transactions", "dram_write_transactions"]),
             peak!(peak_memory_bandwidth, memory_bandwidth),
             "GB/s",
         ),

@@ -24,6 +24,7 @@
 //!
 //! CUDA C++ Best Practices Guide 12.9, section 9.2.3.1; Zhang and Owens 2011, section 5.
 
+use gpucast_counters::metric;
 use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;
 use gpucast_ptx_frontend::types::StateSpace;
@@ -58,7 +59,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
         ),
         places: case.ranked(conflicts),
         evidence: vec![
-            Evidence::new("shared_conflict_degree", passes / free.max(1.0), 1.0, "ratio"),
+            Evidence::new(metric!("shared_conflict_degree"), passes / free.max(1.0), 1.0, "ratio"),
             Evidence::new("passes over the banks", passes, free, "pass"),
         ],
         trial: Trial::WhatIf(vec![WhatIf::NoBankConflicts]),

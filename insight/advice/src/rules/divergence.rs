@@ -24,6 +24,7 @@
 //!
 //! CUDA C++ Best Practices Guide 12.9, section 13.1; Harris, Optimizing Parallel Reduction in CUDA.
 
+use gpucast_counters::metric;
 use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;
 
@@ -60,8 +61,8 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
         ),
         places: case.ranked(idle),
         evidence: vec![
-            Evidence::new("warp_execution_efficiency", 100.0 * active / 32.0, 100.0 * lanes / 32.0, "percent"),
-            Evidence::new("divergent_branch", divergent, 0.0, "branch"),
+            Evidence::new(metric!("warp_execution_efficiency"), 100.0 * active / 32.0, 100.0 * lanes / 32.0, "percent"),
+            Evidence::new(metric!("divergent_branch"), divergent, 0.0, "branch"),
         ],
         trial: Trial::WhatIf(vec![WhatIf::NoDivergence]),
     })

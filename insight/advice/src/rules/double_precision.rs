@@ -23,6 +23,7 @@
 //!
 //! CUDA C++ Programming Guide 12.9, table 5 (arithmetic throughput); Best Practices Guide 12.1.1.
 
+use gpucast_counters::metric;
 use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;
 use gpucast_ptx_frontend::isa::InstructionClass;
@@ -35,7 +36,7 @@ pub(super) const CODE: &str = "double-precision";
 pub(super) const TITLE: &str = "arithmetic is done in double precision";
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
-    let doubles = case.metric("inst_fp_64");
+    let doubles = case.metric(metric!("inst_fp_64"));
     if doubles == 0.0 {
         return None;
     }
@@ -45,7 +46,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
                  literals with an f (0.5f) and use functions such as sqrtf."
             .to_owned(),
         places: case.ranked(|row| if is_double(row) { row.thread_executions as f64 } else { 0.0 }),
-        evidence: vec![Evidence::new("inst_fp_64", doubles, 0.0, "instruction")],
+        evidence: vec![Evidence::new(metric!("inst_fp_64"), doubles, 0.0, "instruction")],
         trial: Trial::WhatIf(vec![WhatIf::SinglePrecision]),
     })
 }

@@ -22,6 +22,7 @@
 //!
 //! CUDA C++ Best Practices Guide 12.9, section 11.3.
 
+use gpucast_counters::metric;
 use gpucast_model::WhatIf;
 
 use super::{Evidence, Suspicion};
@@ -48,7 +49,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
             sms - blocks
         ),
         places: Vec::new(),
-        evidence: vec![Evidence::new("sm_cta_launched", blocks as f64, sms as f64, "block")],
+        evidence: vec![Evidence::new(metric!("sm_cta_launched"), blocks as f64, sms as f64, "block")],
         trial,
     })
 }

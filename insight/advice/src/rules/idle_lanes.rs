@@ -23,6 +23,7 @@
 //!
 //! CUDA C++ Best Practices Guide 12.9, section 11.3.
 
+use gpucast_counters::metric;
 use gpucast_model::WhatIf;
 
 use super::{Evidence, Suspicion};
@@ -51,7 +52,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
             whole - threads
         ),
         places: Vec::new(),
-        evidence: vec![Evidence::new("threads_per_block", threads as f64, whole as f64, "thread")],
+        evidence: vec![Evidence::new(metric!("threads_per_block"), threads as f64, whole as f64, "thread")],
         trial: Trial::WhatIf(vec![WhatIf::NoDivergence]),
     })
 }

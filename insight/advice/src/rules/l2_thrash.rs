@@ -25,6 +25,7 @@
 //!
 //! Lam, Rothberg and Wolf, The cache performance and optimizations of blocked algorithms, 1991.
 
+use gpucast_counters::metric;
 use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;
 
@@ -39,8 +40,8 @@ pub(super) const TITLE: &str = "data leaves the L2 before it is read again";
 const LEAST_REREAD: f64 = 1.2;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
-    let (read, held) = (case.metric("dram_read_bytes"), case.buffer_bytes as f64);
-    let asked = case.metric("l2_read_transactions") * 32.0;
+    let (read, held) = (case.metric(metric!("dram_read_bytes")), case.buffer_bytes as f64);
+    let asked = case.metric(metric!("l2_read_transactions")) * 32.0;
     if held == 0.0 || read <= LEAST_REREAD * held || asked == 0.0 {
         return None;
     }
@@ -57,8 +58,8 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
         ),
         places: case.ranked(from_dram),
         evidence: vec![
-            Evidence::new("dram_read_bytes", read, held, "byte"),
-            Evidence::new("l2_tex_read_hit_rate", case.metric("l2_tex_read_hit_rate"), 100.0 * hits, "percent"),
+            Evidence::new(metric!("dram_read_bytes"), read, held, "byte"),
+            Evidence::new(metric!("l2_tex_read_hit_rate"), case.metric(metric!("l2_tex_read_hit_rate")), 100.0 * hits, "percent"),
         ],
         trial: Trial::WhatIf(vec![WhatIf::L2Hits(hits)]),
     })

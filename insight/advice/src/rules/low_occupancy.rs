@@ -26,6 +26,7 @@
 //!
 //! CUDA C++ Best Practices Guide 12.9, section 11.1; `cuda_occupancy.h` of the CUDA toolkit.
 
+use gpucast_counters::metric;
 use gpucast_counters::occupancy::{CtaShape, Limiter, Occupancy};
 use gpucast_model::WhatIf;
 
@@ -57,7 +58,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
         ),
         places: Vec::new(),
         evidence: vec![Evidence::new(
-            "theoretical_occupancy",
+            metric!("theoretical_occupancy"),
             100.0 * now.theoretical(),
             100.0 * target,
             "percent",

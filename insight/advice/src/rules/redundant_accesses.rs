@@ -23,6 +23,7 @@
 //!
 //! CUDA C++ Programming Guide 12.9, section 10.2.6 (`__restrict__`).
 
+use gpucast_counters::metric;
 use gpucast_model::WhatIf;
 
 use super::{Evidence, Suspicion};
@@ -39,7 +40,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     if executions == 0.0 {
         return None;
     }
-    let once = those().count() as f64 * case.metric("warps_launched");
+    let once = those().count() as f64 * case.metric(metric!("warps_launched"));
     Some(Suspicion {
         change: "The loop loads or stores the same address in each round. Keep the value in a \
                  local variable, and declare pointers as __restrict__."

@@ -23,6 +23,7 @@
 //!
 //! NVIDIA, Matrix Multiplication Background User's Guide, section 4.2 (wave quantization).
 
+use gpucast_counters::metric;
 use gpucast_model::WhatIf;
 
 use super::{Evidence, Suspicion};
@@ -57,7 +58,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
         places: Vec::new(),
         evidence: vec![
             Evidence::new("filled places of all waves", 100.0 * filled, 100.0, "percent"),
-            Evidence::new("sm_cta_launched", blocks as f64, best as f64, "block"),
+            Evidence::new(metric!("sm_cta_launched"), blocks as f64, best as f64, "block"),
         ],
         trial: Trial::WhatIf(vec![WhatIf::EvenWaves(unit as f64)]),
     })

@@ -8,6 +8,7 @@ use crate::predictor::ModelError;
 use crate::quantitative_roofline::WARP_LANES;
 use crate::quantitative_roofline::kernel::OperationType;
 use crate::quantitative_roofline::weights::Weights;
+use gpucast_counters::metric;
 
 /// The name of the cost of [`separate_integers`].
 pub(super) const INTEGERS: &str = "C_integer";
@@ -27,12 +28,12 @@ enum Price {
 
 /// The kinds of integer instructions that are counted, and their prices.
 const INTEGER_KINDS: [(&str, Price); 6] = [
-    ("inst_integer_add", Price::Addition),
-    ("inst_integer_mul", Price::Product),
-    ("inst_integer_shift", Price::Rate("shift_rate", |gpu| &gpu.shift_rate)),
-    ("inst_integer_logic", Price::Rate("logic_rate", |gpu| &gpu.logic_rate)),
-    ("inst_integer_compare", Price::Rate("compare_rate", |gpu| &gpu.compare_rate)),
-    ("inst_integer_other", Price::Product),
+    (metric!("inst_integer_add"), Price::Addition),
+    (metric!("inst_integer_mul"), Price::Product),
+    (metric!("inst_integer_shift"), Price::Rate("shift_rate", |gpu| &gpu.shift_rate)),
+    (metric!("inst_integer_logic"), Price::Rate("logic_rate", |gpu| &gpu.logic_rate)),
+    (metric!("inst_integer_compare"), Price::Rate("compare_rate", |gpu| &gpu.compare_rate)),
+    (metric!("inst_integer_other"), Price::Product),
 ];
 
 impl Price {
@@ -98,7 +99,7 @@ pub(super) fn separate_integers(inputs: &Inputs<'_>) -> Refined {
 /// Maxwell serves them in one pass.
 pub(super) fn wide_shared(inputs: &Inputs<'_>) -> Refined {
     const METRICS: [(&str, u64); 2] =
-        [("inst_executed_shared_64", 8), ("inst_executed_shared_128", 16)];
+        [(metric!("inst_executed_shared_64"), 8), (metric!("inst_executed_shared_128"), 16)];
     let Inputs { counts, gpu, .. } = inputs;
     let lacking = counts.lacking(&METRICS.map(|(metric, _)| metric));
     if !lacking.is_empty() {
@@ -130,7 +131,7 @@ fn bank_width(gpu: &Gpu) -> Result<u64, ModelError> {
 /// Charges the passes over the banks that conflicts add as loads and stores of warps (thesis,
 /// section 7.2.1: "effectively increasing the number of issued load/store instructions").
 pub(super) fn bank_conflicts(inputs: &Inputs<'_>) -> Refined {
-    const METRICS: [&str; 2] = ["shared_ld_bank_conflict", "shared_st_bank_conflict"];
+    const METRICS: [&str; 2] = metric!["shared_ld_bank_conflict", "shared_st_bank_conflict"];
     let passes = inputs.sum(&METRICS)?;
     let sentence = format!(
         "bank-conflicts: conflicts add {passes:.0} passes over the banks of shared memory, charged as \
@@ -142,7 +143,7 @@ pub(super) fn bank_conflicts(inputs: &Inputs<'_>) -> Refined {
 /// Charges the passes that loads of several constants add as loads of warps (thesis, section 7.2.1,
 /// which lacks a counter of them).
 pub(super) fn constant_serialisation(inputs: &Inputs<'_>) -> Refined {
-    const METRICS: [&str; 2] = ["constant_load_passes", "constant_load_requests"];
+    const METRICS: [&str; 2] = metric!["constant_load_passes", "constant_load_requests"];
     let lacking = inputs.counts.lacking(&METRICS);
     if !lacking.is_empty() {
         return Err(inputs.counts.missing_metrics(lacking));
@@ -163,12 +164,12 @@ pub(super) fn constant_serialisation(inputs: &Inputs<'_>) -> Refined {
 /// addition. In truth it waits for the lanes that work. All classes are taken to diverge alike,
 /// because no metric tells. `integers` is the cost that [`separate_integers`] added.
 pub(super) fn divergence(inputs: &Inputs<'_>, integers: f64) -> Refined {
-    const ACTIVE: &str = "not_predicated_off_thread_inst_executed";
+    const ACTIVE: &str = metric!("not_predicated_off_thread_inst_executed");
     let Inputs { counts, kernel, weights, .. } = inputs;
     let active = match counts.get(ACTIVE)? {
-        Some(threads) => threads / (WARP_LANES * counts.require("inst_executed")?),
+        Some(threads) => threads / (WARP_LANES * counts.require(metric!("inst_executed"))?),
         // A percentage, the same for each invocation.
-        None => counts.mean("warp_nonpred_execution_efficiency")? / 100.0,
+        None => counts.mean(metric!("warp_nonpred_execution_efficiency"))? / 100.0,
     };
     let active = active.min(1.0);
     let idle = 1.0 - active;

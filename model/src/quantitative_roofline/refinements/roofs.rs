@@ -6,6 +6,7 @@ use crate::inputs::parameter;
 use crate::prediction::{Bound, Component};
 use crate::predictor::ModelError;
 use crate::quantitative_roofline::TRANSACTION_BYTES;
+use gpucast_counters::metric;
 
 /// Adds the GPU's launch overhead for each invocation, in milliseconds (thesis, section 7.2: it
 /// "should be included in the model").
@@ -30,12 +31,12 @@ pub(super) fn launch_overhead(inputs: &Inputs<'_>) -> Result<(f64, String), Mode
 /// roof, and the sentence says so. On some (Kepler) they do not hold global loads at all.
 pub(super) fn cache_bandwidth(inputs: &Inputs<'_>) -> Result<(Vec<Roof>, String), ModelError> {
     let l2_bandwidth = parameter(inputs.gpu, "l2_bandwidth", &inputs.gpu.l2_bandwidth)?.0;
-    let l2_bytes = TRANSACTION_BYTES * inputs.sum(&["l2_transactions"])?;
+    let l2_bytes = TRANSACTION_BYTES * inputs.sum(&[metric!("l2_transactions")])?;
     let mut roofs = vec![roof(Bound::L2, ("W_L2", "B_L2"), l2_bytes, l2_bandwidth)];
     let mut sentence = format!("cache-bandwidth: {:.4} ms in the L2", roofs[0].component.time_ms);
     match &inputs.gpu.l1_bandwidth {
         Some(bandwidth) => {
-            let sectors = inputs.sum(&["global_load_sectors", "local_load_transactions"])?;
+            let sectors = inputs.sum(&metric!["global_load_sectors", "local_load_transactions"])?;
             let bytes = TRANSACTION_BYTES * sectors;
             let mut l1 = roof(Bound::L1, ("W_L1", "B_L1"), bytes, bandwidth.value.0);
             if let Some(passes) = first_level::load_passes(inputs.gpu, inputs.counts.profile)? {
