@@ -213,7 +213,7 @@ pub fn definition(name: &str) -> Option<&'static Definition> {
     definitions().find(|definition| definition.name == name)
 }
 
-/// The name of a metric, `metric!("inst_executed")`, or an array of some, `metric!["dram_read_bytes", "dram_write_bytes"]`.
+/// The name of a metric, or an array of the names of some.
 ///
 /// ```
 /// # use gpucast_counters::metric;
