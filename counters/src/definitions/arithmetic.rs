@@ -10,7 +10,7 @@ use crate::tensor::TensorFormat::{Bf16, Fp6OrFp4, Fp8, Fp16, Fp64, Int1, Int4, I
 pub(super) const TOPIC: Topic = Topic {
     title: "Floating-point operations",
     introduction: "Operations of threads that are not predicated off. Counted on PTX they are what \
-                   the program asks for; machine code adds the operations that divisions and roots \
+                   the program asks for. Machine code adds the operations that divisions and roots \
                    are made of, and may contract a multiplication and an addition into one.",
     definitions: DEFINITIONS,
 };

@@ -10,7 +10,7 @@ use crate::totals::Direction::{Load, Store, Update};
 pub(super) const TOPIC: Topic = Topic {
     title: "Caches and DRAM",
     introduction: "Sectors are 32 bytes unless the GPU says otherwise. An L2 transaction is a sector that an SM reads, writes or \
-                   updates there; instructions and constants, which also come through the L2, are \
+                   updates there. Instructions and constants also come through the L2, and are \
                    not modelled. DRAM transactions come out of the replay of every request.",
     definitions: DEFINITIONS,
 };

@@ -9,9 +9,9 @@ use crate::integer_kind::IntegerKind as Kind;
 
 pub(super) const TOPIC: Topic = Topic {
     title: "Instructions",
-    introduction: "The `ptx_` metrics count PTX whatever the machine code is; the others count \
-                   machine instructions where a back end knows them, otherwise PTX instructions \
-                   in their place. A metric of warps counts an instruction once for each warp that \
+    introduction: "The `ptx_` metrics count PTX whatever the machine code is. The others count \
+                   machine instructions where a back end knows them, and PTX instructions \
+                   elsewhere. A metric of warps counts an instruction once for each warp that \
                    issues it, a metric of threads once for each thread.",
     definitions: DEFINITIONS,
 };

@@ -18,9 +18,9 @@ page is written from the definitions in `counters/src/definitions`; a test keeps
   something else on some GPUs.
 - **Level** says which instructions are counted: those of the PTX, or the machine's. `machine or ptx`
   counts machine instructions when their counts are known, otherwise PTX instructions in their place.
-- **Kind** says how far a figure can be trusted: `exact` follows from execution alone, `modelled` from
-  a stated model of hardware, `estimated` from a translation, an extrapolation or a simplification,
-  and `measured` figures come from a profiler. Counts of machine instructions are `modelled` with the
+- **Kind** says how far a figure can be trusted. `exact` follows from execution alone, and `modelled`
+  from a stated model of hardware. `estimated` follows from a translation, an extrapolation or a
+  simplification, and `measured` figures come from a profiler. Counts of machine instructions are `modelled` with the
   assembler's machine code and `estimated` with rules; PTX in their place gives `estimated` counts,
   but `exact` ones of floating-point operations and of local requests. DRAM traffic is `estimated` if
   some requests were too many to be replayed.

@@ -235,8 +235,9 @@ fn page() -> String {
     }
     let mut page = String::from(
         "# PTX coverage\n\n\
-         Made from the instruction table by `interpreter/tests/all/coverage.rs`, which writes down the variants of every row \
-         (the combinations of its modifiers, with and without optional operands), loads them and lowers them; a test keeps this page true. \
+         `interpreter/tests/all/coverage.rs` makes this page from the instruction table, and keeps it true. \
+         It writes down the variants of every row, loads them and lowers them. Variants are the combinations of modifiers, with and without \
+         optional operands. \
          *Parsed* counts the variants that the resolver accepts, *executed* those that the interpreter runs. What is parsed and not executed is named by \
          `gpucast check` and stops a run before its first warp.\n\n\
          | tier | rows | executed | in part | variants parsed | executed | |\n|---|--:|--:|--:|--:|--:|--:|\n",

@@ -10,9 +10,9 @@
 //!
 //! # How to fix it
 //!
-//! The limit says what to change: fewer registers a thread (`__launch_bounds__`), less shared
-//! memory a block, larger blocks where the number of blocks is the limit, and blocks that divide
-//! the warps of an SM where the number of warps is. More work in flight in each thread helps as
+//! The limit says what to change: fewer registers a thread (`__launch_bounds__`), or less shared
+//! memory a block. Where the number of blocks is the limit, make them larger. Where the number of
+//! warps is, blocks should divide the warps of an SM. More work in flight in each thread helps as
 //! well.
 //!
 //! # Example

@@ -10,7 +10,7 @@
 //! # How to fix it
 //!
 //! Declare pointers that share no memory as `__restrict__`, and those that are only read as `const`
-//! too: loads then take the read-only path, and equal ones merge. Or load the value into a local
+//! too. Loads then take the read-only path, and equal ones merge. Or load the value into a local
 //! variable before the first store.
 //!
 //! # Example

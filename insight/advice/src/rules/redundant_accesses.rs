@@ -5,7 +5,7 @@
 //! # Why it is slow
 //!
 //! The value could stay in a register. The compiler must not keep it there if another pointer may
-//! lead to the same place: each store may have changed it, and each load may see a store.
+//! lead to the same place. Each store may have changed it, and each load may see a store.
 //!
 //! # How to fix it
 //!

@@ -9,8 +9,8 @@
 //!
 //! # How to fix it
 //!
-//! Choose the number of blocks as a multiple of those that run at a time, and let each do its part
-//! in a loop over the grid. Many small waves have a smaller tail than few large ones.
+//! Choose the number of blocks as a multiple of those that run at a time. Let each do its part in a
+//! loop over the grid. Many small waves have a smaller tail than few large ones.
 //!
 //! # Example
 //!

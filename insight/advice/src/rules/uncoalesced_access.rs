@@ -11,7 +11,7 @@
 //! # How to fix it
 //!
 //! Let `threadIdx.x` run along the dimension that is contiguous in memory. If the layout forbids
-//! it, load a tile row by row into shared memory and read it by columns there, or store structures
+//! it, load a tile row by row into shared memory and read it by columns there. Or store structures
 //! of arrays instead of arrays of structures.
 //!
 //! # Example

@@ -13,7 +13,7 @@
 //! # How to fix it
 //!
 //! Divide the loop into rounds. In each, the block loads a tile of the data into shared memory,
-//! every word once and row by row, waits at a barrier, and reads the tile. More results in each
+//! every word once and row by row. It waits at a barrier and reads the tile. More results in each
 //! thread's registers spare reads of the tile in turn.
 //!
 //! # Example
