@@ -6,8 +6,9 @@ use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::types::StateSpace;
 use serde::Serialize;
 
-use crate::machine::MachineProfile;
+use crate::machine::{MachineProfile, SharedPasses, shared_passes};
 use crate::table::{BaseTable, Row};
+use crate::totals::Direction;
 
 /// A line of the user's own source ([`Module::own_place`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,6 +52,9 @@ pub struct PartCounts {
     /// Times that a warp issued a machine instruction that stands for one, if they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_warp_executions: Option<u128>,
+    /// Times that a warp issued a store or load of a spilled register that stands for one.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub spills: u128,
     /// Conditional branches issued by a warp.
     pub branches: u128,
     /// The branches whose lanes went different ways.
@@ -65,7 +69,7 @@ pub struct PartCounts {
     pub ideal_sectors: u128,
     /// Transactions of global and local memory.
     pub transactions: u128,
-    /// Requests to shared memory.
+    /// Requests to shared memory: the machine's if they are known.
     pub shared_requests: u128,
     /// Passes over the banks of shared memory.
     pub shared_passes: u128,
@@ -76,6 +80,10 @@ pub struct PartCounts {
     /// DRAM read transactions that the requests caused; `None` without caches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dram_read_sectors: Option<u64>,
+}
+
+fn is_zero(count: &u128) -> bool {
+    *count == 0
 }
 
 impl PartCounts {
@@ -100,7 +108,7 @@ impl PartCounts {
         self.machine_warp_executions.unwrap_or(self.warp_executions)
     }
 
-    fn add(&mut self, row: &Row) {
+    fn add(&mut self, row: &Row, shared: &SharedPasses) {
         self.instructions += 1;
         self.warp_executions += row.warp_executions;
         self.issued_lanes += row.issued_lanes;
@@ -118,16 +126,17 @@ impl PartCounts {
             if let (Some(all), Some(traffic)) = (&mut self.dram_read_sectors, counts.traffic) {
                 *all += traffic.dram_read_sectors;
             }
-            match counts.space {
-                StateSpace::Shared => {
-                    self.shared_requests += counts.requests;
-                    self.shared_passes += counts.passes;
-                    self.shared_conflict_free += counts.conflict_free;
-                }
-                StateSpace::Const => self.constant_passes += counts.passes,
-                _ => {}
+            if counts.space == StateSpace::Const {
+                self.constant_passes += counts.passes;
             }
         }
+        self.add_shared(shared);
+    }
+
+    fn add_shared(&mut self, shared: &SharedPasses) {
+        self.shared_requests += shared.requests;
+        self.shared_passes += shared.passes;
+        self.shared_conflict_free += shared.conflict_free;
     }
 }
 
@@ -150,6 +159,11 @@ pub struct Shares {
 pub struct Attribution {
     /// Machine instructions issued for each PTX instruction.
     machine: Option<BTreeMap<u32, u128>>,
+    /// Executions by warps of machine instructions that store or load spilled registers.
+    spills: BTreeMap<u32, u128>,
+    /// Accesses to shared memory that stand for each PTX instruction, the machine's if they are
+    /// known.
+    shared: BTreeMap<u32, SharedPasses>,
     /// True if every access has its traffic.
     has_caches: bool,
     /// The whole launch.
@@ -173,8 +187,21 @@ impl Attribution {
             }
             executions
         });
+        let mut shared = BTreeMap::<u32, SharedPasses>::new();
+        let mut unattributed_shared = SharedPasses::default();
+        for direction in [Direction::Load, Direction::Store, Direction::Update] {
+            for (instruction, passes) in shared_passes(table, machine, direction) {
+                let sum = match instruction {
+                    Some(at) => shared.entry(at).or_default(),
+                    None => &mut unattributed_shared,
+                };
+                *sum = [*sum, passes].into_iter().sum();
+            }
+        }
         let mut attribution = Self {
             machine: by_instruction,
+            spills: machine.map(|machine| spills(table, machine)).unwrap_or_default(),
+            shared,
             has_caches: table
                 .rows
                 .iter()
@@ -184,6 +211,7 @@ impl Attribution {
             machine_unattributed: machine.map(|_| unattributed),
         };
         attribution.whole = attribution.part(&table.rows);
+        attribution.whole.add_shared(&unattributed_shared);
         if let Some(executions) = &mut attribution.whole.machine_warp_executions {
             *executions += unattributed;
         }
@@ -197,7 +225,8 @@ impl Attribution {
         let mut counts =
             PartCounts { machine_warp_executions, dram_read_sectors, ..PartCounts::default() };
         for row in rows {
-            counts.add(row);
+            counts.add(row, self.shared.get(&row.instruction).unwrap_or(&SharedPasses::default()));
+            counts.spills += self.spills.get(&row.instruction).copied().unwrap_or_default();
             if let (Some(all), Some(machine)) = (&mut counts.machine_warp_executions, &self.machine)
             {
                 *all += machine.get(&row.instruction).copied().unwrap_or_default();
@@ -220,6 +249,22 @@ impl Attribution {
             dram_reads: share(|counts| counts.dram_read_sectors.unwrap_or_default().into()),
         }
     }
+}
+
+/// Executions by warps of machine accesses to local memory, by PTX instructions that access none:
+/// registers are spilled there.
+#[must_use]
+pub fn spills(table: &BaseTable, machine: &MachineProfile) -> BTreeMap<u32, u128> {
+    let accesses_local = |instruction: u32| {
+        let row = table.row_of(instruction);
+        row.is_some_and(|row| row.memory.iter().any(|counts| counts.space == StateSpace::Local))
+    };
+    let local = machine.local_accesses().into_iter();
+    let of_instruction = local.filter_map(|(instruction, accesses)| {
+        let instruction = instruction.filter(|&instruction| !accesses_local(instruction))?;
+        Some((instruction, accesses.loads + accesses.stores))
+    });
+    of_instruction.collect()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use gpucast_interpreter::{AccessKind, Program};
 use gpucast_ptx_frontend::types::StateSpace;
 use serde::{Deserialize, Serialize};
 
-use crate::counts::{BranchCounts, MemoryCounts};
+use crate::counts::{BranchCounts, MemoryCounts, WIDER_BYTES};
 use crate::device::DeviceModel;
 use crate::hierarchy::{L2Traffic, LocalTraffic, RowTraffic};
 use crate::launch_profile::LaunchProfile;
@@ -74,7 +74,7 @@ const KINDS: [AccessKind; 5] = [
 ];
 
 /// Names of the columns of an access, behind the one that says that there are any.
-const OF_ACCESSES: [&str; 8] = [
+const OF_ACCESSES: [&str; 8 + 2 * WIDER_BYTES.len()] = [
     "requests",
     "requested bytes",
     "sectors",
@@ -83,6 +83,10 @@ const OF_ACCESSES: [&str; 8] = [
     "passes",
     "conflict-free passes",
     "update steps",
+    "passes of 8 bytes",
+    "conflict-free passes of 8 bytes",
+    "passes of 16 bytes",
+    "conflict-free passes of 16 bytes",
 ];
 
 /// The column that says that accesses went through caches, and its first count.

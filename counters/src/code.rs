@@ -40,7 +40,7 @@ impl Code {
                 .iter()
                 .map(|one| Route {
                     past_l1: past_first_level(&one.instruction, loads),
-                    local_in_registers: false,
+                    ..Route::default()
                 })
                 .collect(),
         }

@@ -6,6 +6,7 @@
 
 use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::types::StateSpace;
+use serde::{Deserialize, Serialize};
 
 use crate::hierarchy::RowTraffic;
 
@@ -53,6 +54,19 @@ impl<N> BranchCounts<N> {
     }
 }
 
+/// The widths, in bytes of a lane, of accesses that an assembler makes of several narrower ones and
+/// whose passes over banks are others than theirs. Less than four bytes take the passes of a word.
+pub const WIDER_BYTES: [u32; 2] = [8, 16];
+
+/// Passes over banks that accesses take as parts of wider ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WiderPasses<N = u128> {
+    /// Passes over the banks.
+    pub passes: N,
+    /// Passes if no two lanes that are served together conflicted.
+    pub conflict_free: N,
+}
+
 /// The accesses of one memory instruction to one state space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryCounts<N = u128> {
@@ -84,6 +98,10 @@ pub struct MemoryCounts<N = u128> {
     /// other. They are the most lanes at one address, of each request, summed (CUDA C Programming
     /// Guide 4.2, section 4.1: such updates are serialised).
     pub update_steps: N,
+    /// The passes of accesses of each of [`WIDER_BYTES`], aligned, that hold those of the lanes
+    /// (shared memory). They are counted for widths that machine code has of the instruction, and
+    /// are zero for all others.
+    pub wider: [WiderPasses<N>; WIDER_BYTES.len()],
     /// The traffic of the sectors, once the caches have been replayed; `None` without caches.
     pub traffic: Option<RowTraffic>,
 }
@@ -101,6 +119,7 @@ impl<N: Default> Default for MemoryCounts<N> {
             passes: N::default(),
             conflict_free: N::default(),
             update_steps: N::default(),
+            wider: Default::default(),
             traffic: None,
         }
     }
@@ -113,12 +132,6 @@ impl MemoryCounts {
         if let Some(traffic) = other.traffic {
             *self.traffic.get_or_insert_default() += traffic;
         }
-    }
-
-    /// Passes that conflicts of banks added (shared memory).
-    #[must_use]
-    pub fn conflict_passes(&self) -> u128 {
-        self.passes.saturating_sub(self.conflict_free)
     }
 }
 
@@ -141,5 +154,9 @@ impl<N> MemoryCounts<N> {
         each(&mut self.passes, other.passes);
         each(&mut self.conflict_free, other.conflict_free);
         each(&mut self.update_steps, other.update_steps);
+        for (total, wider) in self.wider.iter_mut().zip(other.wider) {
+            each(&mut total.passes, wider.passes);
+            each(&mut total.conflict_free, wider.conflict_free);
+        }
     }
 }

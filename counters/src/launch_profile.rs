@@ -9,6 +9,7 @@ mod sampled;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use gpucast_interpreter::GridLimits;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
@@ -17,13 +18,13 @@ use local::LocalShares;
 
 use crate::definitions::{definition, instruction_metrics, metrics};
 use crate::hierarchy::L2Traffic;
-use crate::machine::MachineProfile;
+use crate::machine::{MachineProfile, SharedPasses, shared_passes};
 use crate::metric::{Level, MetricValue, Metrics};
 use crate::occupancy::CtaShape;
 use crate::profile::KernelProfile;
 use crate::refusal::{Extents, RequestedLaunch};
 use crate::table::BaseTable;
-use crate::totals::{Extent, LaunchFacts, Replay, Totals};
+use crate::totals::{Direction, Extent, LaunchFacts, Replay, Totals};
 use crate::trace::LaunchTrace;
 
 /// The name and version of the JSON file that holds launch profiles under `launches`.
@@ -111,9 +112,13 @@ impl LaunchProfile {
     /// The launch, as far as a GPU may refuse it.
     #[must_use]
     pub fn requested(&self) -> RequestedLaunch {
+        // Such a grid is counted only if the user says that it may be beyond CUDA.
+        let most = GridLimits::Cuda.extents();
+        let is_possible = self.grid.iter().zip(most).all(|(&extent, most)| extent <= most);
+        let grid = is_possible.then_some(self.grid);
         RequestedLaunch {
             cta: self.launch.cta,
-            extents: Some(Extents { grid: self.grid, block: self.block }),
+            extents: Some(Extents { grid, block: self.block }),
             cluster_ctas: self.launch.cluster_ctas,
             registers_are_estimated: self.launch.registers_are_estimated,
         }
@@ -148,6 +153,14 @@ impl LaunchProfile {
         if let Some(doubt) = &self.doubt {
             self.intervals = doubt.intervals(self);
         }
+    }
+
+    /// Accesses to shared memory in one direction and their passes over the banks, by the PTX
+    /// instruction that they stand for: the machine's if they are known. `None` stands for machine
+    /// instructions that stand for no PTX instruction.
+    #[must_use]
+    pub fn shared_passes(&self, direction: Direction) -> BTreeMap<Option<u32>, SharedPasses> {
+        shared_passes(&self.table, self.machine.as_ref(), direction)
     }
 
     /// The level of the instructions that a metric of [`LaunchProfile::metrics`] counts.

@@ -10,7 +10,7 @@ use gpucast_interpreter::{Launch, Observer, Program};
 
 use crate::coalescing::TransactionRule;
 use crate::code::Code;
-use crate::counts::{BlockCount, BranchCounts, MemoryCounts, add};
+use crate::counts::{BlockCount, BranchCounts, MemoryCounts, WIDER_BYTES, add};
 use crate::device::DeviceModel;
 use crate::estimate::{Unsure, Variant};
 use crate::extrapolation::Extrapolation;
@@ -19,6 +19,7 @@ use crate::hierarchy::{
     LocalStores, ROW_LIMIT,
 };
 use crate::launch_profile::{Doubt, LaunchProfile};
+use crate::machine::{KnownAccesses, SharedWidth};
 use crate::occupancy::{CtaShape, Occupancy, ThreadRegisters};
 use crate::recorder::{CtaRecorder, RecorderShape};
 use crate::row_key::RowKey;
@@ -162,15 +163,24 @@ impl Counter {
         self
     }
 
-    /// Keeps the accesses to local memory of these instructions from the caches, because machine
-    /// code has their data in registers. They move no sectors. As requests of the PTX they count
-    /// until [`LaunchProfile::with_machine`] takes them away. Call it before the launch begins.
+    /// Counts accesses as machine code makes them. Call it before the launch begins.
+    ///
+    /// Accesses to local memory whose data it has in registers are kept from the caches. They move
+    /// no sectors. As requests of the PTX they count until [`LaunchProfile::with_machine`] takes
+    /// them away. Of accesses to shared memory that are joined, the passes of the wider ones are
+    /// counted beside their own ([`MemoryCounts::wider`]).
     #[must_use]
-    pub fn with_local_in_registers(mut self, instructions: &[u32]) -> Self {
+    pub fn with_machine_accesses(mut self, accesses: &KnownAccesses) -> Self {
         let mut routes = self.shape.routes.to_vec();
-        for &instruction in instructions {
+        for &instruction in &accesses.local_in_registers {
             if let Some(route) = routes.get_mut(instruction as usize) {
                 route.local_in_registers = true;
+            }
+        }
+        for &SharedWidth { instruction, bytes } in &accesses.shared_widths {
+            let at = WIDER_BYTES.iter().position(|&width| width == bytes);
+            if let (Some(route), Some(at)) = (routes.get_mut(instruction as usize), at) {
+                route.wider[at] = true;
             }
         }
         self.shape.routes = routes.into();

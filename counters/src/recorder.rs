@@ -18,7 +18,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::banks::{BankGeometry, BankPasses, Banks, come_in_pairs};
 use crate::coalescing::{Coalescer, Coalescing, LINE_BYTES, LineTouch, Moved};
-use crate::counts::{BlockCount, BranchCounts, MemoryCounts};
+use crate::counts::{BlockCount, BranchCounts, MemoryCounts, WIDER_BYTES, WiderPasses};
 use crate::hierarchy::{CtaStream, Demand, PackedTouch, Request};
 use crate::patterns::{Spread, lane_addresses};
 use crate::row_key::RowKey;
@@ -63,6 +63,15 @@ pub struct Route {
     pub past_l1: bool,
     /// Machine code keeps the local memory that it accesses in registers: no cache sees it.
     pub local_in_registers: bool,
+    /// The widths of [`WIDER_BYTES`] that machine code has of its accesses to shared memory.
+    pub wider: [bool; WIDER_BYTES.len()],
+}
+
+impl Route {
+    /// True if machine code makes an access to shared memory part of a wider one.
+    fn is_joined(&self) -> bool {
+        self.wider.contains(&true)
+    }
 }
 
 /// Sizes and parameters of a recorder.
@@ -108,7 +117,9 @@ pub struct CtaRecorder {
     cache_banks: Banks,
     constant_lanes: u32,
     /// The passes of accesses to shared memory, by instruction; they outlive the CTA.
-    shared: SparseRows<RememberedPasses>,
+    shared: SparseRows<RememberedPasses<BankPasses>>,
+    /// Those that they take as parts of wider ones, likewise.
+    wider: SparseRows<RememberedPasses<[WiderPasses<u64>; WIDER_BYTES.len()]>>,
     /// The lines of accesses to global memory, likewise.
     global: SparseRows<RememberedLines>,
     /// What accesses added that others are like, by slot.
@@ -136,6 +147,7 @@ impl CtaRecorder {
             cache_banks: Banks::new(BankGeometry::CAPABILITY_2),
             constant_lanes: shape.constant_lanes,
             shared: SparseRows::new(shape.routes.len()),
+            wider: SparseRows::new(0),
             global: SparseRows::new(shape.routes.len()),
             alike: Vec::new(),
         }
@@ -282,6 +294,40 @@ impl CtaRecorder {
                 passes
             }
         }
+    }
+
+    /// The passes of the wider accesses that machine code makes of an access to shared memory.
+    #[inline(never)]
+    fn wider_passes(&mut self, access: &Access<'_>) -> [WiderPasses<u64>; WIDER_BYTES.len()] {
+        let distances = remembered::distances(access).zip(self.banks.period());
+        let place = distances.map(|(id, period)| (id, access.addresses[0] & (period - 1)));
+        if let Some((id, byte)) = place
+            && let Some(passes) = self.wider.row(access.instruction).of(id, byte)
+        {
+            return passes;
+        }
+        let route = self.routes[access.instruction as usize];
+        let mut addresses = [0; 32];
+        let lanes = *lane_addresses(access, &mut addresses);
+        let mut passes = [WiderPasses::default(); WIDER_BYTES.len()];
+        let widths = WIDER_BYTES.into_iter().zip(route.wider);
+        for (passes, (bytes, _)) in
+            passes.iter_mut().zip(widths).filter(|(_, (_, is_made))| *is_made)
+        {
+            let window = lanes.map(|address| address & !u64::from(bytes - 1));
+            let wide = Access {
+                bytes_per_lane: bytes,
+                pattern: Pattern::General,
+                addresses: &window,
+                ..*access
+            };
+            let BankPasses { passes: all, conflict_free } = self.banks.passes(&wide);
+            *passes = WiderPasses { passes: all.into(), conflict_free: conflict_free.into() };
+        }
+        if let Some((id, byte)) = place {
+            self.wider.row(access.instruction).learn(id, byte, passes);
+        }
+        passes
     }
 
     /// The passes of an access over the banks of a first-level cache that it does not go past, as
@@ -484,8 +530,14 @@ impl CtaRecorder {
         let key = RowKey::new(access.instruction, access.space, access.kind).index();
         let path = Path::of(access.space);
         let requested = lane_count(access.mask) * u64::from(access.bytes_per_lane);
+        let mut wider = [WiderPasses::default(); WIDER_BYTES.len()];
         let (moved, passes) = match path {
-            Path::Shared => (Moved::default(), self.shared_passes(access)),
+            Path::Shared => {
+                if self.routes[access.instruction as usize].is_joined() {
+                    wider = self.wider_passes(access);
+                }
+                (Moved::default(), self.shared_passes(access))
+            }
             Path::Constant => (Moved::default(), self.constant(access)),
             Path::Local if self.is_in_registers(access.instruction) => {
                 (Moved::default(), BankPasses::default())
@@ -505,6 +557,7 @@ impl CtaRecorder {
             passes: u64::from(passes.passes),
             conflict_free: u64::from(passes.conflict_free),
             update_steps: if updates { update_steps(access) } else { 0 },
+            wider,
             traffic: None,
         };
         self.memory.row(key).zip(&added, &mut |total, count| *total += count);

@@ -30,8 +30,9 @@ pub struct RequestedLaunch {
 /// The shape of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extents {
-    /// CTAs of the grid in x, y and z.
-    pub grid: [u32; 3],
+    /// CTAs of the grid in x, y and z; `None` if the grid is one that no GPU runs, and whose counts
+    /// were asked for all the same.
+    pub grid: Option<[u32; 3]>,
     /// Threads of a CTA in x, y and z.
     pub block: [u32; 3],
 }
@@ -168,8 +169,9 @@ impl DeviceModel {
         };
         let mut beyond = Vec::new();
         for (of, extents, limits) in
-            [("block", extents.block, of_block), ("grid", extents.grid, of_grid)]
+            [("block", Some(extents.block), of_block), ("grid", extents.grid, of_grid)]
         {
+            let Some(extents) = extents else { continue };
             for ((extent, limit), axis) in extents.into_iter().zip(limits).zip(["x", "y", "z"]) {
                 if extent > limit {
                     beyond.push(Refusal::Extent { of, axis, extent, limit });
@@ -212,7 +214,7 @@ mod tests {
                 shared_bytes,
                 registers_per_thread: Some(registers),
             },
-            extents: Some(Extents { grid: [8, 1, 1], block: [threads, 1, 1] }),
+            extents: Some(Extents { grid: Some([8, 1, 1]), block: [threads, 1, 1] }),
             cluster_ctas: 1,
             registers_are_estimated: false,
         }
@@ -266,7 +268,7 @@ mod tests {
     #[test]
     fn old_grids_are_short() {
         let grid = |grid| {
-            let extents = Some(Extents { grid, block: [32, 1, 1] });
+            let extents = Some(Extents { grid: Some(grid), block: [32, 1, 1] });
             RequestedLaunch { extents, ..launch(32, 16, 0) }
         };
         assert_eq!(refusals((2, 0), &grid([65_536, 1, 1])).len(), 1);

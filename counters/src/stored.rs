@@ -6,7 +6,7 @@ use gpucast_interpreter::{AccessKind, Program};
 use gpucast_ptx_frontend::types::StateSpace;
 use serde::{Deserialize, Serialize};
 
-use crate::counts::{BranchCounts, MemoryCounts};
+use crate::counts::{BranchCounts, MemoryCounts, WIDER_BYTES, WiderPasses};
 use crate::definitions::definition;
 use crate::foreign::{Access, SpaceName};
 use crate::hierarchy::{L2Traffic, RowTraffic};
@@ -124,6 +124,7 @@ struct MemoryFields {
     passes: u128,
     conflict_free: u128,
     update_steps: u128,
+    wider: [WiderPasses; WIDER_BYTES.len()],
     traffic: Option<RowTraffic>,
 }
 

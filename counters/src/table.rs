@@ -7,7 +7,7 @@ use gpucast_ptx_frontend::source::Span;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use crate::counts::{BranchCounts, MemoryCounts};
+use crate::counts::{BranchCounts, MemoryCounts, WIDER_BYTES, WiderPasses};
 use crate::operation::{Flops, class, class_metric, flops};
 use crate::tensor::{ProductCounts, TensorOperations, tensor_operations};
 
@@ -191,6 +191,9 @@ impl Serialize for MemoryCounts {
         counts.serialize_field("passes", &self.passes)?;
         counts.serialize_field("conflict_free", &self.conflict_free)?;
         counts.serialize_field("update_steps", &self.update_steps)?;
+        if self.wider != <[WiderPasses; WIDER_BYTES.len()]>::default() {
+            counts.serialize_field("wider_passes", &self.wider.map(|wider| wider.passes))?;
+        }
         if let Some(traffic) = &self.traffic {
             counts.serialize_field("l1_hit_sectors", &traffic.l1_hit_sectors)?;
             counts.serialize_field("l2_sectors", &traffic.l2_sectors)?;

@@ -59,7 +59,8 @@ pub(crate) fn largest_sum(
         row.products.iter().for_each(|counts| add(counts.operations, 1));
         for counts in &row.memory {
             add(counts.sectors.max(counts.ideal_sectors), sector_bytes);
-            add(counts.passes, bank_row_bytes);
+            let wider = counts.wider.iter().map(|wider| wider.passes);
+            add(wider.fold(counts.passes, u128::max), bank_row_bytes);
             add(counts.requested_bytes, 1);
             add(counts.transactions, 1);
             add(counts.update_steps, 1);

@@ -10,7 +10,7 @@ use crate::device::DeviceModel;
 use crate::hierarchy::L2Traffic;
 use crate::integer_kind::IntegerKind;
 use crate::machine::architecture::Architecture;
-use crate::machine::{MachineProfile, MachineRow};
+use crate::machine::{MachineProfile, MachineRow, SharedPasses, shared_passes};
 use crate::occupancy::CtaShape;
 use crate::operation::{FlopKind, Flops, Precision};
 use crate::table::{BaseTable, Row};
@@ -417,10 +417,24 @@ impl Totals<'_> {
         })
     }
 
-    /// The sum of all accesses to shared memory.
+    /// Accesses to shared memory in one direction, and their passes over the banks: the machine's
+    /// if they are known, otherwise those of the PTX.
     #[must_use]
-    pub fn shared(&self) -> MemoryCounts {
-        self.accesses_where(|counts| counts.space == StateSpace::Shared)
+    pub fn shared(&self, direction: Direction) -> SharedPasses {
+        shared_passes(self.table, self.machine, direction).into_values().sum()
+    }
+
+    /// All accesses to shared memory and their passes.
+    #[must_use]
+    pub fn all_shared(&self) -> SharedPasses {
+        use Direction::{Load, Store, Update};
+        [Load, Store, Update].into_iter().map(|direction| self.shared(direction)).sum()
+    }
+
+    /// Bytes that threads asked for in accesses to shared memory.
+    #[must_use]
+    pub fn shared_bytes(&self) -> u128 {
+        self.accesses_where(|counts| counts.space == StateSpace::Shared).requested_bytes
     }
 
     /// The sum of the accesses of some instructions to textures and surfaces.
@@ -455,7 +469,7 @@ impl Totals<'_> {
     pub fn accesses(&self, space: StateSpace, operation: Operation) -> u128 {
         let Some(machine) = self.machine else { return self.requests(space, operation) };
         let of_machine = self.machine_accesses(machine, space, operation);
-        of_machine.map(|row| self.taking_part(row)).sum()
+        of_machine.map(|row| self.table.taking_part(row)).sum()
     }
 
     fn machine_accesses<'a>(
@@ -466,42 +480,8 @@ impl Totals<'_> {
     ) -> impl Iterator<Item = &'a MachineRow> {
         machine.rows.iter().filter(move |row| {
             row.access.is_some_and(|access| Operation::of(access.kind) == operation)
-                && self.space_of(row) == Some(space)
+                && self.table.space_of(row) == Some(space)
         })
-    }
-
-    /// Executions of a machine access by warps of which a lane takes part. Machine code skips by a
-    /// predicate what the PTX branches around, and profilers do not count an access of which all
-    /// lanes are predicated off: `smsp__sass_inst_executed_op_shared_ld` on an RTX 4090. The PTX
-    /// instruction that it stands for has as many lanes in each of its requests.
-    fn taking_part(&self, row: &MachineRow) -> u128 {
-        if row.thread_executions == 0 {
-            return 0;
-        }
-        let Some(access) = row.access else { return row.warp_executions };
-        let Some(ptx) = row.instruction.and_then(|ptx| self.row_of(ptx)) else {
-            return row.warp_executions;
-        };
-        let is_meant = |counts: &&MemoryCounts| {
-            access.space.is_none_or(|space| space == counts.space)
-                && Direction::of(counts.kind) == Direction::of(access.kind)
-        };
-        let requests: u128 = ptx.memory.iter().filter(is_meant).map(|one| one.requests).sum();
-        // One lane may update memory for all of its warp: those take part that it stands for.
-        let updates = Direction::of(access.kind) == Direction::Update;
-        let taking_part = match updates && row.thread_executions <= row.warp_executions {
-            true => row.issued_lanes.min(ptx.thread_executions),
-            false => row.thread_executions,
-        };
-        let requests = match ptx.thread_executions {
-            _ if requests == 0 => row.warp_executions,
-            threads if threads == taking_part => requests,
-            threads => {
-                let share = taking_part as f64 / threads.max(1) as f64;
-                (requests as f64 * share).round() as u128
-            }
-        };
-        requests.min(row.warp_executions)
     }
 
     /// Loads and stores of warps to a space with `bytes` bytes per thread: the machine's if they
@@ -512,9 +492,14 @@ impl Totals<'_> {
         if let Some(machine) = self.machine {
             let is_meant = |row: &&MachineRow| {
                 row.access.is_some_and(|it| it.bytes == bytes && !is_update(Direction::of(it.kind)))
-                    && self.space_of(row) == Some(space)
+                    && self.table.space_of(row) == Some(space)
             };
-            return machine.rows.iter().filter(is_meant).map(|row| self.taking_part(row)).sum();
+            return machine
+                .rows
+                .iter()
+                .filter(is_meant)
+                .map(|row| self.table.taking_part(row))
+                .sum();
         }
         self.ptx(|row| {
             // Every thread that executes an access moves as much as the instruction says.
@@ -529,31 +514,14 @@ impl Totals<'_> {
         })
     }
 
-    /// The space that a machine instruction accesses.
-    fn space_of(&self, row: &MachineRow) -> Option<StateSpace> {
-        row.access?.space.or_else(|| self.space_most_accessed(row.instruction?))
-    }
-
-    /// The state space that took most requests of a PTX instruction.
-    fn space_most_accessed(&self, instruction: u32) -> Option<StateSpace> {
-        let row = self.row_of(instruction)?;
-        Some(row.memory.iter().max_by_key(|counts| counts.requests)?.space)
-    }
-
-    /// The row of a PTX instruction. In whole tables it stands at the instruction's own place.
-    fn row_of(&self, instruction: u32) -> Option<&Row> {
-        let rows = &self.table.rows;
-        let is_it = |row: &&Row| row.instruction == instruction;
-        rows.get(instruction as usize).filter(is_it).or_else(|| rows.iter().find(is_it))
-    }
-
     /// Bytes that threads move by machine instructions of one direction on one space; `None` if
     /// machine instructions are not known.
     #[must_use]
     pub fn machine_bytes(&self, space: StateSpace, direction: Direction) -> Option<u128> {
         let bytes = |row: &MachineRow| match row.access {
             Some(access)
-                if Direction::of(access.kind) == direction && self.space_of(row) == Some(space) =>
+                if Direction::of(access.kind) == direction
+                    && self.table.space_of(row) == Some(space) =>
             {
                 row.thread_executions * u128::from(access.bytes)
             }

@@ -152,19 +152,28 @@ fn every_gpu_predicts_every_kernel_of_the_corpus() {
     assert!(gpus.len() >= 45);
     let stride = if std::env::var_os("GPUCAST_NIGHTLY").is_some() { 1 } else { 3 };
     let corpus = json("corpus list --format json");
+    let mut below_roofs = Vec::new();
     for (at, kernel) in corpus["kernels"].as_array().unwrap().iter().enumerate() {
         let kernel = kernel["name"].as_str().unwrap();
         let met: Vec<&str> = gpus.iter().copied().skip(at % stride).step_by(stride).collect();
         let all = met.join(",");
-        let result = json(&format!("predict {kernel} --size small --gpu {all} --format json"));
+        let result =
+            json(&format!("predict {kernel} --size small --gpu {all} --model all --format json"));
         let predictions = result["predictions"].as_array().unwrap();
         let predicted: Vec<&str> =
             predictions.iter().map(|prediction| prediction["gpu"].as_str().unwrap()).collect();
-        assert_eq!(predicted.len() % met.len(), 0, "{kernel}");
         assert!(met.iter().all(|gpu| predicted.contains(gpu)), "{kernel}");
         for prediction in predictions {
             assert!(prediction["time_ms"].as_f64().unwrap() > 0.0, "{kernel}: {prediction}");
             assert!(is_sound(prediction), "{kernel}: {prediction}");
+            let sentences = prediction["warnings"].as_array().into_iter().flatten();
+            let codes = prediction["warning_codes"].as_array().into_iter().flatten();
+            let below = sentences.zip(codes).filter(|(_, code)| *code == "below-roof");
+            below_roofs.extend(below.map(|(sentence, _)| {
+                let of = |field: &str| prediction[field].as_str().unwrap();
+                format!("{kernel} on {} by {}: {sentence}", of("gpu"), of("model"))
+            }));
         }
     }
+    assert!(below_roofs.is_empty(), "{}", below_roofs.join("\n"));
 }

@@ -110,6 +110,8 @@ fn a_grid_beyond_cuda_is_asked_for_and_noted() {
     assert!(counted.stdout.contains(&format!(",{additions},")), "{}", counted.stdout);
     let noted = run(folder.path(), &format!("profile asked.toml {options}"));
     assert!(noted.stderr.contains("note: add: the grid is larger"), "{}", noted.stderr);
+    // Who asked for it is not told that a GPU refuses it.
+    assert!(!noted.stdout.contains("refuses"), "{}", noted.stdout);
     let with_caches = run(folder.path(), "profile asked.toml --caches windows");
     assert_eq!(with_caches.status, 1, "{}", with_caches.stderr);
     assert!(with_caches.stderr.contains("has 2⁶⁴ or more"), "{}", with_caches.stderr);

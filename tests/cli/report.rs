@@ -211,7 +211,6 @@ fn a_report_does_not_depend_on_the_number_of_threads() {
 #[test]
 fn what_cannot_be_reported_is_refused_with_a_hint() {
     let transcripts = [
-        format!("report sgemm -o {}", file("a.html").display()),
         format!("report sgem --gpu gtx-660 -o {}", file("b.html").display()),
         format!("report sgemm --gpu gtx-660 --model oracle -o {}", file("c.html").display()),
         format!("report sgemm --gpu gtx-660 -o {}", file("missing/d.html").display()),

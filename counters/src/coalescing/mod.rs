@@ -53,9 +53,10 @@ pub enum TransactionRule {
     Quads,
     /// As [`TransactionRule::Quads`], and twice as many of loads that a first-level cache keeps. No
     /// manual says so. nvprof shows 16 a request for a coalesced copy of 4-byte words on a Titan Xp
-    /// and a GTX 1080 Ti, with `-dlcm=ca` (stackoverflow.com/questions/56142674). That loads
-    /// without the option count alike is inferred. The P100's L1 keeps loads, too, and it shows 8.
-    /// Of kept loads on Maxwell and on capability 6.2 there is no count.
+    /// and a GTX 1080 Ti, with `-dlcm=ca` (stackoverflow.com/questions/56142674). Without that
+    /// option `ptxas` 12.9 writes the same machine code for sm_61, to the bit; with `-dlcm=cg` it
+    /// writes another. So loads count alike by default. The P100's L1 keeps loads, too, and it
+    /// shows 8. Of kept loads on Maxwell and on capability 6.2 there is no count.
     KeptQuadsTwice,
 }
 

@@ -37,9 +37,9 @@ pub enum Basis {
     Launch,
     /// Execution alone: PTX instructions and their accesses.
     Execution,
-    /// Arithmetic of the program, whichever instructions do it, and its accesses to local memory:
-    /// those of the PTX, exactly, unless machine code says that the assembler rearranged them or
-    /// keeps them in registers.
+    /// Arithmetic of the program, whichever instructions do it, and its accesses to local and
+    /// shared memory: those of the PTX, exactly, unless machine code says that the assembler
+    /// rearranged them or keeps their data in registers.
     Arithmetic,
     /// Instructions: the machine's if they are known, otherwise PTX in their place.
     Instructions,
@@ -47,6 +47,9 @@ pub enum Basis {
     Branches,
     /// The coalescing and bank models.
     AccessModel,
+    /// The bank model, over the machine's accesses to shared memory if they are known, otherwise
+    /// over those of the PTX.
+    Banks,
     /// The replay of every request through the caches.
     CacheReplay,
     /// The limits of an SM: threads, warps, CTAs, shared memory, registers.
@@ -73,6 +76,7 @@ impl Basis {
             Self::Arithmetic => machine.unwrap_or(Kind::Exact),
             Self::Instructions => machine.unwrap_or(Kind::Estimated),
             Self::AccessModel => Kind::Modelled,
+            Self::Banks => machine.map_or(Kind::Modelled, |kind| kind.max(Kind::Modelled)),
             Self::Residency => match totals.launch.residency_is_known() {
                 true => Kind::Modelled,
                 false => Kind::Estimated,
@@ -99,6 +103,7 @@ impl Basis {
             | Self::Instructions
             | Self::Branches
             | Self::AccessModel
+            | Self::Banks
             | Self::CacheReplay => true,
             Self::Launch
             | Self::Residency
@@ -112,7 +117,9 @@ impl Basis {
     #[must_use]
     pub fn level(self, machine_is_known: bool) -> Level {
         match self {
-            Self::Arithmetic | Self::Instructions if machine_is_known => Level::Machine,
+            Self::Arithmetic | Self::Instructions | Self::Banks if machine_is_known => {
+                Level::Machine
+            }
             Self::Registers | Self::Hardware => Level::Machine,
             _ => Level::Ptx,
         }

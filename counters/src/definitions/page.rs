@@ -98,7 +98,7 @@ fn kind(basis: Basis) -> &'static str {
     match basis {
         Basis::Launch | Basis::Execution => "exact",
         Basis::Arithmetic => "exact, modelled or estimated",
-        Basis::Instructions | Basis::CacheReplay => "modelled or estimated",
+        Basis::Instructions | Basis::Banks | Basis::CacheReplay => "modelled or estimated",
         Basis::AccessModel => "modelled",
         Basis::Residency => "modelled, or estimated where registers are",
         Basis::Registers => "exact or estimated",

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::counts::{BlockCount, BranchCounts, MemoryCounts};
+use crate::counts::{BlockCount, BranchCounts, MemoryCounts, WIDER_BYTES};
 use crate::extrapolation::Extrapolation;
 use crate::hierarchy::{PartTraffic, ROW_LIMIT, RowTraffic};
 use crate::recorder::CtaRecorder;
@@ -68,7 +68,7 @@ pub(crate) struct Moved {
 pub(super) const FIXED: usize = 4;
 
 /// Counts of a [`MemoryCounts`], traffic apart.
-pub(super) const COUNTS: usize = 8;
+pub(super) const COUNTS: usize = 8 + 2 * WIDER_BYTES.len();
 
 /// Columns of traffic: [`RowTraffic`], and the hits and reads of unsure misses.
 const TRAFFIC: usize = 6;

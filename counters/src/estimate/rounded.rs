@@ -8,7 +8,7 @@ use super::Unsure;
 use super::columns::{COUNTS, Columns, FIXED};
 use super::ended::Ended;
 use crate::code::Code;
-use crate::counts::{BlockCount, BranchCounts, MemoryCounts};
+use crate::counts::{BlockCount, BranchCounts, MemoryCounts, WiderPasses};
 use crate::hierarchy::{L2Traffic, LocalTraffic, RowTraffic};
 use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
@@ -176,6 +176,13 @@ fn memory(real: &MemoryCounts<f64>, requests: Rounded, sectors: Rounded) -> Memo
         passes: passes.count(),
         conflict_free: passes.part(real.conflict_free).count(),
         update_steps: requests.part(real.update_steps).count(),
+        wider: real.wider.map(|wider| {
+            let passes = requests.part(wider.passes);
+            WiderPasses {
+                passes: passes.count(),
+                conflict_free: passes.part(wider.conflict_free).count(),
+            }
+        }),
         traffic: None,
     }
 }

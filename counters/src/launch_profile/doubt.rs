@@ -46,8 +46,9 @@ impl Doubt {
         for (name, interval) in &mut intervals {
             // No more hits than there are sectors. Lanes that share bytes ask for more than sectors
             // hold, so that efficiencies of accesses have no such bound.
-            let is_part =
-                |one: &&Definition| one.unit == "percent" && one.basis != Basis::AccessModel;
+            let is_part = |one: &&Definition| {
+                one.unit == "percent" && !matches!(one.basis, Basis::AccessModel | Basis::Banks)
+            };
             if definition(name).filter(is_part).is_some() {
                 interval[1] = interval[1].min(100.0);
             }

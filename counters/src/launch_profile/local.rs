@@ -2,7 +2,7 @@
 //!
 //! An assembler keeps many `.local` arrays in registers. If that is known before the launch, the
 //! caches do not see their accesses
-//! ([`Counter::with_local_in_registers`](crate::Counter::with_local_in_registers)). Of others, the
+//! ([`Counter::with_machine_accesses`](crate::Counter::with_machine_accesses)). Of others, the
 //! caches have seen the PTX's accesses. Requests and traffic are scaled here to what machine code
 //! does.
 

@@ -4,8 +4,10 @@
 //! of each. The metrics that a profiler takes at machine level are sums over its rows. The back
 //! ends themselves are the crate `gpucast-machine`.
 
+mod accesses;
 pub mod architecture;
 mod local;
+mod shared;
 mod summary;
 
 use std::borrow::Cow;
@@ -19,6 +21,8 @@ use crate::foreign::{Access, Class, optional_space};
 use crate::metric::Kind;
 use crate::operation::Flops;
 pub use local::LocalAccesses;
+pub use shared::SharedPasses;
+pub(crate) use shared::shared_passes;
 
 /// The origin of machine instructions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +45,24 @@ pub struct MachineAccess {
     /// Load, store, atomic or reduction.
     #[serde(with = "Access")]
     pub kind: AccessKind,
+    /// Bytes of one lane.
+    pub bytes: u32,
+}
+
+/// Facts about the accesses of machine code that are known before a launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownAccesses {
+    /// PTX instructions whose accesses to local memory it keeps in registers.
+    pub local_in_registers: Vec<u32>,
+    /// PTX instructions for which it has wider accesses to shared memory than theirs.
+    pub shared_widths: Vec<SharedWidth>,
+}
+
+/// The width of an access to shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedWidth {
+    /// The PTX instruction that it stands for, an index into the program's instructions.
+    pub instruction: u32,
     /// Bytes of one lane.
     pub bytes: u32,
 }

@@ -13,7 +13,7 @@ use super::*;
 use crate::banks::BankGeometry;
 use crate::coalescing::{Protocol, SectorSize};
 use crate::hierarchy::{L2, L2Contents, L2Geometry, Replacement};
-use crate::machine::{BackEnd, MachineAccess, MachineProfile, MachineRow};
+use crate::machine::{BackEnd, KnownAccesses, MachineAccess, MachineProfile, MachineRow};
 use crate::metric::{Kind, Number};
 use crate::occupancy::Limiter;
 use crate::operation::{FlopKind, Flops, Precision};
@@ -366,7 +366,10 @@ fn local_accesses(in_registers: &[u32]) -> LaunchProfile {
     let turing = ComputeCapability::new(7, 5);
     let device = DeviceModel::for_capability(turing, 68, L2Geometry::GTX_480).unwrap();
     let counter = Counter::for_code(copy_code(), &launch(1, 256), 0, device);
-    let mut counter = counter.with_local_in_registers(in_registers);
+    let mut counter = counter.with_machine_accesses(&KnownAccesses {
+        local_in_registers: in_registers.to_vec(),
+        ..KnownAccesses::default()
+    });
     run(&mut counter, 1, |_, recorder| {
         for warp in 0..8 {
             let slot = |instruction, time, kind| Access {

@@ -42,16 +42,16 @@ pub(super) fn distances(access: &Access<'_>) -> Option<NonZeroU64> {
 
 /// The passes of one instruction's accesses, for one number of distances.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RememberedPasses {
+pub(super) struct RememberedPasses<P> {
     id: Option<NonZeroU64>,
     /// Passes with the place that they belong to, in bytes.
-    places: [Option<(u32, BankPasses)>; BANK_PLACES],
+    places: [Option<(u32, P)>; BANK_PLACES],
 }
 
-impl RememberedPasses {
+impl<P: Copy + Default> RememberedPasses<P> {
     /// The passes where the first lane accesses `byte` among the banks.
     #[inline]
-    pub(super) fn of(&self, id: NonZeroU64, byte: u64) -> Option<BankPasses> {
+    pub(super) fn of(&self, id: NonZeroU64, byte: u64) -> Option<P> {
         match self.places[byte as usize / 4 % BANK_PLACES] {
             Some((place, passes)) if u64::from(place) == byte && self.id == Some(id) => {
                 Some(passes)
@@ -62,7 +62,7 @@ impl RememberedPasses {
 
     /// Remembers passes, and forgets those of other distances.
     #[cold]
-    pub(super) fn learn(&mut self, id: NonZeroU64, byte: u64, passes: BankPasses) {
+    pub(super) fn learn(&mut self, id: NonZeroU64, byte: u64, passes: P) {
         if self.id != Some(id) {
             *self = Self { id: Some(id), ..Self::default() };
         }

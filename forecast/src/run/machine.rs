@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use gpucast_counters::machine::MachineProfile;
 use gpucast_counters::machine::architecture::Architecture;
+use gpucast_counters::machine::{KnownAccesses, MachineProfile};
 use gpucast_counters::table::BaseTable;
 use gpucast_counters::trace::LaunchTrace;
 use gpucast_counters::{ComputeCapability, ThreadRegisters};
@@ -168,18 +168,16 @@ impl Machine {
         Some(ThreadRegisters { count, is_estimated: !self.is_of_the_gpu })
     }
 
-    /// The instructions of `program` whose local memory machine code keeps in registers, as far as
-    /// that is known before a launch.
-    pub fn local_in_registers(&self, program: &Program) -> Vec<u32> {
+    /// The accesses of machine code of `program`, as far as they are known before a launch.
+    pub fn known_accesses(&self, program: &Program) -> KnownAccesses {
+        let by_rules = |target| rules::known_accesses(target, program);
         match &self.back_end {
-            Chosen::Nothing => Vec::new(),
-            Chosen::Rules => self
-                .rules_for
-                .map_or_else(Vec::new, |target| rules::local_in_registers(target, program)),
+            Chosen::Nothing => KnownAccesses::default(),
+            Chosen::Rules => self.rules_for.map(by_rules).unwrap_or_default(),
             // Machine code that cannot be read is told of when its instructions are counted.
-            Chosen::Ptxas { images, .. } => images
+            Chosen::Ptxas { prepared, images, .. } => images
                 .get(program.kernel())
-                .and_then(|image| ptxas::local_in_registers(image, program).ok())
+                .and_then(|image| ptxas::known_accesses(image, prepared, program).ok())
                 .unwrap_or_default(),
         }
     }

@@ -12,6 +12,7 @@ use super::image::Image;
 use super::isa::{Decoded, Flow, Meaning, meaning};
 use super::line_table::LineTable;
 use super::loops::{Lanes, Loops};
+use super::spills::{may_access_local, spills};
 use super::updates::{Update, updates};
 use super::{MachineError, Prepared};
 
@@ -28,6 +29,8 @@ pub(super) struct Listing<'a> {
     /// which have a path of their own for rare operands.
     pub(super) branching: Vec<u32>,
     pub(super) loops: Loops,
+    /// The PTX instructions that spilled registers belong to, whatever line they have.
+    pub(super) spills: BTreeMap<usize, u32>,
     /// For each machine instruction that updates memory for an atomic of the PTX, for which lanes.
     pub(super) updates: BTreeMap<usize, Update>,
 }
@@ -41,12 +44,6 @@ impl<'a> Listing<'a> {
         program: &'a Program,
         table: &'a BaseTable,
     ) -> Result<Self, MachineError> {
-        let by_place: HashMap<u32, u32> = program
-            .instructions()
-            .iter()
-            .enumerate()
-            .map(|(index, one)| (one.instruction.span.start, index as u32))
-            .collect();
         let counts = by_instruction(table);
         let loops = loops(program, &counts);
         let mut listing = Self {
@@ -54,23 +51,19 @@ impl<'a> Listing<'a> {
             program,
             counts,
             loops,
-            ptx: Vec::with_capacity(code.instructions.len()),
-            meanings: Vec::with_capacity(code.instructions.len()),
+            ptx: ptx_of(image, lines, code, prepared, program),
+            meanings: code.instructions.iter().map(|one| meaning_of(&one.decoded)).collect(),
             branching: Vec::new(),
+            spills: BTreeMap::new(),
             updates: BTreeMap::new(),
         };
-        for instruction in &code.instructions {
-            let section = &image.sections[instruction.section];
-            let function = section.function_at(instruction.offset);
-            let line = lines.line(section.index, function, instruction.offset);
-            let span = line.and_then(|line| prepared.instruction(line));
-            listing.ptx.push(span.and_then(|span| by_place.get(&span.start).copied()));
-            listing.meanings.push(meaning_of(&instruction.decoded));
-        }
         if listing.ptx.iter().all(Option::is_none) {
             return Err(MachineError::NoLines { kernel: program.kernel().to_owned() });
         }
         listing.branching = listing.find_branching();
+        let parts = (listing.ptx.as_slice(), listing.meanings.as_slice());
+        listing.spills =
+            spills(image, code, parts, |ptx| may_access_local(listing.instruction(ptx)));
         listing.updates = updates(image, code, &|index| listing.atomic(index).is_some());
         Ok(listing)
     }
@@ -88,6 +81,7 @@ impl<'a> Listing<'a> {
             counts,
             ptx: self.ptx.clone(),
             meanings: self.meanings.clone(),
+            spills: self.spills.clone(),
             updates: self.updates.clone(),
             branching: Vec::new(),
         };
@@ -103,6 +97,11 @@ impl<'a> Listing<'a> {
             .zip(&self.meanings)
             .filter(move |(_, one)| works(one))
             .filter_map(|(ptx, _)| *ptx)
+    }
+
+    /// The PTX instruction that a machine instruction is counted with.
+    pub(super) fn owner(&self, index: usize) -> Option<u32> {
+        self.spills.get(&index).copied().or(self.ptx[index])
     }
 
     /// The PTX instruction with this index.
@@ -179,6 +178,26 @@ impl<'a> Listing<'a> {
         let opcode = self.program.instructions()[ptx as usize].instruction.opcode;
         matches!(opcode, Opcode::Atom | Opcode::Red).then_some(ptx)
     }
+}
+
+/// For each machine instruction, the PTX instruction that it stands for.
+pub(super) fn ptx_of(
+    image: &Image<'_>,
+    lines: &LineTable,
+    code: &Code,
+    prepared: &Prepared,
+    program: &Program,
+) -> Vec<Option<u32>> {
+    let instructions = (0..).zip(program.instructions());
+    let by_place: HashMap<u32, u32> =
+        instructions.map(|(index, one)| (one.instruction.span.start, index)).collect();
+    let ptx = code.instructions.iter().map(|instruction| {
+        let section = &image.sections[instruction.section];
+        let function = section.function_at(instruction.offset);
+        let line = lines.line(section.index, function, instruction.offset)?;
+        by_place.get(&prepared.instruction(line)?.start).copied()
+    });
+    ptx.collect()
 }
 
 fn by_instruction(table: &BaseTable) -> HashMap<u32, &Row> {

@@ -22,22 +22,23 @@ mod code;
 mod flow;
 mod image;
 mod isa;
+mod known;
 mod large;
 mod line_table;
 mod listing;
-mod local;
 mod loops;
 mod observe;
 mod prepare;
 mod rows;
 mod schedule;
+mod spills;
 #[cfg(test)]
 mod tests;
 mod updates;
 
 pub use attribute::{attribute, examine};
 pub(super) use isa::meaning;
-pub use local::local_in_registers;
+pub use known::known_accesses;
 pub use prepare::{Prepared, prepare};
 pub use schedule::schedule;
 

@@ -28,7 +28,7 @@ impl Listing<'_> {
                         false => flops,
                     }),
                     access: self.access(index),
-                    instruction: self.ptx[index],
+                    instruction: self.owner(index),
                     warp_executions: solution.warps[block],
                     issued_lanes: solution.lanes[block],
                     thread_executions: self.threads(index, block, solution),

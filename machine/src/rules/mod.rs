@@ -31,7 +31,7 @@ mod tests;
 mod uniform;
 
 use gpucast_counters::machine::architecture::Architecture;
-use gpucast_counters::machine::{BackEnd, MachineProfile};
+use gpucast_counters::machine::{BackEnd, KnownAccesses, MachineProfile, SharedWidth};
 use gpucast_counters::metric::Kind;
 use gpucast_counters::table::BaseTable;
 use gpucast_counters::trace::LaunchTrace;
@@ -143,13 +143,25 @@ fn may_unroll(program: &Program) -> bool {
     !program.pragmas().iter().any(|pragma| pragma.contains("nounroll"))
 }
 
-/// The instructions of `program` that access local memory and whose data the rules keep in
-/// registers on `target`, as indices into [`Program::instructions`].
+/// The accesses of the code that the rules make of `program` on `target`, as far as they are known
+/// before a launch.
 #[must_use]
-pub fn local_in_registers(target: Architecture, program: &Program) -> Vec<u32> {
+pub fn known_accesses(target: Architecture, program: &Program) -> KnownAccesses {
     // These passes look at the code alone.
     let mut graph = Graph::new(program, &BaseTable::default());
-    passes::find_locals(&mut graph, Family::of(target).family(), may_unroll(program));
+    let merged =
+        passes::find_accesses(&mut graph, Family::of(target).family(), may_unroll(program));
+    let width =
+        |access: MergedAccess| SharedWidth { instruction: access.leader, bytes: access.bytes };
+    KnownAccesses {
+        local_in_registers: local_in_registers(&graph),
+        shared_widths: merged.into_iter().map(width).collect(),
+    }
+}
+
+/// The instructions that access local memory and whose data are in registers, as indices into
+/// [`Program::instructions`].
+fn local_in_registers(graph: &Graph<'_>) -> Vec<u32> {
     let is_in_registers = |op: &Op<'_>| {
         let is_local = op.memory.is_some_and(|memory| memory.space == Some(StateSpace::Local));
         is_local && (!op.is_live() || op.choice.is_some())

@@ -8,7 +8,7 @@ use gpucast_counters::table::{BaseTable, Description, Row};
 use gpucast_interpreter::Program;
 use gpucast_ptx_frontend::isa::InstructionClass;
 
-use super::{local_in_registers, translate};
+use super::{known_accesses, translate};
 use crate::ptxas::meaning;
 
 #[path = "../../../interpreter/tests/cases/mod.rs"]
@@ -485,7 +485,7 @@ fn local_arrays_with_known_indices_are_registers() {
     };
     // Before anything has run.
     let known_before = |target: &str, last: &str| {
-        local_in_registers(target.parse().unwrap(), &program(&array(last)))
+        known_accesses(target.parse().unwrap(), &program(&array(last))).local_in_registers
     };
     for target in ["sm_20", "sm_50", "sm_80", "sm_90"] {
         assert_eq!(accesses(target, ""), 0, "{target}");

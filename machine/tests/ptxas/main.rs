@@ -9,12 +9,14 @@
 mod atomics;
 mod nests;
 mod schedule;
+mod tiles;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gpucast_counters::Kind;
+use gpucast_counters::attribution::spills;
 use gpucast_counters::machine::{BackEnd, MachineProfile, MachineRow};
 use gpucast_counters::operation::{FlopKind, Precision};
 use gpucast_counters::table::{BaseTable, Row};
@@ -23,7 +25,7 @@ use gpucast_counters::{Counter, DeviceModel};
 use gpucast_interpreter::{
     AccessKind, Argument, DeviceMemory, Launch, Options, Program, Silent, run,
 };
-use gpucast_machine::ptxas::{attribute, local_in_registers, prepare};
+use gpucast_machine::ptxas::{attribute, known_accesses, prepare};
 use gpucast_ptx_frontend::ScalarType;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 
@@ -346,9 +348,10 @@ fn local_memory_is_in_registers_if_machine_code_has_no_access_to_it() {
     let text = fs::read_to_string(folder().join("tests/ptxas/locals.ptx")).unwrap();
     let module = gpucast_ptx_frontend::load(&text).unwrap();
     let image = fs::read(folder().join("tests/ptxas/inputs/locals.sm_80.cubin")).unwrap();
+    let prepared = prepare(&text).unwrap();
     let found = |kernel: &str| {
         let program = Program::new(&module, &text, kernel).unwrap();
-        let found = local_in_registers(&image, &program).unwrap();
+        let found = known_accesses(&image, &prepared, &program).unwrap().local_in_registers;
         let opcode = |index: u32| program.instructions()[index as usize].instruction.opcode;
         found.into_iter().map(opcode).collect::<Vec<_>>()
     };
@@ -368,4 +371,30 @@ fn lanes_that_came_apart_have_a_path_of_their_own_for_shuffles() {
     };
     assert_eq!((of("SHFL"), of("ENDCOLLECTIVE")), (2 * 3, 0));
     assert_eq!(profile.kind, Kind::Modelled);
+}
+
+/// `ptxas` gives spills the lines of whatever stands near them: `mov`, `bra`, other loads.
+#[test]
+fn spills_stand_for_what_computes_and_reads_the_value() {
+    let executed = Executed::new("", "spills", "spills", [1, 1, 1], [64, 1, 1], &[4096, 256], 2);
+    let profile = executed.machine("spills.sm_80");
+    let opcode = |row: &MachineRow| {
+        let index = row.instruction.unwrap() as usize;
+        executed.program.instructions()[index].instruction.opcode
+    };
+    let of = |mnemonic: &str| -> Vec<&MachineRow> {
+        profile.rows.iter().filter(|row| row.mnemonic == mnemonic).collect()
+    };
+    let (stores, loads) = (of("STL"), of("LDL"));
+    assert!(stores.len() > 4 && loads.len() > 4, "{} {}", stores.len(), loads.len());
+    // Values are loaded, or results of the loop; its counter begins at zero.
+    let computes =
+        |row: &&MachineRow| matches!(opcode(row), Opcode::Ld | Opcode::Fma | Opcode::Mov);
+    assert_eq!(stores.iter().find(|row| !computes(row)), None);
+    // The loop and the sum behind it read them.
+    let reads = |row: &&MachineRow| matches!(opcode(row), Opcode::Ld | Opcode::Fma | Opcode::Add);
+    assert_eq!(loads.iter().find(|row| !reads(row)), None);
+    let spilled: u128 = spills(&executed.table, &profile).values().sum();
+    let issued = stores.iter().chain(&loads).map(|row| row.warp_executions).sum::<u128>();
+    assert_eq!(spilled, issued);
 }

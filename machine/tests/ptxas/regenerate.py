@@ -29,6 +29,8 @@ INPUTS = [
     (None, "shuffles", ["sm_90"]),
     (None, "remainder", ["sm_70", "sm_80"]),
     (None, "atomics", ["sm_50", "sm_75", "sm_80", "sm_90", "sm_100"]),
+    (None, "tiles", ["sm_80"]),
+    (None, "spills", ["sm_80"]),
     (None, "nests", ["sm_50", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]),
     ("sgemm", "sm_35", ["sm_35", "sm_50", "sm_70"]),
     ("sgemm", "sm_80", ["sm_80", "sm_90", "sm_120"]),

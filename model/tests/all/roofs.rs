@@ -94,7 +94,7 @@ fn a_launch_that_the_gpu_refuses_has_no_time_for_people() {
     let small = LaunchShape { threads_per_block: 1024, registers: Some(64), ..launch() };
     assert!(!predicted(&gpu, small, &[]).is_refused());
     // Clusters begin with Hopper.
-    let extents = Some(Extents { grid: [5000, 1, 1], block: [256, 1, 1] });
+    let extents = Some(Extents { grid: Some([5000, 1, 1]), block: [256, 1, 1] });
     let clusters = LaunchShape { cluster_blocks: 2, extents, ..launch() };
     assert!(predicted(&gpu, clusters, &[]).is_refused());
     assert!(!predicted(&self::gpu("h100-sxm"), clusters, &[]).is_refused());

@@ -326,7 +326,7 @@ pub(crate) fn lines_of<'a>(
 /// A count beside each line: its name and its value.
 type LineCount = (&'static str, fn(&Line<'_>) -> String);
 
-const LINE_COUNTS: [LineCount; 26] = [
+const LINE_COUNTS: [LineCount; 27] = [
     ("instructions", |line| line.counts.instructions.to_string()),
     ("warp_executions", |line| line.counts.warp_executions.to_string()),
     ("issued_lanes", |line| line.counts.issued_lanes.to_string()),
@@ -334,6 +334,7 @@ const LINE_COUNTS: [LineCount; 26] = [
     ("machine_warp_executions", |line| {
         line.counts.machine_warp_executions.map_or_else(String::new, |count| count.to_string())
     }),
+    ("spills", |line| line.counts.spills.to_string()),
     ("branches", |line| line.counts.branches.to_string()),
     ("divergent_branches", |line| line.counts.divergent_branches.to_string()),
     ("requests", |line| line.counts.requests.to_string()),
@@ -398,11 +399,12 @@ fn percent(share: Option<f64>) -> Option<String> {
     share.filter(|&share| share != 0.0).map(|share| format!("{:.1}", 100.0 * share))
 }
 
-const COLUMNS: [Column; 17] = [
+const COLUMNS: [Column; 18] = [
     ("time %", |line| percent(line.share_time)),
     ("warps", |line| Some(number::count(line.counts.warp_executions))),
     ("lanes", |line| line.counts.mean_threads().map(|mean| format!("{mean:.1}"))),
     ("machine", |line| line.counts.machine_warp_executions.map(number::count)),
+    ("spills", |line| some(line.counts.spills)),
     ("diverge", |line| some(line.counts.divergent_branches)),
     ("shared", |line| some(line.counts.shared_passes)),
     ("(ideal)", |line| some(line.counts.shared_conflict_free)),

@@ -540,8 +540,7 @@ fn counter<C: Counts>(
     if let Some(limits) = counting.extras.trace.filter(|_| traced) {
         counter = counter.with_trace(&limits);
     }
-    let in_registers = counting.machine.local_in_registers(program);
-    counter = counter.with_local_in_registers(&in_registers);
+    counter = counter.with_machine_accesses(&counting.machine.known_accesses(program));
     let counter = match counting.caches {
         CacheChoice::Full => counter.with_l2(contents, l2),
         CacheChoice::Windows => {

@@ -24,13 +24,15 @@
 //!
 //! CUDA C++ Best Practices Guide 12.9, section 9.2.3.1; Zhang and Owens 2011, section 5.
 
+use std::collections::BTreeMap;
+
 use gpucast_counters::metric;
 use gpucast_counters::table::Row;
+use gpucast_counters::totals::Direction;
 use gpucast_model::WhatIf;
-use gpucast_ptx_frontend::types::StateSpace;
 
 use super::{Evidence, Suspicion};
-use crate::case::{Case, accesses};
+use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "bank-conflicts";
@@ -40,11 +42,14 @@ pub(super) const TITLE: &str = "lanes ask the same bank of shared memory for dif
 const LEAST_DEGREE: f64 = 1.1;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
+    let directions = [Direction::Load, Direction::Store];
+    let accesses = directions.map(|direction| case.profile.shared_passes(direction));
     let conflicts = |row: &Row| -> f64 {
-        accesses(row, StateSpace::Shared).map(|one| one.conflict_passes() as f64).sum()
+        let of_row = accesses.iter().filter_map(|all| all.get(&Some(row.instruction)));
+        of_row.map(|one| one.conflict_passes() as f64).sum()
     };
     let (mut passes, mut free, mut worst) = (0.0, 0.0, 1.0_f64);
-    for counts in case.rows().flat_map(|row| accesses(row, StateSpace::Shared)) {
+    for counts in accesses.iter().flat_map(BTreeMap::values) {
         passes += counts.passes as f64;
         free += counts.conflict_free as f64;
         worst = worst.max(counts.passes as f64 / counts.conflict_free.max(1) as f64);

@@ -24,6 +24,7 @@
 //!
 //! CUDA C++ Programming Guide 12.9, section 8.3.2 (local memory); Best Practices Guide 9.2.4.
 
+use gpucast_counters::attribution::spills;
 use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;
 use gpucast_ptx_frontend::types::StateSpace;
@@ -42,6 +43,9 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
         counts.map(|counts| counts.requests as f64).sum()
     };
     let arrays: f64 = case.rows().map(requests).sum();
+    let machine = case.profile.machine.as_ref();
+    let spilled = machine.map(|machine| spills(&case.profile.table, machine)).unwrap_or_default();
+    let of_row = |row: &Row| spilled.get(&row.instruction).map_or(0.0, |&spills| spills as f64);
     let spills = case.recorded().map_or(0, |launch| {
         let is_spill = |action: &Action| {
             matches!(action, Action::Access(access)
@@ -59,7 +63,8 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
         }
         false => {
             "Registers are spilled to local memory. Raise the limit of registers \
-             (__launch_bounds__, -maxrregcount), or keep fewer values at a time."
+             (__launch_bounds__, -maxrregcount), or keep fewer values at a time. Spills are taken \
+             to hit the first-level cache, so that the gain is a lower bound."
         }
     };
     let mut evidence = Vec::new();
@@ -72,7 +77,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     }
     Some(Suspicion {
         change: change.to_owned(),
-        places: case.ranked(requests),
+        places: case.ranked(|row| requests(row) + of_row(row)),
         evidence,
         trial: Trial::WhatIf(vec![WhatIf::NoLocalMemory]),
     })

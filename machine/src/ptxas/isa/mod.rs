@@ -19,6 +19,7 @@ mod kepler;
 mod lanes;
 mod maxwell;
 mod meaning;
+mod registers;
 mod volta;
 
 use gpucast_ptx_frontend::container::Target;

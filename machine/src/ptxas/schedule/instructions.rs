@@ -132,7 +132,7 @@ impl Translator<'_, '_> {
                 Guard::Always | Guard::Sometimes => self.action(index, detail),
             },
             control,
-            ptx: self.listing.ptx[index],
+            ptx: self.listing.owner(index),
             constant: match decoded.guard {
                 Guard::Never => None,
                 Guard::Always | Guard::Sometimes => decoder.constant(decoded.mnemonic, word),

@@ -1,11 +1,15 @@
-//! Access merging: loads of consecutive words become one load of 64 or 128 bits.
+//! Access merging: accesses to consecutive words become one of 64 or 128 bits.
 //!
-//! `ptxas` merges scalar loads of shared memory under three conditions (12.9, sm_50, sm_80 and
-//! sm_90). Their addresses have a common base. They fill at least three quarters of an aligned
-//! window of 16 or 8 bytes. No store, barrier or call stands in between. Of the words 0 to 3, any
-//! three or four become one access. The pairs 0 and 1 or 2 and 3 become one of 64 bits, and other
-//! pairs stay. The alignment of pointers from parameters is not known, so that loads of global
-//! memory stay as they are.
+//! `ptxas` merges loads of shared memory under three conditions (12.9, sm_50, sm_80 and sm_90).
+//! Their addresses have a common base. They fill at least three quarters of an aligned window of 16
+//! or 8 bytes. No store, barrier or call stands in between. Of the words 0 to 3, any three or four
+//! become one access. The pairs 0 and 1 or 2 and 3 become one of 64 bits, and other pairs stay.
+//! The alignment of pointers from parameters is not known, so that loads of global memory stay as
+//! they are.
+//!
+//! Stores fill their window whole. Neither a load of shared memory nor a store to another base
+//! stands between them. The last one stores for all (12.9, sm_70, sm_80 and sm_90). `ptxas` also
+//! packs stores of bytes and half-words into words, and that is not done here.
 
 use gpucast_ptx_frontend::isa::{Effect, opcode_facts};
 use gpucast_ptx_frontend::isa::{Modifier, Opcode};
@@ -33,6 +37,20 @@ struct Candidate {
     guard: Option<GuardedBy>,
     offset: i64,
     bytes: u32,
+    is_store: bool,
+}
+
+impl Candidate {
+    /// Returns true if it may be merged with the collected ones: loads of any addresses may, and
+    /// stores to different words of one base.
+    fn joins(&self, open: &[Self]) -> bool {
+        open.iter().all(|other| {
+            let is_alike =
+                (other.base, other.guard, other.bytes) == (self.base, self.guard, self.bytes);
+            self.is_store == other.is_store
+                && (!self.is_store || is_alike && other.offset != self.offset)
+        })
+    }
 }
 
 /// Widths of merged accesses of one lane in bytes, widest first.
@@ -51,8 +69,11 @@ pub(super) fn merge(graph: &mut Graph<'_>) -> Vec<MergedAccess> {
                 continue;
             }
             if let Some(candidate) = candidate(index, op) {
+                if !candidate.joins(&open) {
+                    close(graph, &mut open, &mut merged);
+                }
                 open.push(candidate);
-            } else if orders_memory(op) {
+            } else if orders_memory(op, &open) {
                 close(graph, &mut open, &mut merged);
             }
             // A variable that is written is another base from here on.
@@ -77,35 +98,39 @@ pub(super) fn merge(graph: &mut Graph<'_>) -> Vec<MergedAccess> {
 
 fn candidate(index: u32, op: &Op<'_>) -> Option<Candidate> {
     let memory = op.memory?;
-    let plain = op.opcode == Opcode::Ld
+    use Modifier::{Acquire, Relaxed, Release, Volatile};
+    let is_store = op.opcode == Opcode::St;
+    let plain = (is_store || op.opcode == Opcode::Ld)
         && memory.space == Some(StateSpace::Shared)
-        && op.results.len() == 1
-        && ![Modifier::Volatile, Modifier::Relaxed, Modifier::Acquire].iter().any(|&m| op.has(m));
-    let bytes = op.source.types().last().map_or(4, ScalarType::bytes);
-    (plain && bytes >= 4).then_some(Candidate {
+        && ![Volatile, Relaxed, Acquire, Release].iter().any(|&m| op.has(m));
+    let element = op.source.types().last().map_or(4, ScalarType::bytes);
+    let elements = if is_store { op.args.len() } else { op.results.len() };
+    let bytes = element * elements as u32;
+    (plain && element >= 4 && (4..16).contains(&bytes)).then_some(Candidate {
         index,
         base: memory.base,
         guard: op.guard,
         offset: memory.offset,
         bytes,
+        is_store,
     })
 }
 
-/// Returns true if loads of shared memory may not be moved across an operation.
-fn orders_memory(op: &Op<'_>) -> bool {
+/// Returns true if the collected accesses to shared memory may not be moved across an operation
+/// that is no candidate.
+fn orders_memory(op: &Op<'_>, open: &[Candidate]) -> bool {
     use Opcode as O;
+    let space = op.memory.and_then(|memory| memory.space);
+    let may_be_shared = space.is_none_or(|space| space == StateSpace::Shared);
     match op.opcode {
-        O::Ld | O::Ldu => false,
-        O::St | O::Atom | O::Red => {
-            let space = op.memory.and_then(|memory| memory.space);
-            space.is_none_or(|space| space == StateSpace::Shared)
-        }
+        O::Ld | O::Ldu => may_be_shared && open.iter().any(|candidate| candidate.is_store),
+        O::St | O::Atom | O::Red => may_be_shared,
         // Lanes that talk to each other may do so about memory.
         _ => !matches!(opcode_facts(op.opcode).effect, Effect::Value | Effect::Carry),
     }
 }
 
-/// Merges the loads that have been collected: first to the widest access, then to narrower ones.
+/// Merges the accesses that have been collected: first to the widest access, then to narrower ones.
 fn close(graph: &mut Graph<'_>, open: &mut Vec<Candidate>, merged: &mut Vec<MergedAccess>) {
     for width in WIDTHS {
         let window = |candidate: &Candidate| {
@@ -121,15 +146,22 @@ fn close(graph: &mut Graph<'_>, open: &mut Vec<Candidate>, merged: &mut Vec<Merg
                 .base
                 .is_none_or(|base| zero_bits(graph, base, DEPTH) >= width.trailing_zeros());
             let bytes = members.len() as u32 * first.bytes;
-            if members.len() < 2 || !aligned || 4 * bytes < 3 * width {
+            let least = if first.is_store { width } else { width / 4 * 3 };
+            if members.len() < 2 || !aligned || bytes < least {
                 rest.extend_from_slice(members);
                 continue;
             }
-            let leader = members.iter().map(|member| member.index).min().unwrap_or(first.index);
             let indices = members.iter().map(|member| member.index);
+            let leader = if first.is_store { indices.clone().max() } else { indices.clone().min() };
+            let leader = leader.unwrap_or(first.index);
             let followers: SmallVec<[u32; 3]> = indices.filter(|&index| index != leader).collect();
             for &follower in &followers {
                 graph.op_mut(follower).state = State::Folded;
+                if first.is_store {
+                    // One access takes the values of all.
+                    let values = std::mem::take(&mut graph.op_mut(follower).args);
+                    graph.op_mut(leader).args.extend(values);
+                }
             }
             merged.push(MergedAccess { leader, followers, bytes: width });
         }

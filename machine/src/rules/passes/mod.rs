@@ -23,8 +23,7 @@ use super::graph::Graph;
 ///
 /// `may_unroll` is true if the kernel leaves it to the compiler to unroll loops.
 pub(super) fn run(graph: &mut Graph<'_>, family: &Family, may_unroll: bool) -> Vec<MergedAccess> {
-    find_locals(graph, family, may_unroll);
-    let merged = merge::merge(graph);
+    let merged = find_accesses(graph, family, may_unroll);
     contract::contract(graph, family);
     logic::fold(graph, family);
     dead::remove(graph);
@@ -34,8 +33,13 @@ pub(super) fn run(graph: &mut Graph<'_>, family: &Family, may_unroll: bool) -> V
     merged
 }
 
-/// Runs the passes up to the one that keeps local arrays in registers.
-pub(super) fn find_locals(graph: &mut Graph<'_>, family: &Family, may_unroll: bool) {
+/// Runs the passes that decide what is accessed: those up to the ones that keep local arrays in
+/// registers and join accesses to shared memory. Returns the latter.
+pub(super) fn find_accesses(
+    graph: &mut Graph<'_>,
+    family: &Family,
+    may_unroll: bool,
+) -> Vec<MergedAccess> {
     let dominators = Dominators::new(graph);
     copies::propagate(graph);
     constants::fold(graph);
@@ -49,4 +53,5 @@ pub(super) fn find_locals(graph: &mut Graph<'_>, family: &Family, may_unroll: bo
     dead::remove(graph);
     locals::promote(graph, &dominators, may_unroll);
     dead::remove(graph);
+    merge::merge(graph)
 }
