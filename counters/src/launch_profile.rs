@@ -179,7 +179,16 @@ impl LaunchProfile {
     /// True if the metrics that depend on caches come from windows of the grid.
     #[must_use]
     pub fn is_of_windows(&self) -> bool {
-        self.replay == Replay::Windows
+        matches!(self.replay, Replay::Sampled { in_windows: true, .. })
+    }
+
+    /// One line of memory in so many went through the caches, if not all did.
+    #[must_use]
+    pub fn lines_per_replayed(&self) -> Option<u64> {
+        match self.replay {
+            Replay::Sampled { lines, .. } if lines > 1 => Some(lines),
+            Replay::Sampled { .. } | Replay::Whole | Replay::Part | Replay::None => None,
+        }
     }
 
     /// True if every count is an estimate from a sample of the grid's CTAs.

@@ -86,7 +86,7 @@ pub use integer_kind::IntegerKind;
 pub use launch_profile::{LaunchProfile, LeveledMetric, PROFILE_SCHEMA};
 pub use metric::{Kind, Level, MetricValue, Metrics, Number};
 pub use observer::{
-    Counter, DEFAULT_SAMPLE, Drawn, LEAST_SAMPLE, Population, SampleSize, WindowSectors,
+    Counter, DEFAULT_SAMPLE, Drawn, LEAST_SAMPLE, Population, SampleSize, WindowSizes,
 };
 pub use occupancy::{CtaShape, Limiter, Occupancy, ThreadRegisters};
 pub use profile::KernelProfile;

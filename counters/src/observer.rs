@@ -30,7 +30,7 @@ use crate::trace::{LaunchTracer, PlannedLaunch, TraceLimits, TracePlan};
 use sample::Sample;
 pub use sample::{DEFAULT_SAMPLE, Drawn, LEAST_SAMPLE, Population, SampleSize};
 use windows::WindowReplay;
-pub use windows::WindowSectors;
+pub use windows::WindowSizes;
 
 /// The most lines that all CTAs of a GPU together may ask for, 16 bytes each at most. Those of a
 /// CTA beyond its share are extrapolated. Resident CTAs and two batches of the interpreter are
@@ -73,6 +73,8 @@ pub struct Counter {
     /// Operations of products, by [`ProductCounts::key`].
     products: SparseRows<u128>,
     left_out_sectors: u64,
+    /// Lines of all requests, as far as CTAs were told of by class.
+    lines: u128,
     tracer: Option<LaunchTracer>,
     /// CTAs that the GPU holds at the same time.
     resident: usize,
@@ -145,6 +147,7 @@ impl Counter {
             memory: SparseRows::new(rows),
             products: SparseRows::new(0),
             left_out_sectors: 0,
+            lines: 0,
             tracer: None,
             resident,
             windows: None,
@@ -240,7 +243,7 @@ impl Counter {
     /// the windows. Before that, sums must pass [`Counter::check_sums`] with `times`. Call it
     /// before the launch begins.
     #[must_use]
-    pub fn with_windows(mut self, times: u64, size: WindowSectors) -> Self {
+    pub fn with_windows(mut self, times: u64, size: WindowSizes) -> Self {
         self.windows = Some(WindowReplay::new(times, size));
         self
     }
@@ -314,6 +317,7 @@ impl Counter {
         windows: WindowReplay,
         hierarchy: Hierarchy,
     ) -> (LaunchProfile, Option<L2>) {
+        let replay = windows.replay();
         let (Variant { table, l2: traffic }, doubt, l2) = self.settle_windows(windows, hierarchy);
         let extent = (self.grid, self.block);
         let trace = self.tracer.take().map(|tracer| tracer.finish(&table, &traffic));
@@ -323,7 +327,7 @@ impl Counter {
             self.facts,
             table,
             traffic,
-            (Replay::Windows, Extent::Grid),
+            (replay, Extent::Grid),
         );
         profile.trace = trace.map(Arc::new);
         (profile.with_doubt(doubt), Some(l2))
@@ -415,7 +419,7 @@ impl Observer for Counter {
                 }
             }
             if windows.is_cut() {
-                windows.collect(recorders, hierarchy);
+                windows.collect(first_cta, recorders, hierarchy, self.tracer.as_ref());
             } else {
                 self.left_out_sectors += through_caches(recorders, hierarchy);
             }

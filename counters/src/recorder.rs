@@ -74,6 +74,10 @@ impl Route {
     }
 }
 
+/// The most lines of a CTA that others are like: they share its requests. With the distances of
+/// the next CTAs these are 64 MB for a class.
+const LINES_OF_CLASS: usize = 1 << 20;
+
 /// Sizes and parameters of a recorder.
 #[derive(Clone, Debug)]
 pub struct RecorderShape {
@@ -110,6 +114,8 @@ pub struct CtaRecorder {
     /// Operations of products, by [`ProductCounts::key`].
     pub(crate) products: SparseRows<u64>,
     pub(crate) stream: CtaStream,
+    /// Lines that are kept of a CTA, unless others are like it or every event of it is recorded.
+    stream_limit: usize,
     routes: Arc<[Route]>,
     coalescer: Coalescer,
     banks: Banks,
@@ -141,6 +147,7 @@ impl CtaRecorder {
             memory: SparseRows::new(RowKey::rows(shape.routes.len())),
             products: SparseRows::new(0),
             stream: CtaStream::new(shape.stream_limit),
+            stream_limit: shape.stream_limit,
             routes: Arc::clone(&shape.routes),
             coalescer: Coalescer::new(shape.coalescing),
             banks: Banks::new(shape.banks),
@@ -166,6 +173,11 @@ impl CtaRecorder {
         self.products.clear();
         self.stream.clear();
         self.alike.clear();
+    }
+
+    /// Lines that are kept of one of few CTAs; none without caches.
+    fn wide_limit(&self) -> usize {
+        if self.stream_limit == 0 { 0 } else { self.stream_limit.max(LINES_OF_CLASS) }
     }
 
     /// The executions of each block so far.
@@ -418,6 +430,8 @@ impl Recorder for CtaRecorder {
 
     fn start(&mut self, start: &CtaStart) {
         self.sample = self.tracer.as_ref().and_then(|tracer| tracer.sample(start));
+        let is_one_of_few = self.sample.is_some();
+        self.stream.set_limit(if is_one_of_few { self.wide_limit() } else { self.stream_limit });
     }
 
     fn guarded_lanes(&mut self, lanes: &[u64]) {

@@ -53,8 +53,13 @@ pub enum Replay {
     Whole,
     /// All but some that were too many, so that traffic is in part extrapolated.
     Part,
-    /// Those of some windows of the grid, for which the rest is taken to behave alike.
-    Windows,
+    /// Some of them, which the rest is taken to be like.
+    Sampled {
+        /// True if the requests are those of some windows of the grid.
+        in_windows: bool,
+        /// One line of memory in so many is looked at.
+        lines: u64,
+    },
     /// None: what depends on caches is not known.
     None,
 }

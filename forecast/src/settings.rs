@@ -35,6 +35,14 @@ pub enum RungChoice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheChoice {
+    /// Those of every CTA, unless they ask for more than [`WindowSizes::LINES`] lines and the
+    /// launch is counted by classes of CTAs. A sample of the lines then goes through, and of larger
+    /// launches windows of the grid. What depends on caches is estimated, with intervals.
+    ///
+    /// It is the program's default.
+    ///
+    /// [`WindowSizes::LINES`]: gpucast_counters::WindowSizes::LINES
+    Auto,
     /// Those of every CTA.
     #[default]
     Full,
@@ -50,6 +58,7 @@ impl CacheChoice {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
             Self::Full => "full",
             Self::Windows => "windows",
             Self::None => "none",

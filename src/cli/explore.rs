@@ -84,7 +84,13 @@ fn step(text: &str) -> Result<f64, String> {
     }
 }
 
+/// `--caches` of comparisons with measurements: an estimate would be a further error.
+fn of_comparisons(caches: Arg) -> Arg {
+    caches.default_value("full")
+}
+
 #[derive(Debug, Args)]
+#[command(mut_arg("caches", of_comparisons))]
 pub(crate) struct Compare {
     /// CSV with the columns kernel, gpu, measured_ms, and where needed metrics, a file of counts,
     /// relative to this one; clock and timing, as the options

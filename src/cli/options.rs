@@ -271,14 +271,18 @@ pub(crate) struct ExecutionOptions {
     pub(crate) ctas: Option<u64>,
 
     /// Which requests go through the modelled caches
-    #[arg(long, value_name = "REQUESTS", default_value = "full")]
+    #[arg(long, value_name = "REQUESTS", default_value = "auto")]
     pub(crate) caches: CacheChoice,
 }
 
 /// Which requests go through the modelled caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CacheChoice {
-    /// Those of every CTA
+    /// Those of every CTA of a launch that asks for 33 million lines of memory or fewer; of a
+    /// larger one those for some of the lines, or of some windows of the grid, so that what depends
+    /// on caches is estimated, with intervals
+    Auto,
+    /// Those of every CTA, however long that takes
     Full,
     /// Those of some windows of a large grid; what depends on caches is estimated, with intervals
     Windows,
@@ -289,6 +293,7 @@ pub(crate) enum CacheChoice {
 impl From<CacheChoice> for settings::CacheChoice {
     fn from(choice: CacheChoice) -> Self {
         match choice {
+            CacheChoice::Auto => Self::Auto,
             CacheChoice::Full => Self::Full,
             CacheChoice::Windows => Self::Windows,
             CacheChoice::None => Self::None,

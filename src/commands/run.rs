@@ -22,7 +22,7 @@ use crate::output::{Output, Terminal, keep_inputs};
 
 pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
     let ExecutionOptions { counting, ctas, caches, .. } = arguments.execution;
-    if counting != CountingChoice::Auto || ctas.is_some() || caches != CacheChoice::Full {
+    if counting != CountingChoice::Auto || ctas.is_some() || caches != CacheChoice::Auto {
         let report = Report::new("`run` computes everything and counts nothing");
         let hint = "leave --counting, --ctas and --caches out, or use `gpucast profile`";
         return Err(Failure::Usage(report.hint(hint)));

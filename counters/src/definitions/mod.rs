@@ -86,7 +86,7 @@ impl Basis {
                 false => Kind::Estimated,
             },
             Self::CacheReplay => match totals.replay {
-                Replay::Part | Replay::Windows => Kind::Estimated,
+                Replay::Part | Replay::Sampled { .. } => Kind::Estimated,
                 Replay::Whole | Replay::None => Kind::Modelled,
             },
             Self::Branches | Self::EvenRounds => Kind::Estimated,

@@ -14,6 +14,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use rayon::prelude::*;
 
 use super::contents::L2Contents;
+use super::line_sample::PARTS;
 use super::outbox::Queues;
 use super::placement::Placement;
 use super::replacement::{Newcomer, Replacement};
@@ -203,10 +204,12 @@ impl L2 {
 
     /// The sectors that requests have made dirty since the last [`L2::take_traffic`].
     pub(super) fn dirtied(&self) -> Dirtied {
-        self.slices.iter().fold(Dirtied::default(), |sum, slice| Dirtied {
-            by_rows: sum.by_rows + slice.dirtied.by_rows,
-            by_write_backs: sum.by_write_backs + slice.dirtied.by_write_backs,
-        })
+        let mut all = Dirtied::default();
+        for Dirtied { by_rows, by_write_backs } in self.slices.iter().map(|slice| slice.dirtied) {
+            all.by_rows.iter_mut().zip(by_rows).for_each(|(sum, sectors)| *sum += sectors);
+            all.by_write_backs += by_write_backs;
+        }
+        all
     }
 
     /// Serves the `sectors` of a 128-byte line ([`LINE_BYTES`], whatever the cache's own line is).
@@ -383,8 +386,8 @@ struct Slice {
 /// Sectors that requests made dirty, those of nobody apart. Without a cache it is what they wrote.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Dirtied {
-    /// By rows of the base table.
-    pub(crate) by_rows: u64,
+    /// By rows of the base table. Of sampled lines, by part of the sample.
+    pub(crate) by_rows: [u64; PARTS as usize],
     /// By lines of local memory that first-level caches wrote back.
     pub(crate) by_write_backs: u64,
 }
@@ -396,8 +399,13 @@ impl Dirtied {
         match row {
             NOBODY => {}
             ROW_LIMIT => self.by_write_backs += sectors,
-            _ => self.by_rows += sectors,
+            _ => self.by_rows[(row % PARTS) as usize] += sectors,
         }
+    }
+
+    /// All that requests of rows made dirty.
+    pub(crate) fn of_rows(&self) -> u64 {
+        self.by_rows.iter().sum()
     }
 }
 

@@ -21,6 +21,7 @@ mod contents;
 mod known_places;
 mod l1;
 mod l2;
+mod line_sample;
 mod lines;
 mod marks;
 mod merge;
@@ -46,6 +47,7 @@ pub use contents::L2Contents;
 pub use l1::{L1Geometry, L1Loads, L1Stores, LocalStores};
 pub(crate) use l2::Dirtied;
 pub use l2::{L2, L2Geometry, L2State, PartialWrites};
+pub(crate) use line_sample::{LineSample, PARTS};
 pub use moved::StreamShift;
 pub use replacement::Replacement;
 pub use request::L2Operation;
@@ -118,6 +120,22 @@ impl PartTraffic {
         }
         for (row, traffic) in unsure {
             *self.unsure.row(row) += traffic;
+        }
+    }
+
+    /// Takes the traffic of rows, but not that of single requests.
+    pub(crate) fn take_rows(&mut self) -> Self {
+        let mut taken = Self::default();
+        std::mem::swap(&mut taken.rows, &mut self.rows);
+        std::mem::swap(&mut taken.unsure, &mut self.unsure);
+        taken
+    }
+
+    /// Gives rows other numbers.
+    pub(crate) fn renumber_rows(&mut self, number: impl Fn(u32) -> u32) {
+        for rows in [&mut self.rows, &mut self.unsure] {
+            let before = std::mem::replace(rows, SparseRows::new(0));
+            before.iter().for_each(|(row, &traffic)| *rows.row(number(row)) += traffic);
         }
     }
 

@@ -4,8 +4,10 @@
 //! CTAs in lockstep then read the same requests at the same time, from the CPU's nearest cache. A
 //! stream of its own for each resident CTA would come from memory that all cores share.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
+use super::line_sample::Drawn;
 use super::warp_request::{PackedTouch, Request};
 
 /// The distance in lines of each request of a CTA to that of another one, in the order in which
@@ -76,10 +78,30 @@ fn order(requests: &[Request]) -> Vec<usize> {
 pub(super) struct Represented {
     requests: Vec<Request>,
     lines: Vec<PackedTouch>,
+    /// How they move along each dimension of the grid.
+    shifts: Vec<StreamShift>,
+    /// The same by line, if a sample of the lines was asked for.
+    by_line: OnceLock<Vec<LineUses>>,
+}
+
+/// The requests for a line that move alike.
+#[derive(Debug)]
+struct LineUses {
+    line: u64,
+    /// Lines from CTA to CTA along each dimension.
+    by: Vec<i64>,
+    /// The warp whose local memory it is, if it is that.
+    warp: Option<u32>,
+    /// The place of each request, and that of the line among those of the request.
+    places: Vec<(u32, u32)>,
 }
 
 impl Represented {
-    pub(super) fn new(stream: Asked<'_>) -> Self {
+    /// The requests of `stream`, which move by all of these.
+    pub(super) fn new<'a>(
+        stream: Asked<'_>,
+        shifts: impl Iterator<Item = &'a StreamShift>,
+    ) -> Self {
         let mut lines = Vec::new();
         let served = order(stream.requests).into_iter().map(|index| {
             let request = stream.requests[index];
@@ -90,7 +112,34 @@ impl Represented {
             request.with_lines_from(first)
         });
         let requests = served.collect();
-        Self { requests, lines }
+        Self { requests, lines, shifts: shifts.cloned().collect(), by_line: OnceLock::new() }
+    }
+
+    fn lines_of<'a>(&'a self, request: &'a Request) -> &'a [PackedTouch] {
+        let of_request = Asked { requests: &self.requests, lines: &self.lines, moved: None };
+        of_request.lines_of(request)
+    }
+
+    /// Warps ask for a line many times, as a rule, so that there are far fewer lines than requests.
+    fn by_line(&self) -> &[LineUses] {
+        self.by_line.get_or_init(|| {
+            let mut uses: Vec<LineUses> = Vec::new();
+            let mut known = HashMap::<(u64, Vec<i64>, Option<u32>), usize>::new();
+            for (index, request) in self.requests.iter().enumerate() {
+                let by = self.shifts.iter().map(|shift| shift.by.get(index));
+                let by: Vec<i64> = by.map(|shift| shift.map_or(0, |shift| shift.lines)).collect();
+                let warp = request.demand().is_local().then(|| request.warp());
+                for (place, line) in self.lines_of(request).iter().enumerate() {
+                    let at = known.entry((line.line(), by.clone(), warp)).or_insert_with(|| {
+                        let places = Vec::new();
+                        uses.push(LineUses { line: line.line(), by: by.clone(), warp, places });
+                        uses.len() - 1
+                    });
+                    uses[*at].places.push((index as u32, place as u32));
+                }
+            }
+            uses
+        })
     }
 }
 
@@ -100,13 +149,49 @@ pub(super) struct Moved {
     of: Arc<Represented>,
     /// Steps along the dimensions of the grid in which requests move.
     steps: Vec<(StreamShift, i64)>,
+    /// Those along all dimensions of [`Represented::shifts`].
+    all_steps: Vec<i64>,
+}
+
+/// A request for a line that was drawn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DrawnRequest {
+    /// Its place, and that of the line among those of the request.
+    place: (u32, u32),
+    pub(super) request: Request,
+    pub(super) touch: PackedTouch,
+    pub(super) drawn: Drawn,
 }
 
 impl Moved {
     pub(super) fn new(of: Arc<Represented>, shifts: &[(&StreamShift, u32)]) -> Self {
         let moving = shifts.iter().filter(|(shift, steps)| *steps > 0 && !shift.is_zero());
         let steps = moving.map(|&(shift, steps)| (shift.clone(), i64::from(steps)));
-        Self { of, steps: steps.collect() }
+        let all_steps = shifts.iter().map(|(_, steps)| i64::from(*steps)).collect();
+        Self { of, steps: steps.collect(), all_steps }
+    }
+
+    /// The requests for lines that are drawn, in order. `draw` gets a line, and the warp whose
+    /// local memory it is, if it is that.
+    pub(super) fn drawn(
+        &self,
+        draw: impl Fn(u64, Option<u32>) -> Option<Drawn>,
+    ) -> Vec<DrawnRequest> {
+        let mut requests = Vec::new();
+        for uses in self.of.by_line() {
+            let steps = uses.by.iter().zip(&self.all_steps);
+            let distance: i64 = steps.map(|(by, steps)| by.wrapping_mul(*steps)).sum();
+            let Some(drawn) = draw(uses.line.wrapping_add_signed(distance), uses.warp) else {
+                continue;
+            };
+            requests.extend(uses.places.iter().filter_map(|&place| {
+                let request = *self.of.requests.get(place.0 as usize)?;
+                let touch = *self.of.lines_of(&request).get(place.1 as usize)?;
+                Some(DrawnRequest { place, request, touch, drawn })
+            }));
+        }
+        requests.sort_unstable_by_key(|one| one.place);
+        requests
     }
 
     /// The requests; their lines lie elsewhere.
@@ -174,7 +259,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::hierarchy::{CtaStream, Demand};
+    use crate::hierarchy::{CtaStream, Demand, LineSample};
     use crate::units::LineTouch;
 
     /// The warp, the time and the lines of a request, and how its lines move along two dimensions.
@@ -238,6 +323,14 @@ mod tests {
             }
             prop_assert_eq!(moved.length(), own.length());
             prop_assert_eq!(moved.sectors(), own.sectors());
+            // So does a sample of its lines.
+            let before: Vec<u64> = asked(&own).iter().flat_map(|one| &one.2).map(|one| one.0).collect();
+            for stream in [&mut moved, &mut own] {
+                stream.thin(LineSample::of(4, 1), 3);
+            }
+            prop_assert_eq!(asked(&moved), asked(&own));
+            let drawn = before.iter().filter(|&&line| LineSample::of(4, 1).draw(line, 0).is_some());
+            prop_assert_eq!(drawn.count(), own.requests().len());
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::line_sample::{Drawn, LineSample, PARTS};
 use super::moved::{Asked, Moved, Represented, StreamShift};
-use super::warp_request::{MOST_LINES, NOBODY, PackedTouch, Request};
+use super::warp_request::{FIRST_SINGLE_ROW, MOST_LINES, NOBODY, PackedTouch, Request, WARP_BITS};
 use crate::units::LineTouch;
 
 /// Sorting by counting looks at each clock, and pays up to this many clocks per request.
@@ -62,6 +63,11 @@ impl CtaStream {
     /// Lines that are kept at most.
     pub(crate) fn limit(&self) -> usize {
         self.limit
+    }
+
+    /// Keeps so many lines of the next CTA.
+    pub(crate) fn set_limit(&mut self, limit: usize) {
+        self.limit = limit.min(MOST_LINES);
     }
 
     /// A line of the request that [`CtaStream::close`] will tell about.
@@ -132,6 +138,59 @@ impl CtaStream {
         for request in &mut self.requests {
             request.relabel(NOBODY);
         }
+    }
+
+    /// Lines of all its requests.
+    pub(crate) fn kept_lines(&self) -> u64 {
+        self.kept as u64
+    }
+
+    /// Keeps the lines of a sample, each as a request of its own. Rows of instructions are told
+    /// apart by the part of the sample: `row * PARTS + part`. `cta` tells the local memory of
+    /// CTAs apart, which is where no line says.
+    pub(crate) fn thin(&mut self, sample: LineSample, cta: u64) {
+        let draw = |line: u64, local_warp: Option<u32>| {
+            let salt = local_warp.map_or(0, |warp| cta << WARP_BITS | u64::from(warp));
+            sample.draw(line, salt)
+        };
+        let of_line = |request: &Request, touch: PackedTouch, drawn: Drawn| {
+            let row = match request.row() {
+                row if row < FIRST_SINGLE_ROW => row * PARTS + drawn.part,
+                single => single,
+            };
+            let (sectors, full) = (touch.sectors(), touch.full());
+            request.of_line(LineTouch { line: drawn.line, sectors, full }, row)
+        };
+        let requests: Vec<Request> = match &self.moved {
+            Some(moved) => {
+                let drawn = moved.drawn(draw).into_iter();
+                drawn.map(|one| of_line(&one.request, one.touch, one.drawn)).collect()
+            }
+            None => {
+                let asked = self.asked();
+                let of_request = |request: &Request| {
+                    let warp = request.demand().is_local().then(|| request.warp());
+                    let lines = asked.lines_of(request).iter();
+                    let drawn = lines
+                        .filter_map(|&line| Some(of_line(request, line, draw(line.line(), warp)?)));
+                    drawn.collect::<Vec<_>>()
+                };
+                asked.requests.iter().flat_map(of_request).collect()
+            }
+        };
+        self.kept = requests.len();
+        (self.requests, self.moved) = (requests, None);
+        self.lines.clear();
+        self.closed = 0;
+        self.represented = OnceLock::new();
+    }
+
+    /// The row and the sectors of each request.
+    pub(crate) fn sectors_of_rows(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.requests().iter().map(|request| {
+            let sectors = |line: &PackedTouch| u64::from(line.sectors().count_ones());
+            (request.row(), self.lines_of(request).iter().map(sectors).sum())
+        })
     }
 
     /// Lines of the latest request.
@@ -221,7 +280,8 @@ impl CtaStream {
     /// Becomes the stream of a CTA that is as many shifts away from that of `representative`.
     pub(crate) fn move_from(&mut self, representative: &Self, shifts: &[(&StreamShift, u32)]) {
         self.clear();
-        let represented = || Arc::new(Represented::new(representative.asked()));
+        let of_shifts = || shifts.iter().map(|(shift, _)| *shift);
+        let represented = || Arc::new(Represented::new(representative.asked(), of_shifts()));
         let of = Arc::clone(representative.represented.get_or_init(represented));
         self.moved = Some(Moved::new(of, shifts));
         self.kept = representative.kept;

@@ -115,7 +115,7 @@ pub(crate) struct Request {
     lines: PackedTouch,
 }
 
-const WARP_BITS: u32 = 8;
+pub(super) const WARP_BITS: u32 = 8;
 const DEMAND_BITS: u64 = 0b111;
 const SEVERAL: u64 = 1 << 7;
 const COUNT_BITS: u32 = 24;
@@ -148,6 +148,14 @@ impl Request {
     /// It belongs to `row` instead.
     pub(super) fn relabel(&mut self, row: u32) {
         self.row_and_warp = row.min(ROW_LIMIT) << WARP_BITS | self.warp();
+    }
+
+    /// The same of a single line, for another row.
+    #[inline]
+    pub(super) fn of_line(&self, touch: LineTouch, row: u32) -> Self {
+        let demand = PackedTouch { bits: self.lines.bits & DEMAND_BITS };
+        let row_and_warp = row << WARP_BITS | self.warp();
+        Self { row_and_warp, lines: demand, ..*self }.with_line(PackedTouch::new(touch))
     }
 
     #[inline]

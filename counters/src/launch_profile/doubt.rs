@@ -1,9 +1,10 @@
 //! Bounds of metrics that come from a part of the grid.
 //!
-//! Of a sample, see [`super::sampled`]. Of windows, two doubts are told apart. Windows differ, and
-//! others could have been looked at: the jackknife leaves each of them out in turn, and Student's
-//! distribution makes an interval of what then changes. And some misses of the L2 are unsure; the
-//! interval holds both extremes of those.
+//! Of a sample, see [`super::sampled`]. Of a part of the requests, three doubts are told apart.
+//! Windows differ, and others could have been looked at: the jackknife leaves each of them out in
+//! turn, and Student's distribution makes an interval of what then changes. Parts of the sampled
+//! lines differ, too, and are left out alike. And some misses of the L2 are unsure; the interval
+//! holds both extremes of those.
 
 use super::figures::{Values, figures};
 use super::{Intervals, LaunchProfile, sampled};
@@ -14,17 +15,19 @@ use crate::student::student;
 /// What a launch's traffic may be, for one answer to the unsure misses.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answer {
-    /// From all windows.
+    /// From all requests that were replayed.
     pub(crate) whole: Variant,
     /// From all windows but one, for each of them.
-    pub(crate) without_one: Vec<Variant>,
+    pub(crate) without_window: Vec<Variant>,
+    /// From all parts of the sampled lines but one, for each of them.
+    pub(crate) without_lines: Vec<Variant>,
 }
 
 /// What a launch's counts may be.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Doubt {
     /// Traffic alone is in doubt: every unsure miss is one, or none is.
-    Windows(Box<[Answer; 2]>),
+    Replay(Box<[Answer; 2]>),
     /// All counts come from a sample.
     Sample(Box<Estimate>),
 }
@@ -38,8 +41,8 @@ impl Doubt {
             *interval = [interval[0].min(least).max(0.0), interval[1].max(most)];
         };
         match self {
-            Self::Windows(answers) => {
-                answers.iter().for_each(|answer| of_windows(answer, profile, &mut widen));
+            Self::Replay(answers) => {
+                answers.iter().for_each(|answer| of_replay(answer, profile, &mut widen));
             }
             Self::Sample(estimate) => sampled::intervals(estimate, profile, &mut widen),
         }
@@ -59,21 +62,25 @@ impl Doubt {
     /// CTAs that were drawn at random, of a sample.
     pub(super) fn drawn_ctas(&self) -> Option<u64> {
         match self {
-            Self::Windows(_) => None,
+            Self::Replay(_) => None,
             Self::Sample(estimate) => Some(estimate.drawn()),
         }
     }
 }
 
 /// Bounds of the metrics that depend on caches, for one answer to the unsure misses.
-fn of_windows(answer: &Answer, profile: &LaunchProfile, widen: &mut impl FnMut(&str, [f64; 2])) {
+fn of_replay(answer: &Answer, profile: &LaunchProfile, widen: &mut impl FnMut(&str, [f64; 2])) {
     let machine = profile.machine.as_ref();
     let of_caches = |basis: Basis| basis == Basis::CacheReplay;
     let figures = |variant: &Variant| figures(profile, variant.clone(), machine, of_caches);
-    let others: Vec<Values> = answer.without_one.iter().map(figures).collect();
+    let without = [&answer.without_window, &answer.without_lines]
+        .map(|variants| variants.iter().map(figures).collect::<Vec<Values>>());
     for (name, value) in figures(&answer.whole) {
-        let of_others: Vec<f64> = others.iter().filter_map(|one| one.get(&name).copied()).collect();
-        let about = half_width(&of_others);
+        let of_others = |others: &[Values]| -> Vec<f64> {
+            others.iter().filter_map(|values| values.get(&name).copied()).collect()
+        };
+        let [windows, lines] = without.each_ref().map(|others| half_width(&of_others(others)));
+        let about = windows.hypot(lines);
         widen(&name, [value - about, value + about]);
     }
 }

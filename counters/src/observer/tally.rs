@@ -44,6 +44,8 @@ impl Tally for Counter {
         if let (Some(launch), Some(cta)) = (&mut self.tracer, &record.tracer) {
             launch.tally(cta, places);
         }
+        self.lines =
+            self.lines.saturating_add(ctas.saturating_mul(record.stream.kept_lines().into()));
         let mut times = Times::new(ctas);
         let mut add = |total: &mut u128, count| times.add(total, count);
         for (total, count) in self.blocks.iter_mut().zip(record.block_counts()) {

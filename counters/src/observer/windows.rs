@@ -19,11 +19,17 @@
 //! still holds what the windows before this one asked for. A line that is missing was therefore not
 //! shared with them, and most such lines come in for the first time. The interval has both answers.
 //!
+//! Where a wave alone has more requests than are to be replayed, those for a sample of the lines
+//! are ([`LineSample`]). Grids that are too small for windows, and most others, are replayed so
+//! from the first CTA to the last.
+//!
 //! Dirty sectors are balanced: what a launch makes dirty is written to DRAM or dirty at its end.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use gpucast_interpreter::{AccessKind, CountOverflow, Windows};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Counter;
@@ -31,12 +37,15 @@ use crate::counts::MemoryCounts;
 use crate::estimate::{Ended, Left, Unsure, Variant};
 use crate::extrapolation::Extrapolation;
 use crate::hierarchy::{
-    CtaStream, Hierarchy, L2, L2Traffic, LocalTraffic, PartTraffic, ROW_LIMIT, RowTraffic,
+    CtaStream, FIRST_SINGLE_ROW, Hierarchy, L2, L2Traffic, LineSample, LocalTraffic, PARTS,
+    PartTraffic, ROW_LIMIT, RowTraffic,
 };
 use crate::launch_profile::{Answer, Doubt};
 use crate::recorder::CtaRecorder;
+use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
 use crate::table::BaseTable;
+use crate::totals::Replay;
 use crate::trace::LaunchTracer;
 
 /// Windows between the first and the last one, at most: an odd number.
@@ -49,23 +58,44 @@ const ALIKE: f64 = 0.005;
 /// several times. These CTAs are not counted.
 pub(super) const WARMING: u64 = 6;
 
-/// The sectors that requests of windows ask for.
+/// How much of a launch's requests is replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct WindowSectors {
-    /// Of a window that counts, at least.
+pub struct WindowSizes {
+    /// Sectors that a window that counts asks for, at least.
     pub counted: u64,
-    /// Of the CTAs before it, at most in the first trial.
+    /// Those of the CTAs before it, at most in the first trial.
     pub warming: u64,
     /// The same, where the first trial leaves the L2 unfilled.
     pub most_warming: u64,
+    /// Lines of all requests that are replayed, at most: more are sampled.
+    pub lines: u64,
+    /// True if a launch that has no more lines is replayed as a whole, and one of some times as
+    /// many by a sample of its lines. Otherwise windows come first.
+    pub only_if_large: bool,
 }
 
-impl Default for WindowSectors {
+impl WindowSizes {
+    /// Lines that are replayed in two or three seconds of a core: each takes 60 to 100 ns. A launch
+    /// of this size, such as a tiled product of 2560 × 2560 matrices, is replayed as a whole.
+    pub const LINES: u64 = 1 << 25;
+}
+
+impl Default for WindowSizes {
     /// A few megabytes that count; and for the largest L2s several times as many as they hold.
     fn default() -> Self {
-        Self { counted: 1 << 18, warming: 1 << 21, most_warming: 1 << 24 }
+        Self {
+            counted: 1 << 18,
+            warming: 1 << 21,
+            most_warming: 1 << 24,
+            lines: Self::LINES,
+            only_if_large: false,
+        }
     }
 }
+
+/// The most lines of a launch whose requests are all looked at, over those that are replayed: a
+/// look takes a fiftieth of the time.
+const MOST_LOOKED_AT: u128 = 32;
 
 /// Lines that come into an L2 to fill it, over those that it holds. They fall into sets at random:
 /// of sets with 16 ways, one in 2,000 then gets fewer than 16.
@@ -103,6 +133,16 @@ struct Measured {
     traffic: PartTraffic,
     /// Sectors that they made dirty.
     dirtied: u64,
+    /// The lines that were replayed, if not all were.
+    sampled: Option<Sampled>,
+}
+
+/// Requests of a sample of lines.
+#[derive(Clone, Debug)]
+struct Sampled {
+    lines: LineSample,
+    /// Their sectors, by row and part of the sample.
+    sectors: SparseRows<u64>,
 }
 
 /// The windows of one launch.
@@ -110,7 +150,7 @@ struct Measured {
 pub(super) struct WindowReplay {
     /// How many times as large the sums of counts may become.
     times: u64,
-    size: WindowSectors,
+    size: WindowSizes,
     /// Empty until the windows were asked for, and if all CTAs are to be replayed.
     parts: Vec<Part>,
     /// Those that come later.
@@ -118,8 +158,11 @@ pub(super) struct WindowReplay {
     has_begun: bool,
     /// The part whose CTAs come.
     at: usize,
+    /// The lines whose requests are replayed.
+    lines: LineSample,
     /// The CTAs of that part so far.
     sectors: SparseRows<u64>,
+    sampled_sectors: SparseRows<u64>,
     left_out_sectors: u64,
     dirty_before: u64,
     dirty_at_start: u64,
@@ -130,7 +173,7 @@ pub(super) struct WindowReplay {
 
 impl WindowReplay {
     /// Nothing yet; sums of counts may become `times` as large.
-    pub(super) fn new(times: u64, size: WindowSectors) -> Self {
+    pub(super) fn new(times: u64, size: WindowSizes) -> Self {
         Self {
             times,
             size,
@@ -138,7 +181,9 @@ impl WindowReplay {
             coming: Coming::default(),
             has_begun: false,
             at: 0,
+            lines: LineSample::default(),
             sectors: SparseRows::new(0),
+            sampled_sectors: SparseRows::new(0),
             left_out_sectors: 0,
             dirty_before: 0,
             dirty_at_start: 0,
@@ -163,7 +208,7 @@ impl Window {
 }
 
 /// The CTAs that fill the caches before each window.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Warming {
     ctas: u64,
     most: u64,
@@ -171,7 +216,14 @@ struct Warming {
     resident: u64,
     /// How often they were tried.
     trials: u32,
+    /// Those of the first trial, and the part of the caches that the last one filled.
+    first: u64,
+    filled: f64,
 }
+
+/// The least that a longer trial fills more than the one before, in parts of that, if it is of use.
+/// Half as much again is the least that a trial is longer.
+const FILLS_MORE: f64 = 0.1;
 
 impl Warming {
     fn before(&self, window: &Window) -> Part {
@@ -183,6 +235,14 @@ impl Warming {
     /// cannot be more.
     fn widen(&mut self, filled: f64) -> bool {
         self.trials += 1;
+        if self.trials == 1 {
+            self.first = self.ctas;
+        } else if filled <= self.filled * (1.0 + FILLS_MORE) {
+            // All that the CTAs ask for is there: data that fits the L2 never fills it.
+            self.ctas = self.first;
+            return false;
+        }
+        self.filled = filled;
         let wanted = self.ctas as f64 * (LINES_TO_FILL / filled.max(1e-3));
         let wanted = (wanted.ceil() as u64).next_multiple_of(self.resident).min(self.most);
         let is_more = wanted > self.ctas && self.trials < TRIALS;
@@ -213,6 +273,23 @@ struct Cut {
     coming: Coming,
 }
 
+impl Cut {
+    /// All CTAs as one window.
+    fn whole(ctas: u64) -> Self {
+        let first = Part { ctas: 0..ctas, role: Role::Itself };
+        Self { first, coming: Coming::default() }
+    }
+
+    /// CTAs of all windows, as long as the first warm part suffices.
+    fn ctas(&self) -> u64 {
+        let Coming { warming, middle, more, last } = &self.coming;
+        let windows = middle.iter().chain(more).chain(last);
+        let counted: u64 =
+            windows.map(|window| window.counted.end - window.counted.start + warming.ctas).sum();
+        self.first.ctas.end - self.first.ctas.start + counted
+    }
+}
+
 /// Cuts a grid of `ctas` CTAs, each of which asks for some sectors, into windows. `None` if they
 /// would hold more than half of it.
 fn cut(
@@ -220,7 +297,7 @@ fn cut(
     resident: u64,
     sectors_per_cta: f64,
     l2_sectors: u64,
-    size: WindowSectors,
+    size: WindowSizes,
 ) -> Option<Cut> {
     // Whole rows of the grid, so that its edges have their share, where that is not much more.
     let rows = |ctas: u64| {
@@ -268,9 +345,35 @@ fn cut(
     let start = ctas - counted - most;
     let start = start - start % resident + most;
     let last = Some(Window { counted: start..ctas, role: Role::Itself });
-    let warming = Warming { ctas: warming, most, resident, trials: 0 };
+    let warming = Warming { ctas: warming, most, resident, ..Warming::default() };
     let first = Part { ctas: 0..counted, role: Role::Itself };
     Some(Cut { first, coming: Coming { warming, middle, more, last } })
+}
+
+/// The windows of a grid of `ctas` CTAs whose requests have so many `lines`, and the lines that are
+/// replayed of them: none if all requests are.
+fn chosen(
+    cut: Option<Cut>,
+    (ctas, lines): (u64, u128),
+    smallest: LineSample,
+    size: WindowSizes,
+) -> (Option<Cut>, LineSample) {
+    let most = u128::from(size.lines);
+    let of = |lines: u128| LineSample::of(lines, most).or_larger(smallest);
+    if size.only_if_large && lines <= most {
+        return (None, LineSample::default());
+    }
+    let whole = of(lines);
+    let is_enough = lines <= most * u128::from(whole.lines_of_group());
+    let prefers_whole = size.only_if_large && is_enough && lines <= most * MOST_LOOKED_AT;
+    match cut {
+        Some(cut) if !prefers_whole => {
+            let of_windows = lines * u128::from(cut.ctas()) / u128::from(ctas.max(1));
+            (Some(cut), of(of_windows))
+        }
+        _ if whole.is_whole() => (None, whole),
+        _ => (Some(Cut::whole(ctas)), whole),
+    }
 }
 
 /// The first CTA near `first` from which a window counts, after the warming ones, nearest to the
@@ -312,6 +415,16 @@ impl Windows for Counter {
         let per_cta = sectors as f64 / ctas.max(1) as f64;
         let extent = (ctas, self.grid[0].into());
         let cut = cut(extent, resident, per_cta, hierarchy.l2_sectors(), windows.size);
+        let caches = self.device.hierarchy(self.cta);
+        let may_sample = RowKey::rows(self.code.instructions.len()) * PARTS as usize
+            <= FIRST_SINGLE_ROW as usize;
+        let smallest =
+            if may_sample { LineSample::smallest(&caches) } else { LineSample::default() };
+        let (cut, lines) = chosen(cut, (ctas, self.lines), smallest, windows.size);
+        windows.lines = lines;
+        if !lines.is_whole() {
+            *hierarchy = Hierarchy::new(&lines.caches(&caches));
+        }
         windows.has_begun = true;
         windows.dirty_at_start = hierarchy.take_part().dirty_sectors;
         windows.dirty_before = windows.dirty_at_start;
@@ -319,8 +432,10 @@ impl Windows for Counter {
         let mut recorded = Vec::new();
         if let Some(Cut { first, coming }) = cut {
             let windows_of = coming.middle.iter().chain(&coming.last);
-            recorded = [first.ctas.clone()].into();
-            recorded.extend(windows_of.map(|window| window.counted.clone()));
+            if coming.last.is_some() {
+                recorded = [first.ctas.clone()].into();
+                recorded.extend(windows_of.map(|window| window.counted.clone()));
+            }
             windows.parts = [first].into();
             windows.parts.extend(coming.middle.first().map(|one| coming.warming.before(one)));
             windows.coming = coming;
@@ -365,11 +480,19 @@ impl WindowReplay {
         }
     }
 
-    /// Takes over CTAs of the present part.
+    /// The part of the launch's requests that was replayed.
+    pub(super) fn replay(&self) -> Replay {
+        let in_windows = self.parts.len() > 1;
+        Replay::Sampled { in_windows, lines: self.lines.lines_of_group() }
+    }
+
+    /// Takes over CTAs of the present part, from `first` on.
     pub(super) fn collect(
         &mut self,
+        first: u64,
         recorders: &mut [&mut CtaRecorder],
         hierarchy: &mut Hierarchy,
+        tracer: Option<&LaunchTracer>,
     ) {
         for recorder in recorders.iter_mut() {
             for (key, counts) in recorder.memory.iter().filter(|(_, counts)| counts.sectors > 0) {
@@ -377,9 +500,38 @@ impl WindowReplay {
             }
             self.left_out_sectors += recorder.stream.take_left_out_sectors();
         }
+        if !self.lines.is_whole() {
+            self.thin(first, recorders, tracer);
+        }
         let mut streams: Vec<&mut CtaStream> =
             recorders.iter_mut().map(|recorder| &mut recorder.stream).collect();
         hierarchy.collect(&mut streams);
+    }
+
+    /// Leaves requests for the sampled lines alone, and counts their sectors.
+    fn thin(
+        &mut self,
+        first: u64,
+        recorders: &mut [&mut CtaRecorder],
+        tracer: Option<&LaunchTracer>,
+    ) {
+        let lines = self.lines;
+        recorders
+            .par_iter_mut()
+            .enumerate()
+            .for_each(|(index, recorder)| recorder.stream.thin(lines, first + index as u64));
+        for recorder in recorders.iter() {
+            for (row, sectors) in recorder.stream.sectors_of_rows() {
+                let of_single = || tracer.and_then(|tracer| tracer.row_of_single(row));
+                let row = match row {
+                    row if row < FIRST_SINGLE_ROW => row,
+                    single => of_single().map_or(single, |row| row * PARTS),
+                };
+                if row < FIRST_SINGLE_ROW {
+                    *self.sampled_sectors.row(row) += sectors;
+                }
+            }
+        }
     }
 
     /// The CTAs to hear of next, where all so far have been.
@@ -418,15 +570,25 @@ impl WindowReplay {
     fn end_part(&mut self, hierarchy: &mut Hierarchy, tracer: Option<&mut LaunchTracer>) {
         let Some(Part { ctas, role }) = self.parts.get(self.at) else { return };
         let mut traffic = hierarchy.take_part();
+        let of_parts = (!self.lines.is_whole()).then(|| traffic.take_rows());
         match tracer {
             Some(tracer) => tracer.settle_part(&mut traffic),
             None => traffic.add_singles(),
         }
+        if let Some(of_parts) = of_parts {
+            // Rows of single requests belong to the first part.
+            traffic.renumber_rows(|row| row * PARTS);
+            traffic.add_rows(&of_parts);
+        }
         let dirtied = traffic.dirty_sectors + traffic.l2.dram_write_sectors;
         let dirtied = dirtied.saturating_sub(self.dirty_before);
         self.dirty_before = traffic.dirty_sectors;
+        traffic.dirty_sectors *= self.lines.lines_of_group();
         self.is_filled = traffic.is_filled;
+        let sectors = std::mem::replace(&mut self.sampled_sectors, SparseRows::new(0));
+        let lines = self.lines;
         self.measured.push(Measured {
+            sampled: (!lines.is_whole()).then_some(Sampled { lines, sectors }),
             role: *role,
             ctas: ctas.end - ctas.start,
             sectors: std::mem::replace(&mut self.sectors, SparseRows::new(0)),
@@ -445,8 +607,8 @@ fn are_alike<'a>(
     memory: &SparseRows<MemoryCounts>,
 ) -> bool {
     let rates = |window: &'a Measured| {
-        let pool = Pool::of(std::iter::once(window), memory, Unsure::VALUE.hits);
-        let (sectors, [l1, l2, hits, reads]) = pool.all;
+        let pool = Pool::of(std::iter::once(window), memory, Pooled::default());
+        let RowSum { sectors, traffic: [l1, l2, hits, reads] } = pool.all;
         [l1, l2, hits, reads, pool.dirtied].map(|sum| sum / sectors.max(1.0))
     };
     let rates: Vec<[f64; 5]> = windows.map(rates).collect();
@@ -458,82 +620,200 @@ fn are_alike<'a>(
     })
 }
 
+/// The part of what was replayed that a variant does not know of.
+#[derive(Clone, Copy, Debug)]
+enum Without {
+    Nothing,
+    /// One of the middle windows.
+    Window(usize),
+    /// A part of the sampled lines.
+    Lines(u32),
+}
+
 /// Traffic of some CTAs together.
 #[derive(Debug)]
 struct Pool {
     ctas: u64,
-    rows: SparseRows<(f64, [f64; 4])>,
-    all: (f64, [f64; 4]),
+    rows: BTreeMap<u32, RowSum>,
+    all: RowSum,
     dirtied: f64,
     /// Sectors that stores and atomics took to the L2.
     stored: f64,
     local: [f64; 3],
 }
 
+/// Requests of one row, and what they caused.
+#[derive(Clone, Copy, Debug, Default)]
+struct RowSum {
+    sectors: f64,
+    /// Of L1 hits, to the L2, of L2 hits, from DRAM.
+    traffic: [f64; 4],
+}
+
+/// The part of a measurement that is pooled.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pooled {
+    /// The part of unsure misses that are hits.
+    hits: f64,
+    /// The part of sampled lines that is left out.
+    without: Option<u32>,
+}
+
+impl Measured {
+    /// The requests of each row, as far as anything is known of what they caused.
+    fn rows(&self, pooled: Pooled) -> BTreeMap<u32, RowSum> {
+        let Some(sampled) = &self.sampled else { return self.all_rows(pooled.hits) };
+        let is_in = |row: u32| row < FIRST_SINGLE_ROW && pooled.without != Some(row % PARTS);
+        let mut rows = BTreeMap::<u32, RowSum>::new();
+        for (row, &sectors) in sampled.sectors.iter().filter(|(row, _)| is_in(*row)) {
+            rows.entry(row / PARTS).or_default().sectors += sectors as f64;
+        }
+        let PartTraffic { rows: traffic, unsure, .. } = &self.traffic;
+        for (row, traffic) in traffic.iter().filter(|(row, _)| is_in(*row)) {
+            rows.entry(row / PARTS).or_default().add(sums(*traffic));
+        }
+        for (row, unsure) in unsure.iter().filter(|(row, _)| is_in(*row)) {
+            rows.entry(row / PARTS).or_default().add(as_hits(*unsure, pooled.hits));
+        }
+        rows.retain(|_, row| row.sectors > 0.0);
+        // What they stand for.
+        for (key, &all) in self.sectors.iter() {
+            if let Some(row) = rows.get_mut(&key) {
+                let times = all as f64 / row.sectors;
+                row.traffic.iter_mut().for_each(|sum| *sum *= times);
+                row.sectors = all as f64;
+            }
+        }
+        rows
+    }
+
+    fn all_rows(&self, hits: f64) -> BTreeMap<u32, RowSum> {
+        let scale = self.scale();
+        let mut rows = BTreeMap::<u32, RowSum>::new();
+        for (key, &sectors) in self.sectors.iter() {
+            rows.entry(key).or_default().sectors += sectors as f64;
+        }
+        let is_of_one = |key: u32| key < ROW_LIMIT;
+        for (key, &traffic) in self.traffic.rows.iter().filter(|(key, _)| is_of_one(*key)) {
+            rows.entry(key).or_default().add(sums(scale.row(traffic)));
+        }
+        for (key, &unsure) in self.traffic.unsure.iter().filter(|(key, _)| is_of_one(*key)) {
+            rows.entry(key).or_default().add(as_hits(scale.row(unsure), hits));
+        }
+        rows
+    }
+
+    /// From the requests that were kept to all of those whose lines are sampled.
+    fn scale(&self) -> Extrapolation {
+        let sectors: u64 = self.sectors.iter().map(|(_, sectors)| sectors).sum();
+        Extrapolation::new(sectors.into(), self.left_out_sectors)
+    }
+
+    /// Sectors that it made dirty. Rows that write are those of `is_written`.
+    fn dirtied(&self, pooled: Pooled, is_written: impl Fn(u32) -> bool) -> f64 {
+        let Some(Sampled { lines, sectors }) = &self.sampled else {
+            return self.scale().scale(self.dirtied) as f64;
+        };
+        let is_in = |part: u32| pooled.without != Some(part);
+        let dirtied = self.traffic.dirtied.by_rows.iter().zip(0..);
+        let dirtied: u64 =
+            dirtied.filter(|(_, part)| is_in(*part)).map(|(sectors, _)| sectors).sum();
+        let all = self.sectors.iter().filter(|(key, _)| is_written(*key));
+        let all: u64 = all.map(|(_, sectors)| sectors).sum();
+        let seen = sectors.iter().filter(|(row, _)| is_in(row % PARTS) && is_written(row / PARTS));
+        let seen: u64 = seen.map(|(_, sectors)| sectors).sum();
+        let of_rows = dirtied as f64 * all as f64 / seen.max(1) as f64;
+        let by_write_backs = self.traffic.dirtied.by_write_backs * lines.lines_of_group();
+        of_rows + by_write_backs as f64
+    }
+
+    /// Lines of local memory that first-level caches wrote back.
+    fn local(&self) -> LocalTraffic {
+        let times = self.sampled.as_ref().map_or(1, |sampled| sampled.lines.lines_of_group());
+        let local = self.scale().total(self.traffic.l2).local;
+        LocalTraffic {
+            write_back_sectors: local.write_back_sectors * times,
+            write_back_hit_sectors: local.write_back_hit_sectors * times,
+            dram_write_sectors: local.dram_write_sectors * times,
+            ..local
+        }
+    }
+}
+
+fn sums(traffic: RowTraffic) -> [f64; 4] {
+    let RowTraffic { l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors } = traffic;
+    [l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors].map(|sectors| sectors as f64)
+}
+
+/// What changes if the part `hits` of unsure misses are hits.
+fn as_hits(unsure: RowTraffic, hits: f64) -> [f64; 4] {
+    let [_, _, of_l2, read] = sums(unsure);
+    [0.0, 0.0, hits * of_l2, -hits * read]
+}
+
+impl RowSum {
+    fn add(&mut self, traffic: [f64; 4]) {
+        self.traffic.iter_mut().zip(traffic).for_each(|(sum, sectors)| *sum += sectors);
+    }
+
+    /// What a sector causes, if anything is known of it.
+    fn rate(&self) -> Option<[f64; 4]> {
+        (self.sectors > 0.0).then(|| self.traffic.map(|sum| sum / self.sectors))
+    }
+}
+
 impl Pool {
-    /// The traffic of `parts`, where the part `hits` of unsure misses are hits.
+    /// The traffic of `parts`.
     fn of<'a>(
         parts: impl Iterator<Item = &'a Measured>,
         memory: &SparseRows<MemoryCounts>,
-        hits: f64,
+        pooled: Pooled,
     ) -> Self {
         let mut pool = Self {
             ctas: 0,
-            rows: SparseRows::new(0),
-            all: Default::default(),
+            rows: BTreeMap::new(),
+            all: RowSum::default(),
             dirtied: 0.0,
             stored: 0.0,
             local: [0.0; 3],
         };
+        let written: BTreeSet<u32> = memory
+            .iter()
+            .filter(|(_, counts)| writes(counts.kind) && counts.sectors > 0)
+            .map(|(key, _)| key)
+            .collect();
         for part in parts {
-            let sectors: u64 = part.sectors.iter().map(|(_, sectors)| sectors).sum();
-            let scale = Extrapolation::new(sectors.into(), part.left_out_sectors);
             pool.ctas += part.ctas;
-            pool.dirtied += scale.scale(part.dirtied) as f64;
-            for (key, &sectors) in part.sectors.iter() {
-                pool.rows.row(key).0 += sectors as f64;
-                pool.all.0 += sectors as f64;
+            pool.dirtied += part.dirtied(pooled, |key| written.contains(&key));
+            for (key, row) in part.rows(pooled) {
+                for sum in [pool.rows.entry(key).or_default(), &mut pool.all] {
+                    sum.sectors += row.sectors;
+                    sum.add(row.traffic);
+                }
             }
-            let traffic = part.traffic.rows.iter().filter(|(key, _)| *key < ROW_LIMIT);
-            for (key, &traffic) in traffic {
-                pool.add(key, scale.row(traffic), 1.0);
-            }
-            for (key, &unsure) in part.traffic.unsure.iter().filter(|(key, _)| *key < ROW_LIMIT) {
-                let RowTraffic { l2_hit_sectors, dram_read_sectors, .. } = scale.row(unsure);
-                let moved = [0.0, 0.0, l2_hit_sectors as f64, -(dram_read_sectors as f64)];
-                pool.add_all(key, moved.map(|sectors| sectors * hits));
-            }
-            let local = scale.total(part.traffic.l2).local;
+            let local = part.local();
             pool.local[0] += local.write_back_sectors as f64;
             pool.local[1] += local.write_back_hit_sectors as f64;
             pool.local[2] += local.dram_write_sectors as f64;
         }
-        for (key, counts) in memory.iter().filter(|(_, counts)| writes(counts.kind)) {
-            let stored = pool.rows.find(key).map_or(0.0, |row| row.0);
-            pool.stored += if counts.sectors > 0 { stored } else { 0.0 };
-        }
+        let stored = written.iter().filter_map(|key| pool.rows.get(key));
+        pool.stored = stored.map(|row| row.sectors).sum();
         pool
     }
 
-    fn add(&mut self, key: u32, traffic: RowTraffic, times: f64) {
-        let RowTraffic { l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors } = traffic;
-        let moved = [l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors];
-        self.add_all(key, moved.map(|sectors| sectors as f64 * times));
+    /// The requests of a row.
+    fn row(&self, key: u32) -> RowSum {
+        self.rows.get(&key).copied().unwrap_or_default()
     }
 
-    fn add_all(&mut self, key: u32, moved: [f64; 4]) {
-        for sums in [&mut self.rows.row(key).1, &mut self.all.1] {
-            sums.iter_mut().zip(moved).for_each(|(sum, sectors)| *sum += sectors);
-        }
-    }
-
-    /// What one sector of a row causes: as here, or as in `other`, or as in all rows.
-    fn rate(&mut self, key: u32, other: &mut Self) -> [f64; 4] {
-        let own = self.rows.find(key).copied().unwrap_or_default();
-        let of_other = other.rows.find(key).copied().unwrap_or_default();
-        let from = [own, of_other, self.all].into_iter().find(|(sectors, _)| *sectors > 0.0);
-        let (sectors, traffic) = from.unwrap_or((1.0, [0.0; 4]));
-        traffic.map(|sum| sum / sectors)
+    /// What one sector of a row causes: as here, or as in `other`. Where nothing is known of the
+    /// row, it is the mean of all rows, or one of the extremes.
+    fn rate(&self, key: u32, other: &Self, unsure: Unsure) -> [f64; 4] {
+        let known = self.row(key).rate().or_else(|| other.row(key).rate());
+        known.unwrap_or_else(|| match unsure {
+            Unsure::VALUE => self.all.rate().or_else(|| other.all.rate()).unwrap_or_default(),
+            Unsure { hits, .. } => [0.0, 1.0, hits, 1.0 - hits],
+        })
     }
 }
 
@@ -554,52 +834,61 @@ impl Counter {
         while windows.at < windows.parts.len() {
             windows.end_part(&mut hierarchy, self.tracer.as_mut());
         }
-        let capacity = hierarchy.l2_sectors();
+        let times = windows.lines.lines_of_group();
+        let capacity = hierarchy.l2_sectors() * times;
         let is_first = hierarchy.is_of_first_launch(self.contents);
         let (_, mut l2) = hierarchy.finish(self.contents);
         let last = l2.take_traffic();
         let middle = windows.measured.iter().filter(|part| part.role == Role::Middle);
         let dirty: Vec<u64> = middle.map(|part| part.traffic.dirty_sectors).collect();
         let ended = Ended {
-            dirty_at_start: windows.dirty_at_start,
+            dirty_at_start: windows.dirty_at_start * times,
             is_filled: windows.is_filled,
             capacity,
-            left: Left::of(&dirty, last.dirty_sectors),
+            left: Left::of(&dirty, last.dirty_sectors * times),
             is_first,
         };
         let measured = windows.measured.as_slice();
-        let variant = |without: Option<usize>, unsure: Unsure| {
-            self.variant(measured, &ended, without, unsure)
-        };
+        let variant =
+            |without: Without, unsure: Unsure| self.variant(measured, &ended, without, unsure);
         let middle = windows.measured.iter().filter(|part| part.role == Role::Middle).count();
+        let parts = if windows.lines.is_whole() { 0 } else { PARTS };
         let answer = |unsure: Unsure| Answer {
-            whole: variant(None, unsure),
-            without_one: (0..middle).map(|without| variant(Some(without), unsure)).collect(),
+            whole: variant(Without::Nothing, unsure),
+            without_window: (0..middle).map(|at| variant(Without::Window(at), unsure)).collect(),
+            without_lines: (0..parts).map(|part| variant(Without::Lines(part), unsure)).collect(),
         };
-        (variant(None, Unsure::VALUE), Doubt::Windows(Box::new(Unsure::EXTREMES.map(answer))), l2)
+        let doubt = Doubt::Replay(Box::new(Unsure::EXTREMES.map(answer)));
+        (variant(Without::Nothing, Unsure::VALUE), doubt, l2)
     }
 
-    /// The table and the traffic for an answer to what is unsure, from all middle windows or all
-    /// but one.
+    /// The table and the traffic for an answer to what is unsure, from all that was replayed or
+    /// from a part of it.
     fn variant(
         &self,
         measured: &[Measured],
         ended: &Ended,
-        without: Option<usize>,
+        without: Without,
         unsure: Unsure,
     ) -> Variant {
+        let (without, part) = match without {
+            Without::Nothing => (None, None),
+            Without::Window(window) => (Some(window), None),
+            Without::Lines(part) => (None, Some(part)),
+        };
+        let pooled = Pooled { hits: unsure.hits, without: part };
         let ends = measured.iter().filter(|part| part.role == Role::Itself);
         let middle = measured.iter().filter(|part| part.role == Role::Middle);
         let middle = middle.enumerate().filter(|(at, _)| Some(*at) != without);
-        let mut ends = Pool::of(ends, &self.memory, unsure.hits);
-        let mut middle = Pool::of(middle.map(|(_, part)| part), &self.memory, unsure.hits);
+        let ends = Pool::of(ends, &self.memory, pooled);
+        let middle = Pool::of(middle.map(|(_, part)| part), &self.memory, pooled);
         let mut memory = self.memory.clone();
         let mut l2 = L2Traffic::default();
         let mut stored = 0.0;
         for (key, counts) in self.memory.iter().filter(|(_, counts)| counts.sectors > 0) {
-            let (of_ends, traffic) = ends.rows.find(key).copied().unwrap_or_default();
+            let RowSum { sectors: of_ends, traffic } = ends.row(key);
             let rest = (counts.sectors as f64 - of_ends).max(0.0);
-            let rate = middle.rate(key, &mut ends);
+            let rate = middle.rate(key, &ends, unsure);
             let sum = |at: usize| (traffic[at] + rate[at] * rest).round().max(0.0) as u64;
             let traffic = RowTraffic {
                 l1_hit_sectors: sum(0),
@@ -647,7 +936,7 @@ mod tests {
             (1 << 40, 1 << 20, 2112, 1.0, 1 << 20),
             (100_000_000, 10_000, 1, 0.0, 0),
         ] {
-            let size = WindowSectors::default();
+            let size = WindowSizes::default();
             let Cut { first, coming } = cut((ctas, width), resident, per_cta, l2, size).unwrap();
             let Coming { mut warming, middle, more, last } = coming;
             assert_eq!((middle.len(), more.len()), (3, 2), "of {MIDDLE_WINDOWS}");
@@ -670,27 +959,70 @@ mod tests {
                 warming.ctas = warming.most;
             }
         }
-        let size = WindowSectors::default();
+        let size = WindowSizes::default();
         assert!(cut((1000, 1000), 90, 16.0, 24_576, size).is_none());
     }
 
     #[test]
     fn warm_parts_widen_by_what_they_leave_unfilled_until_they_may_not() {
-        let mut warming = Warming { ctas: 100, most: 1000, resident: 10, trials: 0 };
+        let fresh = Warming { ctas: 100, most: 1000, resident: 10, ..Warming::default() };
+        let mut warming = fresh.clone();
         assert!(warming.widen(0.5));
         assert_eq!(warming.ctas, 400);
-        assert!(warming.widen(0.1));
+        assert!(warming.widen(0.8));
         assert_eq!(warming.ctas, 1000, "the most");
         assert!(!warming.widen(0.9));
-        let mut always = Warming { most: u64::MAX / 4, ..warming };
-        always.trials = 0;
-        assert_eq!((0..10).filter(|_| always.widen(0.9)).count() as u32, TRIALS - 1);
+        let mut always = Warming { most: u64::MAX / 4, ..fresh };
+        let filled = (1..10).map(|trial| 0.09 * f64::from(trial));
+        assert_eq!(filled.map(|part| always.widen(part)).filter(|more| *more).count(), 3);
+        assert_eq!(TRIALS, 4);
+    }
+
+    /// Data of which a tenth of the L2 is full, however many CTAs ask for it.
+    #[test]
+    fn warm_parts_that_can_fill_no_more_are_as_short_as_at_first() {
+        let mut warming = Warming { ctas: 100, most: 10_000, resident: 10, ..Warming::default() };
+        assert!(warming.widen(0.1));
+        assert_eq!(warming.ctas, 2000);
+        assert!(!warming.widen(0.105));
+        assert_eq!(warming.ctas, 100);
+    }
+
+    /// 1,024 lines are replayed at most; caches allow one of 16.
+    #[test]
+    fn launches_are_replayed_as_wholes_by_lines_or_in_windows() {
+        let size = WindowSizes { lines: 1 << 10, ..WindowSizes::default() };
+        let auto = WindowSizes { only_if_large: true, ..size };
+        let smallest = LineSample::of(16, 1);
+        let windows = || {
+            let warming = Warming { ctas: 10, ..Warming::default() };
+            let last = Some(Window { counted: 90..100, role: Role::Itself });
+            let coming = Coming { warming, last, ..Coming::default() };
+            Cut { first: Part { ctas: 0..10, role: Role::Itself }, coming }
+        };
+        let how = |cut, lines: u128, size| {
+            let (cut, sample) = chosen(cut, (100, lines), smallest, size);
+            let kind = match cut {
+                None => "whole",
+                Some(Cut { coming: Coming { last: None, .. }, .. }) => "lines",
+                Some(_) => "windows",
+            };
+            (kind, sample.lines_of_group())
+        };
+        assert_eq!(how(Some(windows()), 1 << 10, auto), ("whole", 1));
+        assert_eq!(how(Some(windows()), 1 << 10, size), ("windows", 1));
+        assert_eq!(how(None, 1 << 10, size), ("whole", 1));
+        assert_eq!(how(Some(windows()), 1 << 13, auto), ("lines", 8));
+        // Three tenths of the grid.
+        assert_eq!(how(Some(windows()), 1 << 13, size), ("windows", 4));
+        assert_eq!(how(Some(windows()), 1 << 20, auto), ("windows", 16));
+        assert_eq!(how(None, 1 << 20, auto), ("lines", 16));
     }
 
     /// A wave of 90 CTAs begins anywhere in a row of 128, and comes to the end of it or not.
     #[test]
     fn windows_begin_evenly_along_rows() {
-        let size = WindowSectors::default();
+        let size = WindowSizes::default();
         let Cut { coming: Coming { middle, more, .. }, .. } =
             cut((16_384, 128), 90, 8192.0, 24_576, size).unwrap();
         let places = |windows: &[Window]| -> Vec<u64> {

@@ -10,6 +10,7 @@ impl StandIn for CtaRecorder {
 
     fn become_anonymous(&mut self) {
         self.sample = None;
+        self.stream.set_limit(self.wide_limit());
     }
 
     fn singles_out(&self, cta: u64) -> bool {

@@ -14,6 +14,7 @@ use super::recorder::CtaTracer;
 use super::sample::CtaSample;
 use super::{ClassTrace, LaunchTrace, runs, turns, windows};
 use crate::hierarchy::{L2Traffic, PartTraffic, RowTraffic, Singles};
+use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
 use crate::table::BaseTable;
 
@@ -73,6 +74,13 @@ impl LaunchTracer {
         for (row, traffic) in self.settle(rows) {
             *part.rows.row(row) += traffic;
         }
+    }
+
+    /// The row of the instruction whose request has a row of its own.
+    pub(crate) fn row_of_single(&self, row: u32) -> Option<u32> {
+        let (place, index) = self.plan.single(row)?;
+        let at = self.samples.binary_search_by_key(&place, |(_, sample)| sample.place()).ok()?;
+        self.samples.get(at)?.1.row(index).map(RowKey::index)
     }
 
     /// The record that a row belongs to, and its place in it.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gpucast_counters::import;
 use gpucast_counters::machine::BackEnd;
-use gpucast_counters::{DeviceModel, KernelProfile};
+use gpucast_counters::{DeviceModel, KernelProfile, LaunchProfile};
 use gpucast_model::offload::CalibratedOffload;
 use gpucast_model::{Conditions, CountedOn, Extent, Gpu, LaunchShape, Needs};
 
@@ -242,6 +242,17 @@ pub fn of_counted(counted: &Counted, plan: &Plan, counting_gpu: &Gpu) -> Source 
     Source { published, ..of_launch(counted, counting_gpu) }
 }
 
+/// The requests that went through the caches, if some stand for all.
+pub fn replayed_part(profile: &LaunchProfile) -> Option<String> {
+    let lines = profile.lines_per_replayed();
+    let lines = lines.map(|lines| format!("one line of memory in {lines}"));
+    match (profile.is_of_windows(), lines) {
+        (true, None) => Some("windows of the grid".to_owned()),
+        (true, Some(lines)) => Some(format!("{lines}, in windows of the grid")),
+        (false, lines) => lines,
+    }
+}
+
 /// The counts of a launch that nobody has published, taken as `counting_gpu` would.
 pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
     let profile = &counted.profile;
@@ -258,9 +269,14 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         }
         None => "PTX instructions stand for machine instructions".to_owned(),
     };
-    let caches = match profile.has_caches() {
-        true => format!("caches are modelled as on the {}", counting_gpu.name),
-        false => "caches are left out".to_owned(),
+    let caches = match (profile.has_caches(), replayed_part(profile)) {
+        (true, None) => format!("caches are modelled as on the {}", counting_gpu.name),
+        (true, Some(part)) => format!(
+            "caches are modelled as on the {}. They see {part}: what depends on them is estimated, \
+             and `--caches full` counts it",
+            counting_gpu.name
+        ),
+        (false, _) => "caches are left out".to_owned(),
     };
     let executing = match (counted.counted_by.sampled, counted.counted_by.sizes) {
         (Some(sampled), _) => format!("executing {} of", number::count(sampled)),
@@ -302,9 +318,9 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         rung: Some(counted.counted_by.rung),
         without_blocks: match (profile.is_of_sample(), profile.machine.is_some()) {
             (true, _) => Some("a sample of the grid records no blocks"),
-            (false, true) if profile.is_of_windows() => {
-                Some("the kinds of CTAs change too often along the grid for `--caches windows`")
-            }
+            (false, true) if replayed_part(profile).is_some() => Some(
+                "the kinds of CTAs change too often along the grid to be recorded in a part of it",
+            ),
             (false, _) => None,
         },
         profile: profile.to_kernel_profile(),

@@ -5,7 +5,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use gpucast_counters::{DeviceModel, LaunchProfile, WindowSectors};
+use gpucast_counters::hierarchy::L2Geometry;
+use gpucast_counters::{DeviceModel, Kind, LaunchProfile, WindowSizes};
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::run::counting::{self, Counting, Extras};
 use gpucast_forecast::run::execute::Timing;
@@ -223,8 +224,9 @@ fn windows_count_compulsory_traffic_wherever_sectors_are_touched_from() {
         ("stores", [0, threads * 16 / 32]),
         ("strided", [threads * 12 / 32, threads]),
     ];
-    let short = WindowSectors { counted: 1 << 8, warming: 1 << 8, most_warming: 1 << 8 };
-    let wider = WindowSectors { most_warming: 1 << 20, ..short };
+    let all = WindowSizes::default();
+    let short = WindowSizes { counted: 1 << 8, warming: 1 << 8, most_warming: 1 << 8, ..all };
+    let wider = WindowSizes { most_warming: 1 << 20, ..short };
     let ptx = format!(".version 8.0\n.target sm_50\n.address_size 64\n{TOUCHED}");
     let library = gpu_argument::library().unwrap();
     let mut exact = 0;
@@ -272,6 +274,97 @@ fn windows_count_compulsory_traffic_wherever_sectors_are_touched_from() {
         }
     }
     assert!(exact >= 24, "{exact}");
+}
+
+/// A product of square matrices in which each thread makes an element, with `n` of both.
+const PRODUCT: &str = r"
+    .version 8.0
+    .target sm_50
+    .address_size 64
+    .visible .entry product(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n) {
+    .reg .b64 %d<8>; .reg .b32 %r<8>; .reg .f32 %f<4>; .reg .pred %p0;
+    ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b]; ld.param.u64 %d2, [c]; ld.param.u32 %r4, [n];
+    mov.u32 %r0, %ctaid.y; mov.u32 %r1, %tid.y; mad.lo.u32 %r0, %r0, 16, %r1;
+    mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r1, %r1, 16, %r2;
+    mul.lo.u32 %r2, %r0, %r4; mul.wide.u32 %d3, %r2, 4; add.u64 %d0, %d0, %d3;
+    mul.wide.u32 %d3, %r1, 4; add.u64 %d1, %d1, %d3; mul.wide.u32 %d5, %r4, 4;
+    mov.f32 %f0, 0f00000000; mov.u32 %r3, %r4;
+    LOOP: ld.global.f32 %f1, [%d0]; ld.global.f32 %f2, [%d1]; fma.rn.f32 %f0, %f1, %f2, %f0;
+    add.u64 %d0, %d0, 4; add.u64 %d1, %d1, %d5;
+    sub.u32 %r3, %r3, 1; setp.ne.u32 %p0, %r3, 0; @%p0 bra LOOP;
+    add.u32 %r2, %r2, %r1; mul.wide.u32 %d3, %r2, 4; add.u64 %d2, %d2, %d3;
+    st.global.f32 [%d2], %f0; ret; }
+";
+
+/// A launch of the product on a few SMs, whose L2 is as large as given.
+fn product(gpu: &str, l2_bytes: u64, caches: CacheChoice, windows: WindowSizes) -> LaunchProfile {
+    const N: u64 = 256;
+    let len = N * N;
+    let text = format!(
+        "[buffers.a]\ntype = \"f32\"\nlen = {len}\n[buffers.b]\ntype = \"f32\"\nlen = {len}\n\
+         [buffers.c]\ntype = \"f32\"\nlen = {len}\n[[launch]]\nkernel = \"product\"\n\
+         grid = [{0}, {0}, 1]\nblock = [16, 16, 1]\nargs = [\"a\", \"b\", \"c\", {{ u32 = {N} }}]\n",
+        N / 16
+    );
+    let kernel = launch_file(PRODUCT, &text, &LaunchOptions::default()).unwrap();
+    let loaded = module::load(kernel.plan()).unwrap();
+    let gpu = gpu_argument::find(&gpu_argument::library().unwrap(), gpu).unwrap();
+    let device = gpu_argument::device_model(&gpu).unwrap();
+    let l2 = L2Geometry { size_bytes: l2_bytes, ..device.l2 };
+    let device = DeviceModel { sm_count: 1, l2, ..device };
+    let (machine, rung, supervisor) = (&Machine::none(), RungChoice::Auto, &Alone);
+    let extras = Extras { windows, ..Extras::default() };
+    let counting = Counting { device, machine, extras, rung, sample: None, caches, supervisor };
+    let options = Options::default();
+    counting::count(kernel.plan(), &loaded, &options, &counting).unwrap().remove(0).profile
+}
+
+/// Of a launch that is not large, the default sees all requests. A large one is estimated: from a
+/// sample of its lines, and if it is larger still, from windows of the grid, too. Compulsory
+/// traffic is 3 · 8,192 sectors where the L2 holds the matrices. The smaller one has a third of
+/// that, so that it reads B again and again.
+#[test]
+fn large_launches_are_estimated_with_intervals_that_hold() {
+    let all = WindowSizes::default();
+    // All in all 1.6 million lines.
+    let by_lines = WindowSizes { lines: 1 << 18, ..all };
+    let in_windows = WindowSizes { counted: 1, warming: 1, lines: 1 << 14, ..all };
+    let mut told = String::new();
+    let (mut metrics, mut missed) = (0, 0);
+    for gpu in ["gtx-480", "titan-v", "h100-sxm"] {
+        for l2_bytes in [256 << 10, 4 << 20] {
+            let full = product(gpu, l2_bytes, CacheChoice::Full, all);
+            let small = product(gpu, l2_bytes, CacheChoice::Auto, all);
+            assert_eq!(small.metrics, full.metrics, "{gpu}");
+            assert!(small.intervals.is_empty() && small.lines_per_replayed().is_none());
+            for (size, is_cut) in [(by_lines, false), (in_windows, true)] {
+                let part = product(gpu, l2_bytes, CacheChoice::Auto, size);
+                assert_eq!(part.is_of_windows(), is_cut, "{gpu}");
+                assert!(part.lines_per_replayed() >= Some(2), "{gpu}");
+                for (name, figure) in &full.metrics {
+                    let Some(&[least, most]) = part.intervals.get(name) else {
+                        assert_eq!(*figure, part.metrics[name], "{name} is counted");
+                        continue;
+                    };
+                    let (truth, estimate) = (figure.value.as_f64(), part.metrics[name]);
+                    assert_eq!(estimate.kind, Kind::Estimated, "{name}");
+                    metrics += 1;
+                    let about = 0.01 * truth;
+                    let holds = least - about <= truth && truth <= most + about;
+                    missed += u32::from(!holds);
+                    let estimate = estimate.value.as_f64();
+                    let sign = if holds { " " } else { "!" };
+                    writeln!(
+                        told,
+                        "{sign} {gpu} {l2_bytes} {is_cut} {name}: {truth}, {estimate} ({least} to {most})"
+                    )
+                    .unwrap();
+                }
+            }
+        }
+    }
+    println!("{told}");
+    assert!(10 * missed <= metrics, "{missed} of {metrics}:\n{told}");
 }
 
 /// What a launch gives models, with stages and recorded blocks.

@@ -3,12 +3,13 @@
 //! One execution serves all of them. Each hears everything, and finds out what it would find out
 //! alone.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::{CountOverflow, Observer, Shifts, StandIn, Tally};
+use super::{CountOverflow, Observer, Shifts, StandIn, Tally, Windows};
 use crate::observer::GridBox;
 use crate::program::Program;
 
@@ -45,8 +46,8 @@ impl<O> Several<O> {
         self.each
     }
 
-    /// True if some CTA may stand for another one to some observers and not to others. Alone, these
-    /// may be told of classes where all together are not.
+    /// True if some CTA may stand for another one to some observers and not to others, or if not
+    /// all want to hear of the same CTAs. Alone, each may be told of what all together are not.
     #[must_use]
     pub fn have_parted(&self) -> bool {
         self.have_parted.load(Ordering::Relaxed)
@@ -151,5 +152,17 @@ impl<O: Tally> Tally for Several<O> {
             one.tally(record, ctas, places, &own)?;
         }
         Ok(())
+    }
+}
+
+impl<O: Windows> Windows for Several<O> {
+    fn windows(&mut self) -> Result<Vec<Range<u64>>, CountOverflow> {
+        let asked: Vec<_> = self.each.iter_mut().map(O::windows).collect::<Result<_, _>>()?;
+        let first = asked.first().cloned().unwrap_or_default();
+        if asked.iter().all(|windows| *windows == first) {
+            return Ok(first);
+        }
+        self.have_parted.store(true, Ordering::Relaxed);
+        Ok(Vec::new())
     }
 }

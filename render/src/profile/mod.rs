@@ -21,7 +21,7 @@ use gpucast_forecast::number;
 use gpucast_forecast::run::counting::Counted;
 use gpucast_forecast::run::execute::{Loaded, Timing};
 use gpucast_forecast::run::rung::Rung;
-use gpucast_forecast::settings::CacheChoice;
+use gpucast_forecast::run::sources::replayed_part;
 use gpucast_model::{Gpu, sm_simulation};
 use serde::Serialize;
 
@@ -127,9 +127,13 @@ struct LaunchView<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     sample_cut_short: bool,
     /// `none` if no request went through caches, so that what depends on them is absent;
-    /// `windows` if those of some windows of the grid did.
+    /// `windows` if those of some windows of the grid did, and `lines` if those for a sample of the
+    /// lines of memory did.
     #[serde(skip_serializing_if = "Option::is_none")]
     caches: Option<&'static str>,
+    /// One line of memory in so many went through the caches, if not all did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines_per_replayed: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -214,7 +218,8 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
         sample_unsure_share: counted.counted_by.unsure_share(),
         formula_sizes: counted.counted_by.sizes,
         sample_cut_short: counted.counted_by.is_cut_short,
-        caches: caches(profile).map(CacheChoice::name),
+        caches: caches(profile),
+        lines_per_replayed: profile.lines_per_replayed(),
         warning: too_large(view.gpu, counted),
         machine_code: counted.machine_code.as_ref(),
         machine: profile.machine.as_ref(),
@@ -225,11 +230,13 @@ fn launch<'a>(view: &View<'a>, counted: &'a Counted) -> LaunchView<'a> {
 }
 
 /// The requests that went through caches, if not all did.
-fn caches(profile: &LaunchProfile) -> Option<CacheChoice> {
-    match (profile.has_caches(), profile.is_of_windows()) {
-        (false, _) => Some(CacheChoice::None),
-        (true, true) => Some(CacheChoice::Windows),
-        (true, false) => None,
+fn caches(profile: &LaunchProfile) -> Option<&'static str> {
+    if !profile.has_caches() {
+        Some("none")
+    } else if profile.is_of_windows() {
+        Some("windows")
+    } else {
+        profile.lines_per_replayed().map(|_| "lines")
     }
 }
 
@@ -327,14 +334,12 @@ fn heading(view: &View<'_>, counted: &Counted) -> String {
             number::count(sizes)
         );
     }
-    match caches(profile) {
-        Some(CacheChoice::None) => {
-            text += "caches are left out: figures that depend on them are absent\n";
-        }
-        Some(CacheChoice::Windows) => {
-            text += "caches saw windows of the grid: figures that depend on them are estimated\n";
-        }
-        Some(CacheChoice::Full) | None => {}
+    if !profile.has_caches() {
+        text += "caches are left out: figures that depend on them are absent\n";
+    } else if let Some(part) = replayed_part(profile) {
+        text += &format!(
+            "caches saw {part}: figures that depend on them are estimated; --caches full counts them\n"
+        );
     }
     if let Some(warning) = too_large(view.gpu, counted) {
         text += &format!("warning: {warning}\n");

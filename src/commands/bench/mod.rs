@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Bench, threads: Option<u16>) -> Result<(), Failure
         return device::run(arguments);
     }
     let ExecutionOptions { counting, ctas, caches, .. } = arguments.execution;
-    if counting != CountingChoice::Auto || ctas.is_some() || caches != CacheChoice::Full {
+    if counting != CountingChoice::Auto || ctas.is_some() || caches != CacheChoice::Auto {
         let report = Report::new("`bench` measures every way of counting");
         return Err(Failure::Usage(report.hint("leave --counting, --ctas and --caches out")));
     }

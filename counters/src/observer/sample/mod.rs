@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use gpucast_interpreter::Samples;
 
-use super::windows::{WARMING, WindowSectors};
+use super::windows::{WARMING, WindowSizes};
 use super::{BATCH, Counter, through_caches};
 use crate::estimate::{Columns, Ended, Estimate, Left, Moved, RUNS_PER_STRATUM, Stratum, Sums};
 use crate::hierarchy::{CtaStream, Hierarchy, L2};
@@ -263,7 +263,7 @@ impl Sample {
                 if let (Some(moved), Some(later)) = (&mut counting.moved, later) {
                     moved.traffic.add_rows(&later);
                     // Write-backs are those of all CTAs: as many were left to this run.
-                    moved.dirtied += later.dirtied.by_rows;
+                    moved.dirtied += later.dirtied.of_rows();
                 }
                 self.settle_part(&counting);
             }
@@ -288,7 +288,7 @@ impl Sample {
         let is_followed = next.is_some_and(|next| next.role == Role::Following);
         let moved = hierarchy.map(|hierarchy| {
             let traffic = if is_followed { hierarchy.take_so_far() } else { hierarchy.take_part() };
-            let dirtied = traffic.dirtied.by_rows + traffic.dirtied.by_write_backs;
+            let dirtied = traffic.dirtied.of_rows() + traffic.dirtied.by_write_backs;
             if part.role == Role::Last {
                 self.is_filled = traffic.is_filled;
                 self.at_end = Some(Arc::new(hierarchy.clone()));
@@ -370,7 +370,7 @@ impl Counter {
         let runs = STRATA_OF_CACHES * RUNS_PER_STRATUM as u64;
         let run = wanted.saturating_sub(2 * wave).div_ceil(runs);
         let run = run.max(WAVES_OF_RUN * wave).next_multiple_of(wave);
-        let sectors = (WARMING * hierarchy.l2_sectors()).min(WindowSectors::default().warming);
+        let sectors = (WARMING * hierarchy.l2_sectors()).min(WindowSizes::default().warming);
         let warming = (sectors as f64 / sectors_per_cta.max(1.0)).ceil() as u64;
         let warming = warming.max(1).next_multiple_of(wave);
         let sizes = Sizes {

@@ -24,7 +24,7 @@ use gpucast_counters::hierarchy::{L2, L2Contents};
 use gpucast_counters::stages::{StageCounter, Stages};
 use gpucast_counters::trace::TraceLimits;
 use gpucast_counters::{
-    ComputeCapability, Counter, DeviceModel, LaunchProfile, SampleSize, WindowSectors,
+    ComputeCapability, Counter, DeviceModel, LaunchProfile, SampleSize, WindowSizes,
 };
 use gpucast_interpreter::{
     ByClasses, BySample, ClassEffort, DeviceMemory, FaultKind, Host, Launch, Options, Program,
@@ -104,8 +104,8 @@ pub struct Extras {
     pub trace: Option<TraceLimits>,
     /// Only what was executed, without machine instructions, which follow from it.
     pub only_executed: bool,
-    /// The sizes of windows ([`CacheChoice::Windows`]).
-    pub windows: WindowSectors,
+    /// The sizes of windows ([`CacheChoice::Auto`] and [`CacheChoice::Windows`]).
+    pub windows: WindowSizes,
 }
 
 impl Extras {
@@ -469,7 +469,7 @@ impl<C: Counts> Watch for Count<'_, C> {
     fn shortcut(&self) -> Option<&'static str> {
         let is_whole = self.counting.caches == CacheChoice::Full && self.is_sliced;
         is_whole
-            .then_some("--caches windows estimates what depends on caches from a part of the grid")
+            .then_some("--caches auto estimates what depends on caches from a part of the requests")
     }
 
     fn launched(&mut self, executed: Executed<'_>) {
@@ -545,6 +545,10 @@ fn counter<C: Counts>(
         CacheChoice::Full => counter.with_l2(contents, l2),
         CacheChoice::Windows => {
             counter.with_windows(times, counting.extras.windows).with_l2(contents, l2)
+        }
+        CacheChoice::Auto => {
+            let size = WindowSizes { only_if_large: true, ..counting.extras.windows };
+            counter.with_windows(times, size).with_l2(contents, l2)
         }
         CacheChoice::None => counter.without_caches(),
     };

@@ -6,7 +6,7 @@ use gpucast_counters::hierarchy::L2;
 use gpucast_counters::stages::StageCounter;
 use gpucast_interpreter::{
     ByClasses, BySample, ClassEffort, CountOverflow, DeviceMemory, Host, Launch, LaunchError,
-    Options, Program, RunError, Tally, Windows, run_classes, run_sample, tally_classes,
+    Options, Program, RunError, Several, Tally, Windows, run_classes, run_sample, tally_classes,
     window_classes,
 };
 
@@ -14,7 +14,7 @@ use crate::run::repetitions::Repetition;
 use crate::settings::CacheChoice;
 
 /// Counts one repetition of a launch.
-pub(super) trait Counts: Tally {
+pub(super) trait Counts: Tally + Sized {
     /// Counts with a `counter` that is set up.
     fn around(counter: Counter, program: &Program, launch: &Launch) -> Self;
 
@@ -23,6 +23,19 @@ pub(super) trait Counts: Tally {
         &mut self,
         launching: Launching<'_>,
     ) -> Result<Result<ByClasses, String>, RunError>;
+
+    /// The same of several GPUs.
+    fn several_by_classes(
+        several: &mut Several<Self>,
+        launching: Launching<'_>,
+    ) -> Result<Result<ByClasses, String>, RunError> {
+        launching.run(several, Self::check_each)
+    }
+
+    /// [`Self::check`] of several GPUs.
+    fn check_each(several: &Several<Self>, times: u64) -> Result<(), CountOverflow> {
+        several.each().iter().try_for_each(|counter| counter.check(times))
+    }
 
     /// Estimates the counts of a launch from a sample of its CTAs, or returns the reason why it
     /// cannot.
@@ -57,7 +70,7 @@ impl Launching<'_> {
     ) -> Result<Result<ByClasses, String>, RunError> {
         let Self { program, launch, memory, options, host, effort, caches, times } = self;
         let counted = match caches {
-            CacheChoice::Full | CacheChoice::Windows => {
+            CacheChoice::Auto | CacheChoice::Full | CacheChoice::Windows => {
                 return run_classes(program, launch, memory, observer, options, host, effort);
             }
             CacheChoice::None => {
@@ -77,11 +90,13 @@ impl Launching<'_> {
         observer: &mut O,
         check_sums: impl FnOnce(&O, u64) -> Result<(), CountOverflow>,
     ) -> Result<Result<ByClasses, String>, RunError> {
-        if self.caches != CacheChoice::Windows {
-            return self.run(observer, check_sums);
+        match self.caches {
+            CacheChoice::Full | CacheChoice::None => self.run(observer, check_sums),
+            CacheChoice::Auto | CacheChoice::Windows => {
+                let Self { program, launch, memory, options, host, effort, .. } = self;
+                window_classes(program, launch, memory, observer, options, host, effort)
+            }
         }
-        let Self { program, launch, memory, options, host, effort, .. } = self;
-        window_classes(program, launch, memory, observer, options, host, effort)
     }
 }
 
@@ -110,6 +125,13 @@ impl Counts for Counter {
         launching: Launching<'_>,
     ) -> Result<Result<ByClasses, String>, RunError> {
         launching.run_windows(self, Self::check_sums)
+    }
+
+    fn several_by_classes(
+        several: &mut Several<Self>,
+        launching: Launching<'_>,
+    ) -> Result<Result<ByClasses, String>, RunError> {
+        launching.run_windows(several, Self::check_each)
     }
 
     fn by_sample(&mut self, sampling: Sampling<'_>) -> Result<Result<BySample, String>, RunError> {
@@ -141,6 +163,13 @@ impl Counts for StageCounter {
         launching: Launching<'_>,
     ) -> Result<Result<ByClasses, String>, RunError> {
         launching.run_windows(self, Self::check_sums)
+    }
+
+    fn several_by_classes(
+        several: &mut Several<Self>,
+        launching: Launching<'_>,
+    ) -> Result<Result<ByClasses, String>, RunError> {
+        launching.run_windows(several, Self::check_each)
     }
 
     fn by_sample(&mut self, _: Sampling<'_>) -> Result<Result<BySample, String>, RunError> {

@@ -221,10 +221,8 @@ impl<C: Counts> Watch for Together<'_, C> {
                     let (caches, times) = (self.counting.caches, times(self.counting, self.plan));
                     let launching =
                         Launching { program, launch, memory, options, host, effort, caches, times };
-                    let counted = launching.run(counters, |counters, times| {
-                        counters.each().iter().try_for_each(|counter| counter.check(times))
-                    });
-                    // Each alone may be counted by classes that are not those of all.
+                    let counted = C::several_by_classes(counters, launching);
+                    // Each alone may be counted by classes or windows that are not those of all.
                     if counters.have_parted() {
                         return Err(Failure::Explained);
                     }
