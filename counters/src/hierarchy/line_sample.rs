@@ -12,7 +12,8 @@
 //!
 //! Consecutive lines make groups. Of each group one line is drawn, at a place that a hash decides,
 //! and the group's number stands for it. So neighbours are neighbours in the smaller caches, too.
-//! Lines that are drawn belong to a few *parts*. How the parts differ says how unsure the sample is.
+//! Lines that are drawn belong to a few *parts*. How the parts differ says how unsure the sample
+//! is.
 
 use super::HierarchyGeometry;
 use super::l1::L1Geometry;
@@ -111,6 +112,14 @@ impl LineSample {
         }
     }
 
+    /// The part of the hits of a small L2 that may be misses of the whole one, and the other way
+    /// round: so many lines meet in its sets by chance. Parts of the sample share that chance, so
+    /// that they do not tell of it. It is the inverse root of the lines that the L2 keeps.
+    pub(crate) fn scatter(self, all: &L2Geometry) -> f64 {
+        let lines = (all.size_bytes / all.line_bytes.max(1)) >> self.log;
+        if self.is_whole() { 0.0 } else { 1.0 / (lines.max(1) as f64).sqrt() }
+    }
+
     fn l2(self, all: L2Geometry) -> L2Geometry {
         let size_bytes = all.size_bytes >> self.log;
         let sets = size_bytes / (all.line_bytes.max(1) * u64::from(all.ways.max(1)));
@@ -162,6 +171,9 @@ mod tests {
         assert_eq!(few.l1.map(|l1| l1.size_bytes), Some(4 << 10));
         // 384 sets in 12 slices become 96 in 3, each as busy as it was.
         assert_eq!((few.l2.size_bytes, few.l2.slices, few.l2.fill_clocks), (192 << 10, 3, 188));
+        // Of 6,144 lines 1,536 are left.
+        assert!((sample.scatter(&caches.l2) - 1.0 / 1536.0_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(LineSample::default().scatter(&caches.l2), 0.0);
         assert_eq!(LineSample::of(1 << 20, 1 << 20), LineSample::default());
         assert_eq!(LineSample::of((1 << 20) + 1, 1 << 20).lines_of_group(), 2);
         let wide = L2Geometry { line_bytes: 256, ..L2Geometry::GTX_480 };

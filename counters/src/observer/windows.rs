@@ -364,7 +364,8 @@ fn chosen(
         return (None, LineSample::default());
     }
     let whole = of(lines);
-    let is_enough = lines <= most * u128::from(whole.lines_of_group());
+    // Small caches allow small groups alone. Twice the lines are still better than windows.
+    let is_enough = lines <= 2 * most * u128::from(whole.lines_of_group());
     let prefers_whole = size.only_if_large && is_enough && lines <= most * MOST_LOOKED_AT;
     match cut {
         Some(cut) if !prefers_whole => {
@@ -877,6 +878,8 @@ impl Counter {
             Without::Lines(part) => (None, Some(part)),
         };
         let pooled = Pooled { hits: unsure.hits, without: part };
+        let sampled = measured.iter().find_map(|part| part.sampled.as_ref());
+        let scatter = sampled.map_or(0.0, |sampled| sampled.lines.scatter(&self.l2));
         let ends = measured.iter().filter(|part| part.role == Role::Itself);
         let middle = measured.iter().filter(|part| part.role == Role::Middle);
         let middle = middle.enumerate().filter(|(at, _)| Some(*at) != without);
@@ -889,13 +892,21 @@ impl Counter {
             let RowSum { sectors: of_ends, traffic } = ends.row(key);
             let rest = (counts.sectors as f64 - of_ends).max(0.0);
             let rate = middle.rate(key, &ends, unsure);
-            let sum = |at: usize| (traffic[at] + rate[at] * rest).round().max(0.0) as u64;
-            let traffic = RowTraffic {
-                l1_hit_sectors: sum(0),
-                l2_sectors: sum(1),
-                l2_hit_sectors: sum(2),
-                dram_read_sectors: sum(3),
-            };
+            let mut sums: [f64; 4] = std::array::from_fn(|at| traffic[at] + rate[at] * rest);
+            if !writes(counts.kind) {
+                let [_, _, hits, read] = sums;
+                // None of it where the value is asked for.
+                let more_hits = match unsure {
+                    Unsure::VALUE => 0.0,
+                    Unsure { hits: most, .. } => scatter * (most * read - (1.0 - most) * hits),
+                };
+                sums[2] += more_hits;
+                sums[3] -= more_hits;
+            }
+            let [l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors] =
+                sums.map(|sum| sum.round().max(0.0) as u64);
+            let traffic =
+                RowTraffic { l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors };
             memory.row(key).traffic = Some(traffic);
             l2.add_row(counts.kind, &traffic);
             stored += if writes(counts.kind) { counts.sectors as f64 } else { 0.0 };
