@@ -426,7 +426,7 @@ impl Observer for Counter {
             recorders.iter_mut().for_each(|recorder| recorder.clear());
             return;
         }
-        for recorder in recorders.iter_mut() {
+        for (cta, recorder) in (first_cta..).zip(recorders.iter_mut()) {
             for (total, count) in self.blocks.iter_mut().zip(recorder.block_counts()) {
                 total.zip(count, &mut add);
             }
@@ -442,8 +442,9 @@ impl Observer for Counter {
             for (key, &operations) in recorder.products.iter() {
                 add(self.products.row(key), operations);
             }
-            if let (Some(tracer), Some(cta)) = (&mut self.tracer, &recorder.tracer) {
-                tracer.collect(cta, recorder.sample.take());
+            if let (Some(tracer), Some(of_cta)) = (&mut self.tracer, &recorder.tracer) {
+                let sample = recorder.sample.take();
+                tracer.collect(of_cta, sample, cta, &recorder.memory);
             }
         }
         match &mut self.hierarchy {

@@ -177,6 +177,14 @@ pub enum Warning {
         /// The difference between the rates of its halves, over their mean.
         share: f64,
     },
+    /// Blocks of which none like them was recorded.
+    UnrecordedBlocks {
+        /// Their number.
+        blocks: u64,
+        /// The largest factor between their instructions and those of the block that stands in,
+        /// either way.
+        factor: f64,
+    },
     /// Warps were let through barriers that nobody else could reach any more.
     AbandonedBarriers {
         /// The number of barriers.
@@ -376,6 +384,12 @@ impl fmt::Display for Warning {
                 "the rate of the simulation still changed by {:.0} % where it was extrapolated",
                 100.0 * share
             ),
+            Self::UnrecordedBlocks { blocks, factor } => write!(
+                f,
+                "none like {blocks} block{} of the grid was recorded: in the simulation others stand in, \
+                 with up to {factor:.1} times fewer or more instructions",
+                plural(*blocks)
+            ),
             Self::AbandonedBarriers { barriers } => write!(
                 f,
                 "the simulation let warps through {barriers} barrier{} that no other warp would \
@@ -455,6 +469,7 @@ codes! {
     FewComputations => "few-computations", "Most instructions are no floating-point ones.";
     FewWarps => "few-warps", "There are fewer warps than cover the latency of instructions.";
     Unsteady => "unsteady", "A simulation was extrapolated before its rate was steady.";
+    UnrecordedBlocks => "unrecorded-blocks", "No block like some of the grid was recorded for the simulation.";
     AbandonedBarriers => "abandoned-barriers", "A simulation let warps through barriers that nobody else reached.";
     ModelsDisagree => "models-disagree", "The simulation and the interval model differ by more than a factor of two.";
     DefaultDeclined => "default-declined", "The default model lacks an input, and another one predicts.";

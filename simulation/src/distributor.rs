@@ -18,11 +18,10 @@ pub(crate) struct Distributor {
 }
 
 impl Distributor {
-    /// For a launch of `ctas`, of which an SM holds `resident` at a time.
-    pub(crate) fn new(parameters: &Parameters, ctas: u64, resident: u64) -> Self {
+    /// For a launch whose CTAs are on `active` SMs, each of which holds `resident` at a time.
+    pub(crate) fn new(parameters: &Parameters, active: f64, resident: u64) -> Self {
         let costs = parameters.launch;
-        let sms = u64::from(parameters.sm_count.max(1)).min(ctas);
-        let interval = costs.cta_interval * sms as f64;
+        let interval = costs.cta_interval * active;
         let ahead = interval * resident.saturating_sub(1) as f64;
         Self { interval, ahead, due: costs.start + ahead }
     }

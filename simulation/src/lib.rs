@@ -1,4 +1,4 @@
-//! The clocks of one streaming multiprocessor, issue by issue.
+//! The clocks of streaming multiprocessors, issue by issue.
 //!
 //! ```text
 //! Code ──────┐                                      ┌─ issue: sub-cores, warps, pipes
@@ -13,36 +13,44 @@
 //! | `parameters` | every constant of the machine |
 //! | `sm` | the loop from issue to issue, a file for each part of the SM |
 //! | `products` | clocks of products and copies that work on tensor memory |
-//! | `memory` | the L2 and DRAM behind it |
+//! | `memory` | the L2 and DRAM behind all SMs |
+//! | `server` | a server that works at a rate |
 //! | `turns` | lines of the L2 at which atomics follow each other |
 //! | `combine` | atomics whose values a warp adds up first |
 //! | `constants` | the constants that an SM has fetched |
-//! | `run` | CTAs of the launch on the SM, extrapolated |
-//! | `distributor` | when the GPU starts a CTA on the SM |
-//! | `balance` | CTAs of different lengths on all SMs |
+//! | `run` | SMs side by side that stand for all, extrapolated |
+//! | `dispatch` | which SM gets which CTAs |
+//! | `feed` | the CTAs of an SM that are simulated |
+//! | `representative` | an SM with its CTAs, from the first one to the last |
+//! | `rates` | clocks per instruction that an extrapolation goes on with |
+//! | `distributor` | when the GPU starts a CTA on an SM |
 //! | `states` | what clocks are spent on |
 //! | `equal_runs` | queues in a file, as runs of equal items |
 //! | `packed` | a launch as bytes, for a file and for a hash |
 //! | `walk` | a warp's instructions with their requests, without a clock |
-//! | `work` | the warp instructions of a launch |
+//! | `work` | the warp instructions of a launch, and how long its CTAs are |
 //! | `writer` | code and launches written by hand |
 //!
 //! The crate knows neither PTX nor GPUs by name. Who counts instructions writes its inputs; who
 //! knows GPUs writes its parameters.
 
-mod balance;
 mod clock;
 pub mod code;
 mod combine;
 pub mod constants;
+mod dispatch;
 mod distributor;
 mod equal_runs;
+mod feed;
 pub mod launch;
 mod memory;
 mod packed;
 pub mod parameters;
 pub mod products;
+mod rates;
+mod representative;
 mod run;
+mod server;
 mod sm;
 pub mod states;
 mod turns;

@@ -1,71 +1,21 @@
-//! The memory behind the SM: servers with this SM's share of their bandwidth.
+//! The memory behind the SMs: servers that all of them share.
 //!
-//! All other SMs are taken for copies of the one that is simulated. Of each server this SM has the
-//! bandwidth over the active SMs. A server lets a burst of one unloaded latency pass, keeps the
-//! long-run rate at the share. In front of DRAM an access also waits for a multiple of
+//! Each simulated SM stands for several that are alike. What one of them asks for, all of them ask
+//! for, and the server works that much longer. So an SM has what the others leave, and SMs that
+//! have ended leave all of theirs. A server lets a burst of one unloaded latency pass, and keeps
+//! its rate in the long run. In front of DRAM an access also waits for a multiple of
 //! `a · u + b · u/(1 − u)` latencies at a utilisation `u`.
 
 use serde::{Deserialize, Serialize};
 
+use crate::launch::{Launch, Request};
 use crate::parameters::Parameters;
+use crate::server::{AVERAGED_LATENCIES, Server};
 use crate::states::State;
-
-/// A server of sectors.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Server {
-    /// The clock at which everything taken so far would be served at the share's rate.
-    backlog: f64,
-    /// Work taken, faded over `AVERAGED_LATENCIES`.
-    recent: f64,
-    last: f64,
-    /// The clock of the first work.
-    first: Option<f64>,
-    /// All work taken so far.
-    total: f64,
-}
-
-/// Utilisation beyond which the queueing formula is not followed: the rate limits instead.
-const MOST_UTILISATION: f64 = 0.95;
-
-/// The utilisation is an average over this many unloaded latencies.
-const AVERAGED_LATENCIES: f64 = 8.0;
-
-/// After as many averaging times, what is known of the average differs from 1 by less than the
-/// last bit.
-const ALL_KNOWN: f64 = 40.0;
+use crate::turns::Turns;
 
 /// Clocks between two accesses to DRAM for which the fading is computed beforehand.
 const FADES: usize = 64;
-
-impl Server {
-    /// Takes `work` clocks of service that arrives at `arrival`, told at `now`. Returns the wait
-    /// for the rate beyond a burst. Accesses are told in order, but some arrive late; the server
-    /// does not idle until they do.
-    pub(crate) fn take(&mut self, now: f64, arrival: f64, work: f64, burst: f64) -> f64 {
-        self.total += work;
-        self.backlog = self.backlog.max(now) + work;
-        (self.backlog - arrival - burst).max(0.0)
-    }
-
-    /// The utilisation after `work` more clocks of service at `now`, averaged over a few unloaded
-    /// latencies.
-    fn utilisation(&mut self, now: f64, work: f64, latency: f64, fades: &[f64]) -> f64 {
-        let memory = AVERAGED_LATENCIES * latency;
-        let elapsed = (now - self.last).max(0.0);
-        let whole = elapsed as usize;
-        let fade = match fades.get(whole) {
-            Some(&fade) if whole as f64 == elapsed => fade,
-            _ => (-elapsed / memory).exp(),
-        };
-        self.recent = self.recent * fade + work;
-        self.last = self.last.max(now);
-        // Before the average has all of its time behind it, only that is averaged over.
-        let first = *self.first.get_or_insert(now);
-        let past = (now - first).max(latency) / memory;
-        let known = if past > ALL_KNOWN { 1.0 } else { 1.0 - (-past).exp() };
-        (self.recent / (memory * known)).min(MOST_UTILISATION)
-    }
-}
 
 /// The waits of one access beyond the SM, in clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -105,16 +55,37 @@ impl Served {
     }
 }
 
-/// The servers behind one SM.
+/// The way of one SM to the memory, and the SMs that it stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Ports {
+    /// The SM's number among those that are simulated.
+    pub(crate) sm: u32,
+    /// SMs that ask for the same at the same time.
+    pub(crate) alike: f64,
+    request: Server,
+    reply: Server,
+    /// What the servers behind have worked for all of these SMs.
+    pub(crate) served: Served,
+}
+
+impl Ports {
+    /// The ports of an SM that stands for some.
+    pub(crate) fn new(sm: u32, alike: f64) -> Self {
+        let (request, reply) = (Server::default(), Server::default());
+        Self { sm, alike, request, reply, served: Served::default() }
+    }
+}
+
+/// The servers behind all SMs.
 #[derive(Clone, Debug)]
 pub(crate) struct MemorySystem<'a> {
-    request_port: Server,
-    reply_port: Server,
     l2: Server,
     dram: Server,
     /// Sectors read from and written to DRAM, faded.
     reads: f64,
     writes: f64,
+    /// Lines of the L2 at which atomics follow each other.
+    turns: Turns<'a>,
     clocks_per_second: f64,
     /// What is left of an average after 0, 1, 2, … clocks.
     fades: [f64; FADES],
@@ -122,14 +93,13 @@ pub(crate) struct MemorySystem<'a> {
 }
 
 impl<'a> MemorySystem<'a> {
-    pub(crate) fn new(parameters: &'a Parameters) -> Self {
+    pub(crate) fn new(launch: &'a Launch, parameters: &'a Parameters) -> Self {
         Self {
-            request_port: Server::default(),
-            reply_port: Server::default(),
             l2: Server::default(),
             dram: Server::default(),
             reads: 0.0,
             writes: 0.0,
+            turns: Turns::new(launch, parameters),
             clocks_per_second: parameters.clock_mhz * 1e6,
             fades: std::array::from_fn(|clocks| {
                 let memory = AVERAGED_LATENCIES * parameters.memory.dram_latency;
@@ -141,31 +111,38 @@ impl<'a> MemorySystem<'a> {
 
     /// Clocks that the L2 and DRAM need for all that they have taken.
     pub(crate) fn served(&self) -> Served {
-        Served { l2: self.l2.total, dram: self.dram.total, ..Served::default() }
+        Served { l2: self.l2.total(), dram: self.dram.total(), ..Served::default() }
     }
 
-    /// Clocks in which a bandwidth shared by `sms` serves one sector of one of them.
+    /// Clocks in which a bandwidth serves one sector of each of some SMs.
     fn clocks_per_sector(&self, bandwidth: f64, sms: f64) -> f64 {
         self.parameters.sector_bytes * sms * self.clocks_per_second / bandwidth
     }
 
-    /// Loads sectors from the L2, and of them `dram` from DRAM.
-    pub(crate) fn load(&mut self, now: f64, arrival: f64, l2: f64, dram: f64, sms: f64) -> Waits {
+    /// Loads sectors from the L2, and others from DRAM.
+    pub(crate) fn load(
+        &mut self,
+        ports: &mut Ports,
+        now: f64,
+        arrival: f64,
+        (l2, dram): (f64, f64),
+    ) -> Waits {
         let memory = self.parameters;
         let sectors = l2 + dram;
         let interval = 1.0 / memory.request_rate;
-        let request = self.request_port.take(now, arrival, interval, interval);
+        let request = ports.request.take(now, arrival, interval, interval);
         let at_l2 = arrival + request;
-        let work = sectors * self.clocks_per_sector(memory.l2_read_bandwidth, sms);
+        let work = sectors * self.clocks_per_sector(memory.l2_read_bandwidth, ports.alike);
+        ports.served.l2 += work;
         let l2_wait = self.l2.take(now, at_l2, work, memory.l2_latency);
         let (rate, delay) = if dram > 0.0 {
-            self.remember(dram, 0.0);
-            self.dram_work(now, at_l2 + l2_wait, dram, sms)
+            self.remember(ports.alike * dram, 0.0);
+            self.dram_work(ports, now, at_l2 + l2_wait, dram)
         } else {
             (0.0, 0.0)
         };
         let reply = sectors * memory.sector_bytes / memory.reply_bytes;
-        let port = self.reply_port.take(now, at_l2 + l2_wait + rate + delay, reply, reply);
+        let port = ports.reply.take(now, at_l2 + l2_wait + rate + delay, reply, reply);
         let l2 = request + l2_wait + port;
         Waits { l2, dram: rate + delay, by_rate: l2 + rate }
     }
@@ -173,38 +150,42 @@ impl<'a> MemorySystem<'a> {
     /// Stores sectors into the L2, which writes `dram` of them to DRAM.
     pub(crate) fn store(
         &mut self,
+        ports: &mut Ports,
         now: f64,
         arrival: f64,
-        sectors: f64,
-        dram: f64,
-        sms: f64,
+        (sectors, dram): (f64, f64),
     ) -> Waits {
         let memory = self.parameters;
-        let work = sectors * self.clocks_per_sector(memory.l2_write_bandwidth, sms);
+        let work = sectors * self.clocks_per_sector(memory.l2_write_bandwidth, ports.alike);
+        ports.served.l2 += work;
         let l2 = self.l2.take(now, arrival, work, memory.l2_latency);
         let (rate, delay) = if dram > 0.0 {
-            self.remember(0.0, dram);
-            self.dram_work(now, arrival + l2, dram, sms)
+            self.remember(0.0, ports.alike * dram);
+            self.dram_work(ports, now, arrival + l2, dram)
         } else {
             (0.0, 0.0)
         };
         Waits { l2, dram: rate + delay, by_rate: l2 + rate }
     }
 
-    /// Changes sectors in the L2 by atomics: `serial` lanes at one address follow each other.
+    /// Changes sectors in the L2 by atomics of a CTA at a place of the SM. Lanes at one address
+    /// follow each other, and so do requests at one line.
     pub(crate) fn update(
         &mut self,
+        ports: &mut Ports,
         now: f64,
         arrival: f64,
         sectors: f64,
-        serial: f64,
-        sms: f64,
+        (cta, request): (u32, &Request),
     ) -> Waits {
         let memory = self.parameters;
-        let at_rate = sectors * sms / memory.atomic_rate;
-        let in_turn = (serial - 1.0).max(0.0) * memory.atomic_interval;
+        let at_rate = sectors * ports.alike / memory.atomic_rate;
+        ports.served.l2 += at_rate;
+        let serial = f64::from(request.serial.max(1));
+        let in_turn = (serial - 1.0) * memory.atomic_interval;
         let by_rate = self.l2.take(now, arrival, at_rate, memory.l2_latency);
-        Waits { l2: by_rate + in_turn, dram: 0.0, by_rate }
+        let turn = self.turns.wait(now, arrival + by_rate, (ports.sm, cta), request, ports.alike);
+        Waits { l2: by_rate + in_turn + turn, dram: 0.0, by_rate }
     }
 
     /// Adds sectors to the recent traffic of DRAM.
@@ -214,11 +195,13 @@ impl<'a> MemorySystem<'a> {
     }
 
     /// The waits of sectors at DRAM: for its rate, and in queues in front of it.
-    fn dram_work(&mut self, now: f64, arrival: f64, sectors: f64, sms: f64) -> (f64, f64) {
+    fn dram_work(&mut self, ports: &mut Ports, now: f64, arrival: f64, sectors: f64) -> (f64, f64) {
         let memory = self.parameters;
         let share = self.writes / (self.reads + self.writes).max(f64::MIN_POSITIVE);
         let efficiency = memory.efficiency(share);
-        let work = sectors * self.clocks_per_sector(memory.dram_bandwidth * efficiency, sms);
+        let work =
+            sectors * self.clocks_per_sector(memory.dram_bandwidth * efficiency, ports.alike);
+        ports.served.dram += work;
         let utilisation = self.dram.utilisation(now, work, memory.dram_latency, &self.fades);
         let delay = memory.queueing_delay(share, utilisation);
         (self.dram.take(now, arrival, work, memory.dram_latency), delay)

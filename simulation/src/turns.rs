@@ -2,77 +2,61 @@
 //!
 //! The slice that holds a line changes one sector in a step, and lanes at one address one after the
 //! other. So requests to one line queue for it, whichever warp they are of. Where CTAs share the
-//! line, all other SMs are taken for copies of the one that is simulated, as for the other servers:
-//! a step of this SM then stands for one of each. As there, one unloaded latency's worth of their
-//! work passes at once, since the SMs do not ask at the same clock.
+//! line, a step of a simulated SM is one of each SM that it stands for, as for the other servers.
+//! As there, one unloaded latency's worth of their work passes at once, since the SMs do not ask at
+//! the same clock.
 
 use std::collections::HashMap;
 
 use crate::launch::{CtaTrace, Launch, Request, Turn, turns_in};
-use crate::memory::Server;
 use crate::parameters::Parameters;
+use crate::server::Server;
 
-/// A line.
-#[derive(Clone, Debug, Default)]
-struct Line {
-    /// What this SM asks for.
-    own: Server,
-    /// What all SMs ask for.
-    all: Server,
-}
-
-/// Lines with the CTA's place on the SM, 0 where CTAs share the line.
-type Lines = HashMap<(u32, u32), Line>;
-
-/// The lines that atomics of an SM change.
+/// The lines that atomics change.
 #[derive(Clone, Debug)]
 pub(crate) struct Turns<'a> {
     table: &'a [Turn],
-    lines: Lines,
+    /// What each simulated SM asks for, by its number, the CTA's place on it and the line. The
+    /// place is 0 where CTAs share the line.
+    own: HashMap<(u32, u32, u32), Server>,
+    /// What all SMs ask for at lines that CTAs share.
+    all: HashMap<u32, Server>,
     /// Clocks of a step.
     interval: f64,
     /// Clocks of work of all SMs that pass at once.
     burst: f64,
-    /// CTAs of the grid for each of this SM. It is less than the SMs where some have one fewer.
-    share: f64,
 }
 
 impl<'a> Turns<'a> {
     pub(crate) fn new(launch: &'a Launch, parameters: &Parameters) -> Self {
-        let ctas = launch.ctas().max(1);
-        let own = ctas.div_ceil(parameters.sm_count.max(1).into());
         Self {
             table: &launch.turns,
-            lines: Lines::new(),
+            own: HashMap::new(),
+            all: HashMap::new(),
             interval: parameters.memory.atomic_interval,
             burst: parameters.memory.l2_latency,
-            share: ctas as f64 / own as f64,
         }
     }
 
     /// The clocks that a request waits until its turn begins at the last of its lines. It is told
-    /// at `now` and arrives at `arrival`; `cta` is the place of its CTA on the SM.
+    /// at `now` and arrives at `arrival`, and as many SMs make it as are `alike`.
     pub(crate) fn wait(
         &mut self,
         now: f64,
         arrival: f64,
-        cta: u32,
+        (sm, cta): (u32, u32),
         request: &Request,
-        sms: f64,
+        alike: f64,
     ) -> f64 {
         let mut longest = 0.0_f64;
         for turn in turns_in(self.table, request) {
             let work = f64::from(turn.steps) * self.interval;
             let place = if turn.is_shared { 0 } else { cta };
-            let line = self.lines.entry((place, turn.line)).or_default();
-            longest = longest.max(line.own.take(now, arrival, work, work));
+            let own = self.own.entry((sm, place, turn.line)).or_default();
+            longest = longest.max(own.take(now, arrival, work, work));
             if turn.is_shared {
-                longest = longest.max(line.all.take(
-                    now,
-                    arrival,
-                    work * sms.min(self.share),
-                    self.burst,
-                ));
+                let all = self.all.entry(turn.line).or_default();
+                longest = longest.max(all.take(now, arrival, work * alike, self.burst));
             }
         }
         longest

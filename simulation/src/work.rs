@@ -1,6 +1,8 @@
-//! The warp instructions of a launch, counted once.
+//! The warp instructions of a launch, and how long its CTAs are beside each other.
 
-use crate::launch::{CtaClass, CtaRun, Launch};
+use crate::code::{AccessKind, Action, Code};
+use crate::launch::{CtaClass, CtaRun, CtaTrace, Launch, Request, WarpTrace};
+use crate::parameters::Parameters;
 
 /// Warp instructions of a CTA of a class, by its samples' paths.
 #[derive(Clone, Copy, Debug)]
@@ -29,20 +31,86 @@ impl Work {
             .collect();
         let of_class: Vec<OfClass> =
             launch.classes.iter().map(|class| of_class(class, &in_block)).collect();
-        let (mut instructions, mut whole) = (0.0, 0.0);
-        for &CtaRun { class, ctas } in &launch.order {
-            if let Some(one) = of_class.get(class as usize) {
-                instructions += one.kept * ctas as f64;
-                whole += one.whole * ctas as f64;
-            }
-        }
-        let scale = if instructions > 0.0 { whole / instructions } else { 1.0 };
-        Self { of_class, instructions, scale }
+        let mut work = Self { of_class, instructions: 0.0, scale: 1.0 };
+        work.instructions = work.of_runs(&launch.order);
+        work.scale = work.scale_of(&launch.order);
+        work
     }
 
     /// Those of a CTA of a class, by its samples' paths.
-    pub(crate) fn of_cta(&self, class: usize) -> f64 {
-        self.of_class.get(class).map_or(0.0, |one| one.kept)
+    pub(crate) fn of_cta(&self, class: u32) -> f64 {
+        self.of_class.get(class as usize).map_or(0.0, |one| one.kept)
+    }
+
+    /// Those of some CTAs, by the paths that stand for them.
+    pub(crate) fn of_runs(&self, runs: &[CtaRun]) -> f64 {
+        runs.iter().map(|run| self.of_cta(run.class) * run.ctas as f64).sum()
+    }
+
+    /// Instructions of some CTAs over those of the paths that stand for them.
+    pub(crate) fn scale_of(&self, runs: &[CtaRun]) -> f64 {
+        let whole = |run: &CtaRun| {
+            let of_class = self.of_class.get(run.class as usize);
+            of_class.map_or(0.0, |one| one.whole) * run.ctas as f64
+        };
+        let instructions = self.of_runs(runs);
+        let whole: f64 = runs.iter().map(whole).sum();
+        if instructions > 0.0 { whole / instructions } else { 1.0 }
+    }
+
+    /// Clocks that a CTA of each class takes by itself, about: those of the warp that takes longest
+    /// if it waits for each of its loads. They say which CTAs are long and which are short.
+    pub(crate) fn lengths(&self, launch: &Launch, parameters: &Parameters) -> Vec<f64> {
+        let stalls: Vec<f64> = (0..launch.code.blocks.len())
+            .map(|block| {
+                let range = launch.code.range(block);
+                let block = &launch.code.instructions[range.start as usize..range.end as usize];
+                block.iter().map(|one| f64::from(one.control.stall.max(1))).sum()
+            })
+            .collect();
+        let is_awaited = awaited_queues(&launch.code);
+        let of_warp = |warp: &WarpTrace| -> f64 {
+            let path = warp.path.iter().map(|&block| stalls.get(block as usize).unwrap_or(&0.0));
+            let queues = warp.requests.iter().zip(&is_awaited).filter(|(_, awaited)| **awaited);
+            let requests = queues.flat_map(|(requests, _)| requests);
+            path.sum::<f64>() + requests.map(|request| latency(request, parameters)).sum::<f64>()
+        };
+        let of_sample =
+            |sample: &CtaTrace| sample.warps.iter().map(of_warp).fold(0.0_f64, f64::max);
+        let of_class = |(class, work): (&CtaClass, &OfClass)| {
+            let sum: f64 = class.samples.iter().map(of_sample).sum();
+            let beyond = if work.kept > 0.0 { work.whole / work.kept } else { 1.0 };
+            sum / class.samples.len().max(1) as f64 * beyond + parameters.launch.replacement
+        };
+        launch.classes.iter().zip(&self.of_class).map(of_class).collect()
+    }
+}
+
+/// For each queue, true if its requests bring something that the warp waits for.
+fn awaited_queues(code: &Code) -> Vec<bool> {
+    let mut is_awaited = vec![false; code.queues as usize];
+    for instruction in &code.instructions {
+        if let Action::Access(access) = instruction.action
+            && matches!(access.kind, AccessKind::Load | AccessKind::Atomic)
+            && let Some(queue) = access.queue
+            && let Some(is_awaited) = is_awaited.get_mut(queue as usize)
+        {
+            *is_awaited = true;
+        }
+    }
+    is_awaited
+}
+
+/// Clocks of a request that meets no other.
+fn latency(request: &Request, parameters: &Parameters) -> f64 {
+    if request.lanes == 0 {
+        0.0
+    } else if request.dram_sectors > 0 {
+        parameters.memory.dram_latency
+    } else if request.l2_sectors > 0 {
+        parameters.memory.l2_latency
+    } else {
+        parameters.load_store.l1_latency
     }
 }
 

@@ -42,7 +42,7 @@ impl Tally for Counter {
     ) -> Result<(), CountOverflow> {
         debug_assert!(self.hierarchy.is_none() || self.windows.is_some());
         if let (Some(launch), Some(cta)) = (&mut self.tracer, &record.tracer) {
-            launch.tally(cta, places);
+            launch.tally(cta, places, &record.memory);
         }
         self.lines =
             self.lines.saturating_add(ctas.saturating_mul(record.stream.kept_lines().into()));

@@ -1,6 +1,6 @@
 //! The classes of CTAs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use gpucast_simulation::launch::CtaRun;
 
@@ -11,6 +11,8 @@ pub(super) struct ClassKey {
     pub(super) digest: u64,
     /// Instructions issued by the warps of the CTA.
     pub(super) warp_instructions: u64,
+    /// Those of the warp with most.
+    pub(super) longest_warp: u64,
 }
 
 /// A class and its size.
@@ -18,6 +20,31 @@ pub(super) struct ClassKey {
 pub(super) struct Class {
     pub(super) ctas: u64,
     pub(super) warp_instructions: u64,
+    pub(super) longest_warp: u64,
+}
+
+/// CTAs that take about as long: those with similar numbers of instructions, in all warps and in
+/// the longest one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Stratum {
+    all: u32,
+    longest: u32,
+}
+
+/// Steps of an octave by which numbers of instructions are told apart, from the finest on.
+const STEPS: [f64; 5] = [8.0, 4.0, 2.0, 1.0, 0.5];
+
+impl Stratum {
+    /// The stratum of CTAs where an octave has so many `steps`.
+    fn new(warp_instructions: u64, longest_warp: u64, steps: f64) -> Self {
+        let step = |number: u64| ((number.max(1) as f64).log2() * steps).round() as u32;
+        Self { all: step(warp_instructions), longest: step(longest_warp) }
+    }
+
+    /// The finest stratum of a class.
+    pub(super) fn of(key: &ClassKey) -> Self {
+        Self::new(key.warp_instructions, key.longest_warp, STEPS[0])
+    }
 }
 
 /// The classes of the CTAs so far.
@@ -47,7 +74,8 @@ impl Classes {
     pub(super) fn push_run(&mut self, key: ClassKey, ctas: u64) -> u32 {
         let Self { index_of, classes, order } = self;
         let class = *index_of.entry(key).or_insert_with(|| {
-            classes.push(Class { ctas: 0, warp_instructions: key.warp_instructions });
+            let ClassKey { warp_instructions, longest_warp, .. } = key;
+            classes.push(Class { ctas: 0, warp_instructions, longest_warp });
             classes.len() as u32 - 1
         });
         classes[class as usize].ctas += ctas;
@@ -65,33 +93,44 @@ impl Classes {
         self.classes.len()
     }
 
-    /// At most `most` classes. If there are more, classes whose numbers of instructions lie in the
-    /// same one of `most` equal intervals are put together.
+    /// About `most` classes at most. If there are more, those of a stratum are put together.
     pub(super) fn grouped(&self, most: u32) -> Grouped {
-        let most = u64::from(most.max(1));
-        let lengths = self.classes.iter().map(|class| class.warp_instructions);
-        let first = lengths.clone().min().unwrap_or(0);
-        let span = u128::from(lengths.max().unwrap_or(0) - first) + 1;
-        let is_few = self.classes.len() as u64 <= most;
+        let most = most.max(1) as usize;
+        if self.classes.len() <= most {
+            return self.put_together(0..self.classes.len());
+        }
+        let strata = |steps: f64| {
+            let of_class = move |class: &Class| {
+                Stratum::new(class.warp_instructions, class.longest_warp, steps)
+            };
+            self.classes.iter().map(of_class)
+        };
+        let are_few = |steps: &f64| strata(*steps).collect::<HashSet<_>>().len() <= most;
+        // Half an octave spans all numbers in some hundred strata.
+        let steps = STEPS.into_iter().find(are_few).unwrap_or(STEPS[STEPS.len() - 1]);
+        self.put_together(strata(steps))
+    }
+
+    /// One class for each key, given for all of them in order.
+    fn put_together<K: Eq + std::hash::Hash>(&self, keys: impl Iterator<Item = K>) -> Grouped {
         let mut index_of = HashMap::new();
-        let mut sums: Vec<(u64, u128)> = Vec::new();
+        let mut sums: Vec<(u64, u128, u64)> = Vec::new();
         let mut group_of = Vec::with_capacity(self.classes.len());
-        for (index, class) in self.classes.iter().enumerate() {
-            let above = u128::from(class.warp_instructions - first);
-            let interval =
-                if is_few { index as u64 } else { (above * u128::from(most) / span) as u64 };
-            let group = *index_of.entry(interval).or_insert_with(|| {
-                sums.push((0, 0));
+        for (key, class) in keys.zip(&self.classes) {
+            let group = *index_of.entry(key).or_insert_with(|| {
+                sums.push((0, 0, 0));
                 sums.len() - 1
             });
-            sums[group].0 += class.ctas;
-            sums[group].1 += u128::from(class.warp_instructions) * u128::from(class.ctas);
+            let (ctas, instructions, longest) = &mut sums[group];
+            *ctas += class.ctas;
+            *instructions += u128::from(class.warp_instructions) * u128::from(class.ctas);
+            *longest = class.longest_warp.max(*longest);
             group_of.push(group as u32);
         }
-        let mean = |(ctas, sum): (u64, u128)| {
+        let mean = |(ctas, sum, longest_warp): (u64, u128, u64)| {
             let ctas_or_one = u128::from(ctas.max(1));
             let warp_instructions = ((sum + ctas_or_one / 2) / ctas_or_one) as u64;
-            Class { ctas, warp_instructions }
+            Class { ctas, warp_instructions, longest_warp }
         };
         let mut order = Vec::new();
         for run in &self.order {
@@ -118,7 +157,8 @@ mod tests {
         let of_ctas = keys
             .iter()
             .map(|&(digest, warp_instructions)| {
-                classes.push(ClassKey { digest, warp_instructions })
+                let longest_warp = warp_instructions;
+                classes.push(ClassKey { digest, warp_instructions, longest_warp })
             })
             .collect();
         (classes, of_ctas)
@@ -134,23 +174,33 @@ mod tests {
         assert_eq!(of_ctas, [0, 0, 1, 0, 2]);
         let grouped = classes.grouped(64);
         assert_eq!(grouped.order, [run(0, 2), run(1, 1), run(0, 1), run(2, 1)]);
-        let class = |ctas, warp_instructions| Class { ctas, warp_instructions };
+        let class = |ctas, warp_instructions| Class {
+            ctas,
+            warp_instructions,
+            longest_warp: warp_instructions,
+        };
         assert_eq!(grouped.classes, [class(3, 5), class(1, 5), class(1, 6)]);
         assert_eq!(grouped.group_of, [0, 1, 2]);
     }
 
     #[test]
     fn too_many_classes_are_put_together_by_their_length() {
-        // Lengths 0 to 99 in four intervals of 25.
-        let keys: Vec<_> = (0..100).map(|length| (length, 99 - length)).collect();
+        // Lengths 1 to 100, and one that is much longer.
+        let keys: Vec<_> = (0..100).map(|at| (at, 100 - at)).chain([(100, 1 << 20)]).collect();
         let (classes, _) = classes(&keys);
-        let grouped = classes.grouped(4);
-        assert_eq!(grouped.order, [run(0, 25), run(1, 25), run(2, 25), run(3, 25)]);
-        let lengths: Vec<_> = grouped.classes.iter().map(|class| class.warp_instructions).collect();
-        assert_eq!(lengths, [87, 62, 37, 12]);
-        assert_eq!(grouped.group_of[99], 3);
-        // One long CTA does not hide the differences in number.
-        assert_eq!(classes.grouped(1).classes, [Class { ctas: 100, warp_instructions: 50 }]);
+        assert_eq!(classes.grouped(101).classes.len(), 101);
+        let grouped = classes.grouped(40);
+        assert!((20..=40).contains(&grouped.classes.len()), "{}", grouped.classes.len());
+        for (class, &group) in keys.iter().zip(&grouped.group_of) {
+            let mean = grouped.classes[group as usize].warp_instructions as f64;
+            assert!((class.1 as f64 / mean - 1.0).abs() < 0.1, "{} of {mean}", class.1);
+        }
+        assert_eq!(grouped.classes.iter().map(|class| class.ctas).sum::<u64>(), 101);
+        assert_eq!(grouped.order.iter().map(|run| run.ctas).sum::<u64>(), 101);
+        assert_eq!(grouped.classes.last().map(|class| class.ctas), Some(1));
+        // Coarser where there are few.
+        let few = classes.grouped(10);
+        assert!((5..=10).contains(&few.classes.len()), "{}", few.classes.len());
         assert_eq!(Classes::default().grouped(4).classes, []);
     }
 }

@@ -6,13 +6,16 @@ use std::sync::Arc;
 
 use gpucast_interpreter::{AccessKind, GridBox};
 use gpucast_ptx_frontend::types::StateSpace;
+use gpucast_simulation::launch::Beside;
 
-use super::classes::{Class, ClassKey, Classes};
+use super::classes::{Class, ClassKey, Classes, Grouped, Stratum};
 use super::levels::LaunchLevels;
+use super::outline::Outline;
 use super::plan::TracePlan;
 use super::recorder::CtaTracer;
 use super::sample::CtaSample;
 use super::{ClassTrace, LaunchTrace, runs, turns, windows};
+use crate::counts::MemoryCounts;
 use crate::hierarchy::{L2Traffic, PartTraffic, RowTraffic, Singles};
 use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
@@ -27,16 +30,52 @@ pub(crate) struct LaunchTracer {
     boxes: Vec<(ClassKey, GridBox)>,
     /// The recorded CTAs with their class, by their place among them.
     samples: Vec<(u32, CtaSample)>,
+    /// One outline of each stratum of classes.
+    outlines: BTreeMap<Stratum, (ClassKey, Outline)>,
+    /// Executions of blocks in them.
+    outlined: usize,
 }
+
+/// Executions of blocks that outlines hold together, 8 bytes each.
+const MOST_OUTLINED: usize = 4 << 20;
+
+/// Outlines that become records.
+const MOST_OUTLINES: usize = 24;
 
 impl LaunchTracer {
     pub(crate) fn new(plan: Arc<TracePlan>) -> Self {
-        Self { plan, classes: Classes::default(), boxes: Vec::new(), samples: Vec::new() }
+        Self {
+            plan,
+            classes: Classes::default(),
+            boxes: Vec::new(),
+            samples: Vec::new(),
+            outlines: BTreeMap::new(),
+            outlined: 0,
+        }
     }
 
-    /// Takes over CTAs that have all seen the same.
-    pub(crate) fn tally(&mut self, tracer: &CtaTracer, places: &GridBox) {
+    /// Takes over CTAs that have all seen the same, with the counts of each.
+    pub(crate) fn tally(
+        &mut self,
+        tracer: &CtaTracer,
+        places: &GridBox,
+        memory: &SparseRows<MemoryCounts<u64>>,
+    ) {
         self.boxes.push((tracer.class(), *places));
+        self.outline(tracer, 0, memory);
+    }
+
+    /// Keeps the outline of a CTA if there is none like it.
+    fn outline(&mut self, tracer: &CtaTracer, cta: u64, memory: &SparseRows<MemoryCounts<u64>>) {
+        let key = tracer.class();
+        let stratum = Stratum::of(&key);
+        if self.outlined >= MOST_OUTLINED || self.outlines.contains_key(&stratum) {
+            return;
+        }
+        if let Some(outline) = tracer.outline(cta, memory) {
+            self.outlined += outline.visits();
+            self.outlines.insert(stratum, (key, outline));
+        }
     }
 
     /// All CTAs of the grid were told of by class. Returns the plan for CTAs that lie in `windows`,
@@ -91,9 +130,16 @@ impl LaunchTracer {
         samples.get_mut(at).map(|(_, sample)| (sample, index))
     }
 
-    /// Takes over the next CTA of the grid.
-    pub(crate) fn collect(&mut self, tracer: &CtaTracer, sample: Option<Box<CtaSample>>) {
+    /// Takes over the next CTA of the grid, which has the place `cta`, with its counts.
+    pub(crate) fn collect(
+        &mut self,
+        tracer: &CtaTracer,
+        sample: Option<Box<CtaSample>>,
+        cta: u64,
+        memory: &SparseRows<MemoryCounts<u64>>,
+    ) {
         let class = self.classes.push(tracer.class());
+        self.outline(tracer, cta, memory);
         self.samples.extend(sample.map(|mut sample| {
             sample.end();
             (class, *sample)
@@ -113,7 +159,7 @@ impl LaunchTracer {
 
     /// The trace, given the counts of the launch.
     pub(crate) fn finish(self, table: &BaseTable, l2: &L2Traffic) -> LaunchTrace {
-        let Self { plan, classes, boxes: _, samples } = self;
+        let Self { plan, classes, boxes: _, samples, outlines, outlined: _ } = self;
         let grouped = classes.grouped(plan.limits().classes);
         let mut notes = Vec::new();
         if classes.len() > grouped.classes.len() {
@@ -144,6 +190,14 @@ impl LaunchTracer {
             let group = grouped.group_of[class as usize];
             traces[group as usize].samples.push(finished.record);
         }
+        if !samples_need_order(&traces) {
+            let outlines = outlines.into_values().collect();
+            for (group, outline) in chosen(outlines, &classes, &grouped, &traces) {
+                let record = outline.record(&plan, |key, sectors| levels.draw(key, sectors));
+                traces[group].samples.push(record);
+            }
+        }
+        notes.extend(unrecorded(&traces));
         notes.extend(left_out(&traces));
         if levels.drawn > 0 {
             notes.push(format!(
@@ -177,6 +231,57 @@ impl LaunchTracer {
             notes,
         }
     }
+}
+
+/// True if what requests bring about beside the load-store path must come in its order: outlines
+/// do not know it.
+fn samples_need_order(traces: &[ClassTrace]) -> bool {
+    let samples = traces.iter().flat_map(|class| &class.samples);
+    let requests = samples.flat_map(|cta| &cta.warps).flat_map(|warp| warp.requests.values());
+    requests.flatten().any(|one| matches!(one.beside, Beside::Phase(_) | Beside::Product { .. }))
+}
+
+/// The outlines of groups of classes without a recorded CTA, those first that say most of the time:
+/// of the longest CTAs, and of most instructions.
+fn chosen(
+    outlines: Vec<(ClassKey, Outline)>,
+    classes: &Classes,
+    grouped: &Grouped,
+    traces: &[ClassTrace],
+) -> Vec<(usize, Outline)> {
+    let largest = |of: fn(&Class) -> u64| grouped.classes.iter().map(of).max().unwrap_or(0);
+    let longest = largest(|class| class.longest_warp).max(1) as f64;
+    let instructions = |class: &Class| class.ctas as f64 * class.warp_instructions as f64;
+    let all: f64 = grouped.classes.iter().map(instructions).sum();
+    let importance = |group: usize| {
+        let class = &grouped.classes[group];
+        (class.longest_warp as f64 / longest).max(instructions(class) / all.max(1.0))
+    };
+    let mut found: Vec<(usize, u64, Outline)> = Vec::new();
+    for (key, outline) in outlines {
+        let Some(group) = classes.find(key).map(|class| grouped.group_of[class as usize]) else {
+            continue;
+        };
+        let group = group as usize;
+        if traces[group].samples.is_empty() {
+            let distance = key.warp_instructions.abs_diff(grouped.classes[group].warp_instructions);
+            found.push((group, distance, outline));
+        }
+    }
+    // Of each group that which is most like the mean, and of equal ones the first of the grid.
+    found.sort_by_key(|(group, distance, outline)| (*group, *distance, outline.cta()));
+    found.dedup_by_key(|(group, _, _)| *group);
+    found.sort_by(|one, other| importance(other.0).total_cmp(&importance(one.0)));
+    found.truncate(MOST_OUTLINES);
+    found.into_iter().map(|(group, _, outline)| (group, outline)).collect()
+}
+
+/// Tells of classes without a record.
+fn unrecorded(traces: &[ClassTrace]) -> Option<String> {
+    let without = traces.iter().filter(|class| class.samples.is_empty());
+    let ctas: u64 = without.map(|class| class.ctas).sum();
+    (ctas > 0)
+        .then(|| format!("{ctas} blocks of the grid are of classes of which none was recorded."))
 }
 
 /// Tells if the recorded CTAs are cut.

@@ -2,7 +2,8 @@
 //!
 //! Every CTA belongs to a class: CTAs of a class execute each block equally often. A few CTAs are
 //! recorded whole: the blocks of each warp in order, and its requests to memory with the level that
-//! served each.
+//! served each. They are chosen before anything runs. Of a class that has none of them, one CTA
+//! leaves an outline: the blocks of each warp in order, and mean requests.
 //!
 //! ```text
 //! grid ── choice ──► plan ──► recorder (each CTA) ──┬─ classes ───────────────────┐
@@ -19,6 +20,7 @@ mod choice;
 mod classes;
 mod launch;
 mod levels;
+mod outline;
 mod phases;
 mod plan;
 mod recorder;
@@ -54,7 +56,8 @@ pub struct TraceLimits {
     /// Lines of requests whose levels are recorded one by one, about 80 bytes each. The levels of
     /// further requests are drawn from the counts of their instruction.
     pub lines: u64,
-    /// Classes that are told apart. More of them are put together by their number of instructions.
+    /// Classes that are told apart. Of more, those of similar numbers of instructions are put
+    /// together.
     pub classes: u32,
 }
 
@@ -94,7 +97,8 @@ pub struct ClassTrace {
     /// Executions of blocks by warps of one CTA, times the instructions in them; the mean where
     /// several classes were put together.
     pub warp_instructions: u64,
-    /// CTAs that were recorded, in order of the grid. Empty if none of this class was.
+    /// CTAs that were recorded, in order of the grid, or the outline of one. Empty if there is
+    /// neither.
     pub samples: Vec<CtaRecord>,
 }
 

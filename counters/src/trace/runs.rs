@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     fn key(digest: u64) -> ClassKey {
-        ClassKey { digest, warp_instructions: digest }
+        ClassKey { digest, warp_instructions: digest, longest_warp: digest }
     }
 
     #[test]

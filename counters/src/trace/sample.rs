@@ -385,7 +385,8 @@ fn first_sector(access: &Access<'_>) -> Option<u32> {
     is_known.then_some((address / SECTOR_BYTES) as u32)
 }
 
-fn space(space: StateSpace) -> Space {
+/// The space of a request.
+pub(super) fn space(space: StateSpace) -> Space {
     match space {
         StateSpace::Global | StateSpace::Tex => Space::Global,
         StateSpace::Local => Space::Local,

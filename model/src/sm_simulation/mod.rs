@@ -433,6 +433,7 @@ impl Model for SmSimulation {
                 warnings.push(Warning::ModelsDisagree { milliseconds, ratio });
             }
         }
+        warnings.extend(conditions.simulation.as_ref().and_then(|all| unrecorded(all)));
         if analysis.abandoned_barriers > 0 {
             warnings.push(Warning::AbandonedBarriers { barriers: analysis.abandoned_barriers });
         }
@@ -448,6 +449,26 @@ impl Model for SmSimulation {
         })
     }
 }
+
+/// Tells of blocks for which others with other numbers of instructions stand in.
+fn unrecorded(invocations: &[Invocations]) -> Option<Warning> {
+    let (mut blocks, mut factor) = (0, 1.0_f64);
+    for Invocations { launch, .. } in invocations {
+        for run in &launch.order {
+            let scale = launch.classes.get(run.class as usize).map_or(1.0, |class| class.scale);
+            let either_way = if scale > 0.0 { scale.max(1.0 / scale) } else { 1.0 };
+            if either_way > MOST_STAND_IN {
+                blocks += run.ctas;
+                factor = factor.max(either_way);
+            }
+        }
+    }
+    (blocks > 0).then_some(Warning::UnrecordedBlocks { blocks, factor })
+}
+
+/// A block stands in for others whose instructions are fewer or more by less than this factor
+/// without a warning.
+const MOST_STAND_IN: f64 = 1.1;
 
 /// A server that works this share of the time bounds it, whatever the warps wait for: what keeps it
 /// from more is mostly that its queue runs empty for a moment.

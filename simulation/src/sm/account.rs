@@ -10,12 +10,20 @@ use super::prepared::Op;
 use super::scoreboard::Event;
 use super::sub_core::Head;
 use crate::clock::time_of;
+use crate::memory::Served;
 use crate::states::{Clocks, State};
 
 impl Sm<'_> {
     /// Divides the clocks since the warp's last issue, and those that the sub-core issued nothing,
     /// among states.
-    pub(super) fn account(&mut self, sub_core: usize, at: usize, op: &Op, clock: u64) {
+    pub(super) fn account(
+        &mut self,
+        sub_core: usize,
+        at: usize,
+        op: &Op,
+        clock: u64,
+        served: Served,
+    ) {
         let core = &mut self.sub_cores[sub_core];
         let Head { ready, warp, needs } = core.heads[at];
         let unit_free = core.gates.open(needs);
@@ -76,7 +84,7 @@ impl Sm<'_> {
                 // The clocks before its start are nobody's. In those in which the L2 or DRAM works,
                 // an earlier start would only have made its queue longer.
                 let idle = until.saturating_sub(idle_from) as f64;
-                let (served, awaited) = self.load_store.served().busiest();
+                let (served, awaited) = served.busiest();
                 let busy = (served / clock.max(1) as f64).min(1.0);
                 slots.add(awaited, idle * busy);
                 slots.add(State::Launch, idle * (1.0 - busy));

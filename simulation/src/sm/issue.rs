@@ -11,6 +11,7 @@ use super::warp::Warp;
 use crate::clock::clock_at;
 use crate::code::{AccessKind, Action, Class, MemoryAccess, Space};
 use crate::launch::Beside;
+use crate::memory::MemorySystem;
 use crate::parameters::Unit;
 use crate::states::State;
 
@@ -27,7 +28,13 @@ pub(super) struct Effect {
 impl Sm<'_> {
     /// Issues the next instruction of the warp at a place of a sub-core.
     #[inline]
-    pub(super) fn issue(&mut self, sub_core: usize, at: usize, clock: u64) {
+    pub(super) fn issue(
+        &mut self,
+        sub_core: usize,
+        at: usize,
+        clock: u64,
+        memory: &mut MemorySystem<'_>,
+    ) {
         let core = &mut self.sub_cores[sub_core];
         if core.in_clock > 0 && clock > core.next {
             // The second half of that clock was not used.
@@ -39,11 +46,11 @@ impl Sm<'_> {
         let code = self.code;
         let op = &code.ops[pc as usize];
         if self.accounts {
-            self.account(sub_core, at, op, clock);
+            self.account(sub_core, at, op, clock, memory.served());
         }
         self.issued += 1;
         let pairs = self.occupy(sub_core, at, op, clock);
-        let effect = self.perform(sub_core, place, op, clock);
+        let effect = self.perform((sub_core, place), op, clock, memory);
         let stall = u64::from(op.control.stall).max(u64::from(!pairs));
         let resume = effect.resume.max(clock + stall);
         let Way { result, operands } = effect.way;
@@ -99,7 +106,13 @@ impl Sm<'_> {
     }
 
     #[inline]
-    fn perform(&mut self, sub_core: usize, place: u32, op: &Op, clock: u64) -> Effect {
+    fn perform(
+        &mut self,
+        (sub_core, place): (usize, u32),
+        op: &Op,
+        clock: u64,
+        memory: &mut MemorySystem<'_>,
+    ) -> Effect {
         let mut effect = Effect {
             way: Way {
                 result: Event {
@@ -130,7 +143,9 @@ impl Sm<'_> {
                 state.last_arrival = state.last_arrival.max(clock);
                 self.release_if_complete(cta);
             }
-            Action::Access(access) => effect.way = self.access(sub_core, place, &access, clock),
+            Action::Access(access) => {
+                effect.way = self.access((sub_core, place), &access, clock, memory);
+            }
             Action::CtaBarrier => {
                 self.arrive(place, clock);
                 effect.blocked = Some(Blocked::Barrier);
@@ -190,13 +205,18 @@ impl Sm<'_> {
         }
     }
 
-    fn access(&mut self, sub_core: usize, place: u32, access: &MemoryAccess, clock: u64) -> Way {
+    fn access(
+        &mut self,
+        (sub_core, place): (usize, u32),
+        access: &MemoryAccess,
+        clock: u64,
+        memory: &mut MemorySystem<'_>,
+    ) -> Way {
         let warp = &mut self.warps[place as usize];
         let (cta, pc) = (warp.cta, warp.pc);
         let request = warp.next_request(access.queue, self.queues.shared());
         let beside = request.map(|one| one.beside).unwrap_or_default();
-        let mut way =
-            self.load_store.access((sub_core, cta), clock, access, request, self.active_sms);
+        let mut way = self.load_store.access((sub_core, cta), clock, access, request, memory);
         let queue_free = self.load_store.free_at(sub_core);
         self.sub_cores[sub_core].gates.set_queue(queue_free);
         if access.space == Space::Constant

@@ -18,10 +18,9 @@ use super::under_way::UnderWay;
 use crate::clock::{clock_at, time_of};
 use crate::code::{AccessKind, MemoryAccess, Space};
 use crate::launch::{Beside, Launch, Request};
-use crate::memory::{MemorySystem, Served};
+use crate::memory::{MemorySystem, Ports};
 use crate::parameters::Parameters;
 use crate::states::State;
-use crate::turns::Turns;
 
 /// The part of the path that a sub-core has for itself.
 #[derive(Clone, Debug, Default)]
@@ -70,12 +69,10 @@ pub(super) struct LoadStorePath<'a> {
     held: Held,
     /// True if somebody asks for what kept the path.
     accounts: bool,
-    memory: MemorySystem<'a>,
+    ports: Ports,
     partitions: Partitions,
     parameters: &'a crate::parameters::LoadStore,
     dram_writes_per_store: f64,
-    /// Lines of the L2 at which atomics follow each other.
-    turns: Turns<'a>,
     l2: (f64, f64, f64, f64),
 }
 
@@ -99,7 +96,12 @@ const BUFFERED_CLOCKS: f64 = 8.0;
 const HIDDEN_CLOCKS: f64 = 2.0;
 
 impl<'a> LoadStorePath<'a> {
-    pub(super) fn new(launch: &'a Launch, parameters: &'a Parameters, accounts: bool) -> Self {
+    pub(super) fn new(
+        launch: &Launch,
+        parameters: &'a Parameters,
+        ports: Ports,
+        accounts: bool,
+    ) -> Self {
         let (memory, load_store) = (&parameters.memory, &parameters.load_store);
         Self {
             entries: vec![Entry::default(); parameters.issue.sub_cores.max(1) as usize],
@@ -112,11 +114,10 @@ impl<'a> LoadStorePath<'a> {
             last_update: Event::default(),
             held: Held::default(),
             accounts,
-            memory: MemorySystem::new(parameters),
+            ports,
             partitions: Partitions::default(),
             parameters: load_store,
             dram_writes_per_store: launch.dram_writes_per_store,
-            turns: Turns::new(launch, parameters),
             l2: (
                 memory.l2_latency,
                 memory.l2_far_latency,
@@ -137,9 +138,9 @@ impl<'a> LoadStorePath<'a> {
         if self.last_update.done == self.last_store { l2 } else { 0.0 }
     }
 
-    /// Clocks that the servers behind the SM need for all that they have taken.
-    pub(super) fn served(&self) -> Served {
-        self.memory.served()
+    /// The way to the memory, and what that has worked for it.
+    pub(super) fn ports(&self) -> &Ports {
+        &self.ports
     }
 
     /// What keeps the path where a queue is full.
@@ -198,7 +199,7 @@ impl<'a> LoadStorePath<'a> {
         now: u64,
         access: &MemoryAccess,
         request: Option<&Request>,
-        active_sms: f64,
+        memory: &mut MemorySystem<'_>,
     ) -> Way {
         let spilled =
             (access.space == Space::Local && access.queue.is_none()).then(|| spill(access.bytes));
@@ -222,7 +223,7 @@ impl<'a> LoadStorePath<'a> {
             }
             Space::Shared => self.shared(sub_core, now, access, request),
             Space::Global | Space::Local | Space::Generic => {
-                self.cached((sub_core, cta), now, access, request, active_sms)
+                self.cached((sub_core, cta), now, access, request, memory)
             }
         }
     }
@@ -252,7 +253,7 @@ impl<'a> LoadStorePath<'a> {
         now: u64,
         access: &MemoryAccess,
         request: &Request,
-        active_sms: f64,
+        memory: &mut MemorySystem<'_>,
     ) -> Way {
         let (taken, waited) = self.enter(sub_core, now, access.has_uniform_address);
         let parameters = self.parameters;
@@ -291,7 +292,7 @@ impl<'a> LoadStorePath<'a> {
                 } else {
                     let l2 = f64::from(request.l2_sectors);
                     let dram = f64::from(request.dram_sectors);
-                    let waits = self.memory.load(time_of(now), begun, l2, dram, active_sms);
+                    let waits = memory.load(&mut self.ports, time_of(now), begun, (l2, dram));
                     if request.dram_sectors > 0 {
                         (dram_latency, State::DramLatency, waits)
                     } else {
@@ -313,7 +314,8 @@ impl<'a> LoadStorePath<'a> {
             }
             AccessKind::Store => {
                 let dram = sectors * self.dram_writes_per_store;
-                let waits = self.memory.store(time_of(now), begun, sectors, dram, active_sms);
+                let stored = (sectors, dram);
+                let waits = memory.store(&mut self.ports, time_of(now), begun, stored);
                 // Nobody waits for a store, but its data takes room until the L2 has it.
                 let taken = clock_at(begun + busy + waits.by_rate);
                 self.stored.push(taken, outgoing);
@@ -328,18 +330,17 @@ impl<'a> LoadStorePath<'a> {
             AccessKind::BulkStore => {
                 // Its data is read from shared memory when the L2 takes it, past the path's tables.
                 let dram = sectors * self.dram_writes_per_store;
-                let waits = self.memory.store(time_of(now), begun, sectors, dram, active_sms);
+                let stored = (sectors, dram);
+                let waits = memory.store(&mut self.ports, time_of(now), begun, stored);
                 let span = own + waits.by_rate;
                 let way = self.way(now, span, [own, waits.l2, waits.dram], State::L2Latency);
                 self.last_store = self.last_store.max(way.result.done);
                 way
             }
             AccessKind::Atomic | AccessKind::Reduction | AccessKind::BulkReduction => {
-                let serial = f64::from(request.serial.max(1));
-                let mut waits =
-                    self.memory.update(time_of(now), begun, sectors, serial, active_sms);
-                let at_l2 = begun + waits.by_rate;
-                waits.l2 += self.turns.wait(time_of(now), at_l2, cta, request, active_sms);
+                let of_cta = (cta, request);
+                let ports = &mut self.ports;
+                let waits = memory.update(ports, time_of(now), begun, sectors, of_cta);
                 let span = l2_latency + atomic_latency + far + own + waits.l2;
                 let way = self.way(now, span, [own, waits.l2, 0.0], State::L2Latency);
                 if way.result.done > self.last_update.done {

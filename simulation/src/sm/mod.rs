@@ -1,4 +1,4 @@
-//! One SM: sub-cores that issue the instructions of warps.
+//! An SM: sub-cores that issue the instructions of warps.
 //!
 //! The loop goes from issue to issue. When an instruction issues, its whole way is known: the units
 //! and servers it needs are free again at known clocks. A warp is blocked without a known end only
@@ -26,7 +26,7 @@ use std::collections::BinaryHeap;
 use crate::clock::{clock_at, time_of};
 use crate::constants::ConstantLines;
 use crate::launch::{CtaClass, Launch};
-use crate::memory::Served;
+use crate::memory::{MemorySystem, Ports, Served};
 use crate::parameters::Parameters;
 use crate::states::Clocks;
 use issue::Effect;
@@ -92,8 +92,6 @@ pub(crate) struct Sm<'a> {
     accounts: bool,
     /// Clocks of warps by instruction and state.
     by_instruction: Vec<Clocks>,
-    /// Active SMs, which share the memory.
-    pub(crate) active_sms: f64,
     pub(crate) issued: u64,
     pub(crate) clock: u64,
     next_sub_core: usize,
@@ -113,6 +111,7 @@ impl<'a> Sm<'a> {
         launch: &'a Launch,
         code: &'a Prepared,
         parameters: &'a Parameters,
+        ports: Ports,
         accounts: bool,
     ) -> Self {
         let samples = |class: &CtaClass| vec![Vec::new(); class.samples.len()];
@@ -126,7 +125,7 @@ impl<'a> Sm<'a> {
             vacant_warps: BinaryHeap::new(),
             ctas: Vec::new(),
             vacant: Vec::new(),
-            load_store: LoadStorePath::new(launch, parameters, accounts),
+            load_store: LoadStorePath::new(launch, parameters, ports, accounts),
             shared_units: Units::new(),
             tensor_core: TensorCore::default(),
             lines: vec![NEVER; code.lines],
@@ -134,7 +133,6 @@ impl<'a> Sm<'a> {
             accounts,
             by_instruction: vec![Clocks::default(); if accounts { code.ops.len() } else { 0 }],
             code,
-            active_sms: f64::from(parameters.sm_count),
             issued: 0,
             clock: 0,
             next_sub_core: 0,
@@ -216,8 +214,17 @@ impl<'a> Sm<'a> {
         std::mem::take(&mut self.ends)
     }
 
-    /// Issues the next instruction. Returns false if no warp is left.
-    pub(crate) fn step(&mut self) -> bool {
+    /// The clock of its next event, as far as it is known. It is the present one where every warp
+    /// waits for another.
+    pub(crate) fn next_event(&mut self) -> u64 {
+        match self.next_issue() {
+            (NEVER, _) => self.clock,
+            (clock, _) => clock,
+        }
+    }
+
+    /// The clock of the next issue, and its sub-core.
+    fn next_issue(&mut self) -> (u64, usize) {
         let scheduler = self.parameters.issue.scheduler;
         let (mut clock, mut sub_core) = (NEVER, 0);
         for (index, core) in self.sub_cores.iter_mut().enumerate() {
@@ -228,6 +235,12 @@ impl<'a> Sm<'a> {
                 (clock, sub_core) = (core.candidate.clock, index);
             }
         }
+        (clock, sub_core)
+    }
+
+    /// Issues the next instruction. Returns false if no warp is left.
+    pub(crate) fn step(&mut self, memory: &mut MemorySystem<'_>) -> bool {
+        let (clock, sub_core) = self.next_issue();
         if clock == NEVER {
             return self.release_somebody();
         }
@@ -239,7 +252,7 @@ impl<'a> Sm<'a> {
             return true;
         }
         self.clock = self.clock.max(clock);
-        self.issue(sub_core, at, clock);
+        self.issue(sub_core, at, clock, memory);
         true
     }
 
@@ -346,9 +359,9 @@ impl<'a> Sm<'a> {
         self.load_store.last_store()
     }
 
-    /// Clocks that the servers behind the SM need for all that they have taken.
+    /// Clocks that the servers behind have worked for it and the SMs that it stands for.
     pub(crate) fn served(&self) -> Served {
-        self.load_store.served()
+        self.load_store.ports().served
     }
 
     /// Clocks of warps by instruction and state.

@@ -1,6 +1,7 @@
 //! Mechanisms of the simulation, each on code written for it.
 
 mod contention;
+mod dispatch;
 mod machine;
 mod tensor_memory;
 

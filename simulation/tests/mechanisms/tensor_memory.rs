@@ -126,7 +126,8 @@ fn the_cta_of_a_pair_that_issues_nothing_takes_as_long_as_the_other() {
     let launch = Launch {
         code,
         classes: vec![class(warp(100, 1, issued(64, 48))), class(idle)],
-        order: (0..2 * machine.sm_count).map(|at| CtaRun { class: at % 2, ctas: 1 }).collect(),
+        // Each SM gets one that issues and one that does not.
+        order: (0..2).map(|class| CtaRun { class, ctas: machine.sm_count.into() }).collect(),
         dram_writes_per_store: 0.0,
         turns: Vec::new(),
         tensor_columns: 0,
