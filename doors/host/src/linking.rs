@@ -96,6 +96,7 @@ pub fn link(texts: &[String]) -> Result<String, LinkError> {
         (0..).zip(&units).map(|(number, unit)| renamed(unit, number, &units)).collect();
     let mut written: HashSet<(Kind, &str)> = HashSet::new();
     for kind in [Kind::File, Kind::Prototype, Kind::Variable, Kind::Code] {
+        let mut items = Vec::new();
         for (number, unit) in units.iter().enumerate() {
             for item in unit.items.iter().filter(|item| item.kind == kind) {
                 let scope = item.name.and_then(|name| defined.get(name).copied());
@@ -112,12 +113,70 @@ pub fn link(texts: &[String]) -> Result<String, LinkError> {
                     (_, None) => false,
                 };
                 if !is_there {
-                    write_item(&mut text, item, number, scope, &renamed[number]);
+                    items.push(Placed { unit: number, item, scope });
+                }
+            }
+        }
+        if kind == Kind::Variable {
+            items = behind_what_they_name(items);
+        }
+        for Placed { unit, item, scope } in items {
+            write_item(&mut text, item, unit, scope, &renamed[unit]);
+        }
+    }
+    Ok(text)
+}
+
+/// An item of the joined text.
+#[derive(Clone, Copy)]
+struct Placed<'u, 't> {
+    /// The number of its unit.
+    unit: usize,
+    item: &'u Item<'t>,
+    /// How far its name is known, if it is defined for all units.
+    scope: Option<Scope>,
+}
+
+/// Variables in another order: each behind those whose addresses its initial value holds, and
+/// otherwise as they were. Those that name one another stay as they were, too.
+fn behind_what_they_name<'u, 't>(items: Vec<Placed<'u, 't>>) -> Vec<Placed<'u, 't>> {
+    // What a unit keeps to itself is known by its number, too.
+    let mut places: HashMap<(Option<usize>, &str), usize> = HashMap::new();
+    for (at, placed) in items.iter().enumerate() {
+        let Some(name) = placed.item.name else { continue };
+        let unit = (placed.item.scope == Scope::Internal).then_some(placed.unit);
+        places.entry((unit, name)).or_insert(at);
+    }
+    let named = |at: usize| -> Vec<usize> {
+        let Placed { unit, item, .. } = items[at];
+        let value = item.tokens.iter().skip_while(|token| **token != "=");
+        let place = |name: &&'t str| {
+            places.get(&(Some(unit), *name)).or_else(|| places.get(&(None, *name))).copied()
+        };
+        value.filter(|token| is_name(token)).filter_map(|name| place(name)).collect()
+    };
+    let mut order = Vec::new();
+    let mut is_seen = vec![false; items.len()];
+    for first in 0..items.len() {
+        // Items whose names are being looked up, and the names that are left of each.
+        let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
+        if !std::mem::replace(&mut is_seen[first], true) {
+            open.push((first, named(first)));
+        }
+        while let Some((at, left)) = open.last_mut() {
+            match left.pop() {
+                Some(next) if !std::mem::replace(&mut is_seen[next], true) => {
+                    open.push((next, named(next)));
+                }
+                Some(_) => {}
+                None => {
+                    order.push(items[*at]);
+                    open.pop();
                 }
             }
         }
     }
-    Ok(text)
+    order
 }
 
 /// The units with kernels or with variables that the host may name, and those that they need, in
@@ -394,6 +453,32 @@ mod tests {
         assert!(text.find("offset = 5") < text.find("[offset]"), "{text}");
         let module = gpucast_ptx_frontend::load(&text).unwrap();
         assert_eq!(module.variables.iter().filter(|one| one.name == "offset").count(), 1);
+    }
+
+    /// A variable that holds the address of another one comes behind it, whatever the order of the
+    /// units.
+    #[test]
+    fn initial_values_name_variables_of_later_units() {
+        let text = linked(&[
+            ".extern .global .u32 last;\n.visible .global .u64 first = last;\n\
+             .visible .entry k() { ret; }",
+            ".global .u64 own = generic(first);\n.visible .global .u64 middle[2] = {last, own};\n\
+             .extern .global .u32 last;\n.visible .entry l() { ret; }",
+            ".global .u32 own = 1;\n.visible .global .u32 last = 7;\n.visible .entry m() { ret; }",
+        ]);
+        let text = text.unwrap();
+        let module = gpucast_ptx_frontend::load(&text).unwrap();
+        let names: Vec<&str> = module.variables.iter().map(|one| one.name.as_str()).collect();
+        let at = |name: &str| names.iter().position(|one| *one == name).unwrap();
+        assert!(at("last") < at("first") && at("first") < at("own$unit1"), "{text}");
+        assert!(at("own$unit1") < at("middle"), "{text}");
+        // Variables in a circle need no order, and end.
+        let circle = ".extern .global .u64 OTHER;\n.visible .global .u64 OWN = OTHER;\n\
+                      .visible .entry OWNk() { ret; }";
+        let unit = |own: &str, other: &str| {
+            format!("{HEAD}{}", circle.replace("OWN", own).replace("OTHER", other))
+        };
+        assert!(link(&[unit("a", "b"), unit("b", "a")]).is_ok());
     }
 
     /// Parameters that are structures are arrays of bytes, whose brackets end no declaration.
