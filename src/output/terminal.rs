@@ -110,6 +110,10 @@ impl Supervisor for Terminal {
         }
     }
 
+    fn hears_notes(&self) -> bool {
+        self.notes
+    }
+
     fn part(&self, index: usize, all: usize) {
         if let Ok(mut whole) = self.whole.lock() {
             whole.get_or_insert_with(|| Whole::new(index, all)).begin(index);

@@ -108,6 +108,127 @@ fn tensor_maps_are_arguments() {
     insta::assert_snapshot!("broken-tensor-maps", refused.join("\n"));
 }
 
+/// Kernels that take `const CUtensorMap *`, or structures with several maps in memory, find them in
+/// a buffer of the launch file, beside pointers.
+#[test]
+fn tensor_maps_and_pointers_stand_in_buffers() {
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = std::fs::read_to_string("tests/inputs/tensor-map.ptx").unwrap();
+    let mut by_pointer = ptx.clone();
+    for (from, to) in [
+        (".param .align 64 .b8 from[128], .param .align 64 .b8 to[128]", ".param .u64 table"),
+        // The first word of the table leads to the maps.
+        ("mov.b64 %from, from; cvta.param.u64 %from, %from;", "ld.param.u64 %from, [table];"),
+        (
+            "mov.b64 %to, to; cvta.param.u64 %to, %to;",
+            "ld.global.u64 %from, [%from]; add.u64 %to, %from, 128;",
+        ),
+    ] {
+        assert!(by_pointer.contains(from), "{from}");
+        by_pointer = by_pointer.replace(from, to);
+    }
+    std::fs::write(folder.path().join("tensor-map.ptx"), by_pointer).unwrap();
+    let text = std::fs::read_to_string("tests/inputs/tensor-map.toml").unwrap();
+    let (before, rest) = text.split_once("args = [\n").unwrap();
+    let (maps, after) = rest.split_once("\n]\n").unwrap();
+    let buffers = format!(
+        "[buffers.maps]\ntype = \"u8\"\nlen = 256\ninit = {{ struct = [\n{maps}\n] }}\n\n\
+         [buffers.table]\ntype = \"u64\"\nlen = 2\n\
+         init = {{ struct = [\"maps\", {{ u32 = 7 }}] }}\n\n"
+    );
+    let launch = before.replace("[[launch]]", &format!("{buffers}[[launch]]"));
+    let whole = format!("{launch}args = [\"table\"]\n{after}");
+    let file = folder.path().join("maps.toml");
+    std::fs::write(&file, &whole).unwrap();
+    let file = file.display().to_string();
+    let ran = stdout(&format!("run {file} --check memory,race,init,sync"));
+    assert!(ran.contains("ok b: 8 elements agree") && ran.contains("nothing found"), "{ran}");
+    // Counts find the same copies, whether by slices or by executing everything.
+    let loads = |how: &str| {
+        let command = format!("profile {file} --gpu h100-sxm --counting {how} --format csv");
+        stdout(&command)
+            .lines()
+            .filter(|line| line.contains("dram_"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(loads("auto"), loads("full"));
+    for (from, to, expected) in [
+        ("len = 256", "len = 200", "the members take 256 bytes, and the buffer has 200"),
+        ("buffer = \"a\"", "buffer = \"c\"", "there is no buffer `c`"),
+        ("[\"maps\", {", "[\"mops\", {", "there is no buffer `mops`"),
+        ("[buffers.table]", "[symbols.table]", "a variable is filled before"),
+        ("struct = [\"maps\", { u32 = 7 }]", "struct = []", "a structure has at least one member"),
+    ] {
+        let changed = whole.replacen(from, to, 1);
+        assert_ne!(changed, whole, "{from}");
+        std::fs::write(&file, changed).unwrap();
+        let outcome = gpucast(&format!("run {file}"));
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (1, ""), "{to}");
+        assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    }
+}
+
+/// The warps of a block that write and read shared memory with no barrier between give other
+/// results here than on a GPU. Whoever runs or counts such a kernel hears of it without asking.
+#[test]
+fn hazards_between_warps_are_noted_without_a_check() {
+    // The second use of `s` is not kept from the first read by a barrier.
+    let text = |barrier: &str| {
+        format!(
+            ".version 7.0\n.target sm_70\n.address_size 64\n\
+             .visible .entry bcast(.param .u64 out) {{\n\
+             .shared .align 4 .b32 s[32]; .reg .b32 %r<9>; .reg .b64 %d<3>; .reg .pred %p;\n\
+             ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4;\n\
+             add.s64 %d1, %d1, %d2; ld.global.u32 %r7, [%d1];\n\
+             shr.u32 %r2, %r1, 5; shl.b32 %r2, %r2, 2; mov.u32 %r3, s; add.u32 %r3, %r3, %r2;\n\
+             and.b32 %r4, %r1, 31; setp.eq.u32 %p, %r4, 0;\n\
+             @%p st.shared.u32 [%r3], %r7; bar.sync 0;\n\
+             ld.shared.u32 %r5, [s]; {barrier}\n\
+             @%p st.shared.u32 [%r3], 5; bar.sync 0;\n\
+             st.global.u32 [%d1], %r5; ret;\n}}\n"
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bcast.ptx");
+    let launch = format!("{} --grid 3 --block 64 --arg buf:u32[64]=iota", file.display());
+    let of_gpu = "--gpu a100 --counting";
+    for (barrier, is_noted) in [("", true), ("bar.sync 0;", false)] {
+        std::fs::write(&file, text(barrier)).unwrap();
+        for command in [
+            format!("run {launch}"),
+            format!("profile {launch} {of_gpu} auto"),
+            format!("profile {launch} {of_gpu} full"),
+            format!("predict {launch} --gpu a100,h100-sxm"),
+        ] {
+            let said = gpucast(&command).stderr;
+            let expected = "[shared-hazard] bcast: no barrier orders a write and a read of s at \
+                            line 12 of the PTX and line 11 of the PTX";
+            let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(said.matches(expected).count(), usize::from(is_noted), "{command}: {said}");
+        }
+        let checked = gpucast(&format!("run {launch} --check race"));
+        assert!(!checked.stderr.contains("shared-hazard"), "{}", checked.stderr);
+        assert_eq!(checked.status == 0, !is_noted);
+    }
+}
+
+/// A box that is overwritten before its copy's group was waited for shows with `--async late`.
+#[test]
+fn copies_of_boxes_end_late_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = std::fs::read_to_string("tests/inputs/tensor-map.ptx").unwrap();
+    let commit = "cp.async.bulk.commit_group;";
+    let early = ptx.replace(commit, &format!("{commit} st.shared.u32 [box], %zero;"));
+    assert_ne!(early, ptx);
+    std::fs::copy("tests/inputs/tensor-map.toml", folder.path().join("map.toml")).unwrap();
+    let run = |text: &str, timing: &str| {
+        std::fs::write(folder.path().join("tensor-map.ptx"), text).unwrap();
+        gpucast(&format!("run {}/map.toml --async {timing}", folder.path().display())).status
+    };
+    assert_eq!((run(&ptx, "late"), run(&early, "early"), run(&early, "late")), (0, 0, 1));
+}
+
 /// Launch files describe textures and surfaces. A fault of a description names its place and a key.
 #[test]
 fn textures_are_bound_by_handle_and_by_name() {

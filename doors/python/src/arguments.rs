@@ -97,6 +97,7 @@ impl Arguments {
             ty: ElementType::U8,
             len: block.bytes,
             init: init(block),
+            pointers: Vec::new(),
             anchor: places.first().cloned().unwrap_or_else(|| launch.kernel_anchor.clone()),
         });
         plan.buffers = buffers.collect();

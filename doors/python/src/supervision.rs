@@ -67,6 +67,10 @@ impl Supervisor for Supervision {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
     }
 
+    fn hears_notes(&self) -> bool {
+        true
+    }
+
     fn print(&self, text: &[u8]) {
         self.printed.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(text);
     }

@@ -88,7 +88,14 @@ fn named(
     match argument {
         ArgumentSyntax::Buffer { ty, len, init } => {
             let anchor = Anchor { source: source.clone(), range: 0..source.text.len() };
-            buffers.push(Buffer { name: name.to_owned(), ty, len, init, anchor });
+            buffers.push(Buffer {
+                name: name.to_owned(),
+                ty,
+                len,
+                init,
+                pointers: Vec::new(),
+                anchor,
+            });
             Numbered::Buffer(buffers.len() - 1)
         }
         ArgumentSyntax::Structure(members) => Numbered::Structure(

@@ -92,6 +92,8 @@ pub(super) enum InitValue {
     Values(Vec<Number>),
     Uniform(UniformTable),
     Generator(GeneratorTable),
+    /// Members as of a structure among the arguments, with pointers and tensor maps among them.
+    Struct(Vec<Spanned<ArgumentValue>>),
     File(String),
 }
 

@@ -57,8 +57,11 @@ pub struct Buffer {
     pub ty: ElementType,
     /// Elements.
     pub len: usize,
-    /// Contents before the first launch.
+    /// Contents before the first launch, but for the pointers.
     pub init: Init,
+    /// Byte offsets in it, and the pointers that stand there: those of arrays of pointers and of
+    /// tensor maps in memory.
+    pub pointers: Vec<(usize, Pointer)>,
     /// Place of its description.
     pub anchor: Anchor,
 }

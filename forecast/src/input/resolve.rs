@@ -37,8 +37,8 @@ pub(super) fn resolve(
     let mut tables: Vec<_> = file.buffers.iter().collect();
     // Buffers get their addresses in the order of the text.
     tables.sort_by_key(|(name, _)| name.span().start);
-    let buffers = tables
-        .into_iter()
+    let mut buffers = tables
+        .iter()
         .map(|(name, table)| resolver.buffer(name, table))
         .collect::<Result<Vec<_>, _>>()?;
     let mut symbols = file
@@ -47,12 +47,16 @@ pub(super) fn resolve(
         .map(|(name, table)| resolver.symbol(name, table))
         .collect::<Result<Vec<_>, _>>()?;
     symbols.sort_by_key(|symbol| symbol.anchor.range.start);
-    let mut tables: Vec<_> = file.textures.iter().collect();
-    tables.sort_by_key(|(name, _)| name.span().start);
-    let mut textures = tables
+    let mut of_textures: Vec<_> = file.textures.iter().collect();
+    of_textures.sort_by_key(|(name, _)| name.span().start);
+    let mut textures = of_textures
         .into_iter()
         .map(|(name, table)| resolver.texture(name, table, &buffers))
         .collect::<Result<Vec<_>, _>>()?;
+    // Members may name any buffer and texture.
+    for (index, (_, table)) in tables.iter().enumerate() {
+        resolver.members(index, table, &mut buffers, &textures)?;
+    }
     if file.launch.is_empty() {
         return Err(source
             .report(0..0, "this launch file has no [[launch]]")
@@ -63,8 +67,12 @@ pub(super) fn resolve(
         .iter()
         .map(|table| resolver.launch(table, &buffers, &textures))
         .collect::<Result<Vec<_>, _>>()?;
-    let passed: Vec<&str> =
-        file.launch.iter().flat_map(|one| &one.get_ref().args).flat_map(texture_names).collect();
+    let members = tables.iter().filter_map(|(_, table)| match table.init.as_ref()?.get_ref() {
+        InitValue::Struct(members) => Some(members),
+        _ => None,
+    });
+    let arguments = file.launch.iter().map(|one| &one.get_ref().args);
+    let passed: Vec<&str> = arguments.chain(members).flatten().flat_map(texture_names).collect();
     for texture in &mut textures {
         texture.is_argument = passed.contains(&texture.name.as_str());
     }
@@ -102,6 +110,7 @@ fn unused(
     used.extend(textures.iter().map(|texture| texture.buffer));
     let arguments = launches.iter().flat_map(|launch| &launch.arguments);
     used.extend(arguments.flat_map(PlannedArgument::buffers));
+    used.extend(buffers.iter().flat_map(|one| &one.pointers).map(|(_, pointer)| pointer.buffer));
     let index = (0..buffers.len()).find(|index| !used.contains(index))?;
     let name = &buffers[index].name;
     let report = Report::new(format!("no launch uses buffer `{name}`")).at(&buffers[index].anchor);
@@ -149,15 +158,42 @@ impl Resolver<'_> {
             .map_err(|message| self.source.report(table.len.span(), message))?;
         let init = match &table.init {
             None => Init::Unstated,
+            // `members` fills it.
+            Some(value) if matches!(value.get_ref(), InitValue::Struct(_)) => Init::Zero,
             Some(value) => {
-                let init = self.init(value.get_ref())?;
+                let init = self.init(value)?;
                 init.check(ty, len)
                     .map_err(|error| self.source.report(value.span(), error.to_string()))?;
                 init
             }
         };
         let name = (name.get_ref().clone(), name.span());
-        Ok(Buffer { name: name.0, ty, len, init, anchor: self.anchor(name.1) })
+        let (pointers, anchor) = (Vec::new(), self.anchor(name.1));
+        Ok(Buffer { name: name.0, ty, len, init, pointers, anchor })
+    }
+
+    /// Fills the buffer at `index` with its members, if it has some.
+    fn members(
+        &self,
+        index: usize,
+        table: &BufferTable,
+        buffers: &mut [Buffer],
+        textures: &[PlannedTexture],
+    ) -> Result<(), Report> {
+        let Some(value) = &table.init else { return Ok(()) };
+        let InitValue::Struct(members) = value.get_ref() else { return Ok(()) };
+        let structure = self.structure(members, value.span(), buffers, textures, 0)?;
+        let (given, holds) = (structure.size_bytes() as u64, buffers[index].bytes());
+        if given != holds {
+            let message = format!("the members take {given} bytes, and the buffer has {holds}");
+            let size = buffers[index].ty.bytes() as u64;
+            let hint = given.is_multiple_of(size).then(|| format!("write len = {}", given / size));
+            return Err(self.source.report(value.span(), message).maybe_hint(hint));
+        }
+        let (bytes, pointers) = structure.into_parts();
+        buffers[index].init = Init::Bytes(bytes.into());
+        buffers[index].pointers = pointers;
+        Ok(())
     }
 
     fn symbol(&self, name: &Spanned<String>, table: &SymbolTable) -> Result<Symbol, Report> {
@@ -166,7 +202,7 @@ impl Resolver<'_> {
             checked_len(*len.get_ref(), ty)
                 .map_err(|message| self.source.report(len.span(), message))
         });
-        let init = self.init(table.init.get_ref())?;
+        let init = self.init(&table.init)?;
         let len = match (len.transpose()?, &init) {
             // A list of values gives its own length.
             (None, Init::Values(values)) => Some(values.len()),
@@ -180,8 +216,8 @@ impl Resolver<'_> {
         Ok(Symbol { name: name.get_ref().clone(), ty, len, init, anchor })
     }
 
-    fn init(&self, value: &InitValue) -> Result<Init, Report> {
-        Ok(match value {
+    fn init(&self, value: &Spanned<InitValue>) -> Result<Init, Report> {
+        Ok(match value.get_ref() {
             InitValue::Zero => Init::Zero,
             InitValue::Iota => Init::Iota,
             InitValue::Constant(Number(value)) => Init::Constant(*value),
@@ -201,6 +237,13 @@ impl Resolver<'_> {
                 Init::Generator { name: name.clone(), shape: table.shape.clone() }
             }
             InitValue::File(path) => Init::File(path.into()),
+            InitValue::Struct(_) => {
+                let message = "a variable is filled before buffers have addresses";
+                return Err(self
+                    .source
+                    .report(value.span(), message)
+                    .hint("a kernel gets members in a buffer or as an argument"));
+            }
         })
     }
 
@@ -309,25 +352,43 @@ impl Resolver<'_> {
                 })?;
                 texture::argument(index)
             }
-            ArgumentValue::Structure(members) if members.is_empty() => {
-                return Err(wrong("a structure has at least one member".to_owned())
-                    .hint("write them as in { struct = [{ u32 = 5 }, \"buffer\"] }"));
-            }
-            ArgumentValue::Structure(_) if depth == DEEPEST => {
-                return Err(wrong(format!("structures are at most {DEEPEST} deep")));
-            }
             ArgumentValue::Structure(members) => {
-                let mut structure = Structure::new();
-                for member in members {
-                    match self.argument(member, buffers, textures, depth + 1)? {
-                        PlannedArgument::Pointer(pointer) => structure.push_pointer(pointer),
-                        PlannedArgument::Scalar { ty, bits } => structure.push_scalar(ty, bits),
-                        PlannedArgument::Structure(inner) => structure.push(&inner),
-                    }
-                }
-                PlannedArgument::Structure(structure.finished())
+                let range = argument.span();
+                PlannedArgument::Structure(
+                    self.structure(members, range, buffers, textures, depth)?,
+                )
             }
         })
+    }
+
+    /// A structure of these members, which stand in `range` of the text.
+    fn structure(
+        &self,
+        members: &[Spanned<ArgumentValue>],
+        range: std::ops::Range<usize>,
+        buffers: &[Buffer],
+        textures: &[PlannedTexture],
+        depth: usize,
+    ) -> Result<Structure, Report> {
+        if members.is_empty() {
+            return Err(self
+                .source
+                .report(range, "a structure has at least one member")
+                .hint("write them as in { struct = [{ u32 = 5 }, \"buffer\"] }"));
+        }
+        if depth == DEEPEST {
+            let message = format!("structures are at most {DEEPEST} deep");
+            return Err(self.source.report(range, message));
+        }
+        let mut structure = Structure::new();
+        for member in members {
+            match self.argument(member, buffers, textures, depth + 1)? {
+                PlannedArgument::Pointer(pointer) => structure.push_pointer(pointer),
+                PlannedArgument::Scalar { ty, bits } => structure.push_scalar(ty, bits),
+                PlannedArgument::Structure(inner) => structure.push(&inner),
+            }
+        }
+        Ok(structure.finished())
     }
 
     /// The first line of a table's span: its header, which is enough to point at.

@@ -93,6 +93,11 @@ impl Structure {
         self.addresses.iter().map(|&(_, pointer)| pointer.buffer)
     }
 
+    /// The bytes with zeros for addresses, and the offsets and pointers that stand there.
+    pub fn into_parts(self) -> (Vec<u8>, Vec<(usize, Pointer)>) {
+        (self.bytes, self.addresses)
+    }
+
     /// The bytes with the addresses that `address` knows of pointers.
     pub fn with_addresses(&self, address: impl Fn(Pointer) -> u64) -> Vec<u8> {
         let mut bytes = self.bytes.clone();

@@ -52,6 +52,10 @@ impl Check {
 impl Watch for Check {
     type Observer = Sanitizer;
 
+    fn notes_hazards(&self) -> bool {
+        false
+    }
+
     fn begin(&mut self, program: &Program, launch: &Launch) -> Sanitizer {
         program.kernel().clone_into(&mut self.kernel);
         Sanitizer::new(program, launch, self.checks, &self.device)

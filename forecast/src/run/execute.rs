@@ -16,6 +16,7 @@ use crate::failure::{Anchor, Failure, Report};
 use crate::input::plan::{Buffer, Plan, PlannedArgument, PlannedLaunch, Pointer};
 use crate::input::texture;
 use crate::number;
+use crate::run::hazards::{Hazards, Upcoming};
 use crate::run::supervisor::Supervisor;
 
 pub use crate::input::loaded::{Loaded, load};
@@ -70,6 +71,16 @@ pub trait Watch {
     /// The first repetition of a launch is about to begin; `index` is its place in
     /// [`Plan::launches`].
     fn launching(&mut self, _index: usize, _memory: &DeviceMemory) {}
+
+    /// Returns true if the programs are slices of the kernels.
+    fn is_sliced(&self) -> bool {
+        false
+    }
+
+    /// Returns true if hazards in shared memory are noted, which this watcher does not report.
+    fn notes_hazards(&self) -> bool {
+        true
+    }
 
     /// A repetition of a launch begins.
     fn begin(&mut self, program: &Program, launch: &Launch) -> Self::Observer;
@@ -166,8 +177,36 @@ pub fn memory(plan: &Plan, loaded: &Loaded) -> Result<DeviceMemory, Report> {
             .fill(buffer.ty, bytes, &plan.folder)
             .map_err(|error| Report::new(error.to_string()).at(&buffer.anchor))?;
     }
+    point(&plan.buffers, plan, &mut memory)?;
     texture::create(plan, &loaded.module, &mut memory)?;
     Ok(memory)
+}
+
+/// Writes the pointers that stand in `filled` buffers of a plan, all of which have addresses.
+pub(super) fn point<'a>(
+    filled: impl IntoIterator<Item = &'a Buffer>,
+    plan: &Plan,
+    memory: &mut DeviceMemory,
+) -> Result<(), Report> {
+    for buffer in filled {
+        for &(at, pointer) in &buffer.pointers {
+            let address = address_of(pointer, plan, memory).to_le_bytes();
+            let bytes = memory.bytes_mut(&buffer.name).unwrap_or_default();
+            let place = at.checked_add(address.len()).and_then(|end| bytes.get_mut(at..end));
+            let place = place.ok_or_else(|| {
+                Report::new(format!("a pointer stands behind buffer {}", buffer.name))
+            })?;
+            place.copy_from_slice(&address);
+        }
+    }
+    Ok(())
+}
+
+/// The device address of a pointer; 0 if its buffer has none.
+fn address_of(Pointer { buffer, offset }: Pointer, plan: &Plan, memory: &DeviceMemory) -> u64 {
+    let buffer = plan.buffers.get(buffer);
+    let address = buffer.and_then(|buffer| memory.address(&buffer.name));
+    address.unwrap_or_default().wrapping_add(offset)
 }
 
 /// Asks the machine for the memory of some buffers, before any of it is taken.
@@ -280,6 +319,7 @@ pub(super) fn launch<W: Watch>(
     // Asked once for all launches.
     let limit = options.memory_limit.or_else(|| memory.room());
     let options = &Options { memory_limit: limit, ..*options };
+    let mut hazards = Hazards::default();
     for (index, (planned, program)) in plan.launches.iter().zip(programs).enumerate() {
         let launch = device_launch(plan, planned, &program, memory);
         let options = &Options { grid_limits: planned.grid_limits(), ..*options };
@@ -287,6 +327,12 @@ pub(super) fn launch<W: Watch>(
             supervisor.note(&note);
         }
         watch.launching(index, memory);
+        if supervisor.hears_notes() && watch.notes_hazards() {
+            let is_sliced = watch.is_sliced();
+            let (program, launch) = (&program, &launch);
+            let upcoming = Upcoming { loaded, instance: None, program, is_sliced, launch, options };
+            hazards.note(upcoming, memory).iter().for_each(|note| supervisor.note(note));
+        }
         supervisor.launching(&planned.kernel);
         let ending = Ending(supervisor);
         let repeat = u64::from(planned.repeat);
@@ -348,11 +394,7 @@ pub(super) fn device_launch(
     program: &Program,
     memory: &DeviceMemory,
 ) -> Launch {
-    let address = |Pointer { buffer, offset }: Pointer| {
-        let buffer = plan.buffers.get(buffer);
-        let address = buffer.and_then(|buffer| memory.address(&buffer.name));
-        address.unwrap_or_default().wrapping_add(offset)
-    };
+    let address = |pointer| address_of(pointer, plan, memory);
     let is_wrapped = |index: usize| {
         program.parameters().get(index).is_some_and(|one| one.is_array && one.bytes == 8)
     };

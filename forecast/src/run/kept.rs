@@ -310,6 +310,10 @@ impl Supervisor for Hearing<'_> {
         self.other.note(text);
     }
 
+    fn hears_notes(&self) -> bool {
+        self.other.hears_notes()
+    }
+
     fn part(&self, index: usize, all: usize) {
         self.other.part(index, all);
     }

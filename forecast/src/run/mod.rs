@@ -13,6 +13,7 @@ pub mod counting;
 pub mod execute;
 pub mod expected;
 mod fusable_products;
+pub mod hazards;
 mod instruction_facts;
 pub mod kept;
 mod kept_simulations;

@@ -136,5 +136,6 @@ fn hold(plan: &Plan, memory: &mut DeviceMemory, wanted: &Buffers) -> Result<(), 
         };
         outcome.map_err(|error| Report::new(error.to_string()).at(&buffer.anchor))?;
     }
-    Ok(())
+    let filled = plan.buffers.iter().filter(|buffer| fresh.contains(&buffer.name));
+    execute::point(filled, plan, memory)
 }

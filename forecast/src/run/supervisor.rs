@@ -12,6 +12,11 @@ pub trait Supervisor: Sync {
     /// Passes on a note that nobody asked for but should know.
     fn note(&self, _text: &str) {}
 
+    /// Returns true if notes reach somebody. Nothing is executed to find out what nobody hears.
+    fn hears_notes(&self) -> bool {
+        false
+    }
+
     /// The part `index`, counted from 0, of work in `all` parts begins: a kernel of a sweep.
     fn part(&self, _index: usize, _all: usize) {}
 

@@ -29,6 +29,8 @@ pub(crate) struct LaunchFacts {
     pub(crate) ordered: bool,
     pub(crate) uses_heap: bool,
     pub(crate) watches_shared: bool,
+    /// Accesses of a CTA's warps to shared memory after which it is looked at no more.
+    pub(crate) most_accesses: u32,
     /// Warps of a CTA.
     pub(crate) warps: u32,
     pub(crate) local_variables: Vec<PlacedVariable>,
@@ -72,6 +74,7 @@ impl LaunchFacts {
             ordered: program.ordered_because().is_some(),
             uses_heap: program.uses_heap() || device.heap().holds_blocks(),
             watches_shared: checks.has(Check::Race) || checks.has(Check::Init),
+            most_accesses: u32::MAX,
             warps: threads.div_ceil(32),
             local_bytes: local_variables.iter().map(end).max().unwrap_or_default(),
             local_variables,
@@ -100,6 +103,7 @@ impl LaunchFacts {
             ordered: self.ordered,
             uses_heap: self.uses_heap,
             watches_shared: self.watches_shared,
+            most_accesses: self.most_accesses,
             warps: self.warps,
             local_variables: self.local_variables.clone(),
             local_bytes: self.local_bytes,

@@ -11,6 +11,7 @@
 //! ```
 //!
 //! [`Sanitizer`] is an [`Observer`] of one launch; a [`DeviceShadow`] goes from launch to launch.
+//! [`HazardScan`] is one that looks for races for a short time, where nobody asked for checks.
 //! Findings do not depend on the number of CPU threads. Each CTA is checked by itself (with the
 //! others of its cluster), and the findings of CTAs are put together in their order.
 //! `docs/sanitiser.md` defines what counts as synchronisation.
@@ -30,6 +31,7 @@ mod pending;
 mod products;
 mod recorder;
 mod roles;
+mod scan;
 mod shadow;
 mod tensor;
 
@@ -41,6 +43,7 @@ pub use checks::{Check, Checks, UnknownCheck};
 pub use device::{Buffer, DeviceShadow};
 pub use finding::{Absence, Between, Example, Finding, Hazard, Kind, Party, Place, Site};
 pub use recorder::CtaChecker;
+pub use scan::HazardScan;
 
 use finding::{Collection, Key};
 use launch::LaunchFacts;
@@ -72,7 +75,20 @@ impl Sanitizer {
         checks: Checks,
         device: &Arc<DeviceShadow>,
     ) -> Self {
-        let launch = LaunchFacts::new(program, launch, checks, Arc::clone(device));
+        Self::limited(program, launch, checks, device, u32::MAX)
+    }
+
+    /// The same, which looks at no more than the first accesses of each CTA to shared memory, of
+    /// which each warp's counts as one.
+    pub(crate) fn limited(
+        program: &Program,
+        launch: &Launch,
+        checks: Checks,
+        device: &Arc<DeviceShadow>,
+        most_accesses: u32,
+    ) -> Self {
+        let mut launch = LaunchFacts::new(program, launch, checks, Arc::clone(device));
+        launch.most_accesses = most_accesses;
         Self { launch: Arc::new(launch), found: Collection::default() }
     }
 

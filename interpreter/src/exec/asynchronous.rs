@@ -42,6 +42,12 @@ impl Warp {
                     wait::COMMIT => GroupStep::Commit,
                     _ => GroupStep::Wait { left: op.a },
                 };
+                if queue == GroupQueue::Bulk {
+                    match step {
+                        GroupStep::Commit => self.late_stores.commit(mask),
+                        GroupStep::Wait { left } => self.wait_for_stores(context, mask, left)?,
+                    }
+                }
                 recorder.group(&GroupUse { warp: self.index, mask, queue, step });
             }
             Code::AsyncWait => {

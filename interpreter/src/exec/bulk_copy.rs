@@ -2,7 +2,8 @@
 //!
 //! They are done when they are issued, which the manual allows: its groups and mbarriers only say
 //! when a copy is done at the latest. So waiting for a group is nothing to do. An mbarrier is told
-//! of the bytes when the copy ends ([`super::ending`]).
+//! of the bytes when the copy ends ([`super::ending`]). Copies out of shared memory may be held
+//! back on request ([`super::late_stores`]).
 
 #![allow(unsafe_code, reason = "ranges are checked and then copied")]
 
@@ -11,6 +12,7 @@ use super::async_copy::aligned;
 use super::atomic;
 use super::ending::{Issuer, Signal};
 use super::lanes::Frame;
+use super::late_stores::Store;
 use super::warp::{Context, Split, Warp, WarpFault};
 use crate::fault::FaultKind;
 use crate::observer::{Access, MbarrierStep, MbarrierUse, Pattern, Recorder};
@@ -19,7 +21,7 @@ use crate::program::memory_op::{AtomicOperation, MemoryOp, Space, window};
 use crate::program::op::Op;
 
 /// One lane's part of a bulk operation: addresses in the spaces of its operands.
-struct Range {
+pub(super) struct Range {
     lane: u32,
     bytes: u32,
     source: u64,
@@ -120,6 +122,14 @@ impl Warp {
                 let first = range.source.wrapping_add(u64::from(needed.start));
                 let bytes = needed.len() as u32;
                 reads.tell(self, context, recorder, source, source.space, lane, (first, bytes));
+            }
+            if bulk.is_store() && memories.copies_late() {
+                check_store(bulk, memories, &range).map_err(fault)?;
+                let written = (range.destination, range.bytes);
+                writes.tell(self, context, recorder, &bulk.destination, space(bulk), lane, written);
+                let store = Store::Range { op: op.a, range };
+                self.hold_store(context, issuer, store).map_err(fault)?;
+                continue;
             }
             // The same place in each CTA of the mask, and its own mbarrier.
             let targets: Vec<Range> = match ranks {
@@ -238,7 +248,7 @@ fn checked(bulk: &BulkOp, memories: &Memories<'_>, mut range: Range) -> Result<R
 }
 
 /// Copies or reduces a range.
-fn perform(
+pub(super) fn perform(
     bulk: &BulkOp,
     memories: &Memories<'_>,
     range: &Range,
@@ -304,6 +314,16 @@ fn perform(
         return Ok(());
     }
     in_the_cta_of(memories, lane, range.mbarrier, destination, to)
+}
+
+/// Checks the addresses of a copy out of shared memory that is held back.
+fn check_store(bulk: &BulkOp, memories: &Memories<'_>, range: &Range) -> Result<(), AccessFault> {
+    let mask = 1 << range.lane;
+    memories.hosts(space(bulk), mask, &[range.destination; 32], range.bytes, true)?;
+    if let Some(source) = &bulk.source {
+        memories.hosts(source.space, mask, &[range.source; 32], range.bytes, false)?;
+    }
+    Ok(())
 }
 
 /// As [`perform`], where nothing needs the bytes: addresses are checked, and nothing is copied.

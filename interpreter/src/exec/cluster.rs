@@ -102,6 +102,11 @@ impl Cluster {
         }
     }
 
+    /// Returns true if the CTA of a rank has threads left.
+    pub(super) fn is_live(&self, rank: u32) -> bool {
+        self.ctas.get(rank as usize).is_some_and(Cta::is_live)
+    }
+
     /// Takes the output that its threads have printed since the last call, CTA by CTA.
     pub(crate) fn take_printed(&mut self) -> Vec<u8> {
         self.ctas.iter_mut().flat_map(Cta::take_printed).collect()
@@ -167,7 +172,9 @@ impl Cluster {
                 return Ok(ClusterTurn::Done);
             }
             all.progress |= self.has_barrier && self.release_cluster_barrier(launch, recorders)?;
-            all.progress |= self.end_operations(launch, recorders, shared, !all.progress)?;
+            let issued = self.issued().0;
+            all.progress |=
+                self.end_operations(launch, recorders, shared, !all.progress, issued)?;
             if all.progress {
                 idle = 0;
             } else if all.polled == Polled::NoneWaits || idle == IDLE_ROUNDS {
@@ -177,7 +184,6 @@ impl Cluster {
             } else {
                 idle += 1;
             }
-            let issued = self.issued().0;
             let is_due = issued - polled_at >= INSTRUCTIONS_BETWEEN_POLLS;
             if is_due {
                 polled_at = issued;

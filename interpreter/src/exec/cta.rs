@@ -65,6 +65,9 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) budget: u64,
     /// True if bad accesses are left out instead of ending the launch.
     pub(crate) skip_bad_accesses: bool,
+    /// True if a part is executed on the memory of a whole launch that comes later: what a slice
+    /// leaves out may be changes of contents that are held.
+    pub(crate) is_trial: bool,
     /// When asynchronous operations end.
     pub(crate) async_timing: AsyncTiming,
     /// Events that the recorders are told of.
@@ -390,6 +393,10 @@ impl Cta {
             round.progress |= self.pass_common_barrier(launch.program, recorder)
                 || self.release_barriers(launch, recorder)?;
         } else {
+            for at in 0..self.warps.len() {
+                let ended = self.warps[at].end_stores(&context);
+                ended.map_err(|fault| self.fault(launch, at, fault))?;
+            }
             self.check_tensor_memory(launch)?;
             self.patterns.tell(recorder);
             recorder.guarded_lanes(&self.guarded_lanes);
@@ -476,6 +483,7 @@ impl Cta {
                 constant_bytes: launch.constant.bytes,
                 parameters: launch.parameters.lines.as_ptr().cast(),
                 parameter_bytes: launch.parameters.bytes,
+                is_trial: launch.is_trial,
                 contents: launch.program.contents,
             },
             guarded_lanes: self.guarded_lanes.as_mut_ptr(),

@@ -2,8 +2,8 @@
 //!
 //! On a GPU they end some time after they were issued. Warps that wait get there in the meantime,
 //! so that each of them sees each phase of the mbarrier. Here an operation ends when the warps of
-//! its cluster have gone as far as they can without it, or have had [`PATIENCE`] rounds. An object
-//! completes at most one phase before warps run again.
+//! its cluster have gone as far as they can without it, or have had [`PATIENCE`] rounds or
+//! [`PATIENCE_INSTRUCTIONS`]. An object completes at most one phase before warps run again.
 //!
 //! What an operation writes is there at once, which the manual allows too. [`AsyncTiming`] can ask
 //! for other times: no correct program can tell them apart.
@@ -25,6 +25,10 @@ use crate::semantics::mbarrier::{Mbarrier, MbarrierError};
 
 /// Rounds of a cluster after which an operation ends although other warps still run.
 const PATIENCE: u32 = 8;
+
+/// The same in warp-instructions of the cluster: a warp that asks for something again and again has
+/// long rounds. No copy takes so many on a GPU.
+const PATIENCE_INSTRUCTIONS: u64 = 1 << 16;
 
 /// A place in the shared memory of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +74,8 @@ pub(super) struct Endings {
     random: SplitMix64,
     /// Rounds since the cluster's operations last ended.
     rounds: u32,
+    /// Warp-instructions that the cluster had issued then.
+    issued: u64,
     /// Phases that have been completed in the cluster.
     completed: u64,
     /// The phases that each object has completed.
@@ -125,8 +131,8 @@ impl Endings {
         (self.random.next_word() % end.max(1) as u64) as usize
     }
 
-    /// Returns true if the next copy writes when it ends, not when it is issued.
-    fn writes_late(&mut self) -> bool {
+    /// Returns true if the next copy is made when it ends, not when it is issued.
+    fn ends_late(&mut self) -> bool {
         match self.timing {
             AsyncTiming::Usual | AsyncTiming::Early => false,
             AsyncTiming::Late => true,
@@ -134,12 +140,17 @@ impl Endings {
         }
     }
 
-    /// The number of operations that end after a round; `quiet` if nothing else can run.
-    fn due(&mut self, quiet: bool) -> usize {
+    /// The number of operations that end after a round, with which the cluster has issued `issued`
+    /// warp-instructions; `quiet` if nothing else can run.
+    fn due(&mut self, quiet: bool, issued: u64) -> usize {
         let all = self.queue.len();
-        self.rounds = if quiet || all == 0 { 0 } else { self.rounds + 1 };
-        if self.rounds >= PATIENCE {
-            self.rounds = 0;
+        if quiet || all == 0 {
+            (self.rounds, self.issued) = (0, issued);
+        } else {
+            self.rounds += 1;
+        }
+        if self.rounds >= PATIENCE || issued.saturating_sub(self.issued) >= PATIENCE_INSTRUCTIONS {
+            (self.rounds, self.issued) = (0, issued);
             return all;
         }
         match self.timing {
@@ -191,7 +202,7 @@ impl ClusterShared {
     fn end_next(
         &self,
         told: &mut Vec<SharedPlace>,
-        tell: &mut dyn FnMut(&Issuer, &MbarrierUse<'_>),
+        tell: &mut dyn FnMut(&Issuer, SharedPlace, &MbarrierUse<'_>),
     ) -> Option<Result<(), (Issuer, WarpFault)>> {
         let (issuer, ending) = {
             let mut endings = self.endings.borrow_mut();
@@ -218,6 +229,7 @@ impl ClusterShared {
             let addresses = &[*address; 32];
             tell(
                 &issuer,
+                *object,
                 &MbarrierUse { instruction, warp, mask, step, completes: mask, addresses },
             );
         }
@@ -256,9 +268,14 @@ impl Memories<'_> {
         self.cluster.endings.borrow_mut().queue.push_back((issuer, ending));
     }
 
+    /// Returns true if the next copy is made when it ends, not when it is issued.
+    pub(super) fn copies_late(&self) -> bool {
+        self.cluster.endings.borrow_mut().ends_late()
+    }
+
     /// The contents of `bytes` bytes that a copy is about to overwrite, if it is to end late.
     pub(super) fn contents_before(&self, host: *const u8, bytes: u32) -> Option<Vec<u8>> {
-        self.cluster.endings.borrow_mut().writes_late().then(|| {
+        self.copies_late().then(|| {
             let mut before = vec![0; bytes as usize];
             // SAFETY: the host address is good for `bytes` bytes.
             unsafe { std::ptr::copy_nonoverlapping(host, before.as_mut_ptr(), before.len()) };
@@ -286,7 +303,8 @@ impl Warp {
             endings.timing == AsyncTiming::Early
         };
         if early {
-            let mut tell = |_: &Issuer, step: &MbarrierUse<'_>| recorder.mbarrier(step);
+            let mut tell =
+                |_: &Issuer, _: SharedPlace, step: &MbarrierUse<'_>| recorder.mbarrier(step);
             if let Some(Err((_, fault))) = cluster.end_next(&mut Vec::new(), &mut tell) {
                 return Err(AccessFault { lane: issuer.lane, kind: fault.kind });
             }
@@ -307,22 +325,25 @@ impl Warp {
 }
 
 impl Cluster {
-    /// Ends the operations that are due after a round; `quiet` if nothing else can run. Returns
-    /// true if any ended.
+    /// Ends the operations that are due after a round, with which the cluster has issued `issued`
+    /// warp-instructions; `quiet` if nothing else can run. Returns true if any ended.
     pub(super) fn end_operations(
         &self,
         launch: &LaunchContext<'_>,
         recorders: &mut [&mut dyn Recorder],
         shared: &ClusterShared,
         quiet: bool,
+        issued: u64,
     ) -> Result<bool, Box<Fault>> {
-        if shared.endings.borrow().is_empty() {
+        let due = shared.endings.borrow_mut().due(quiet, issued);
+        if due == 0 {
             return Ok(false);
         }
-        let due = shared.endings.borrow_mut().due(quiet);
         let mut told = Vec::new();
-        let mut tell = |issuer: &Issuer, step: &MbarrierUse<'_>| {
-            if let Some(recorder) = recorders.get_mut(issuer.rank as usize) {
+        let mut tell = |issuer: &Issuer, object: SharedPlace, step: &MbarrierUse<'_>| {
+            // The record of a CTA that has exited is closed. The object's CTA has not.
+            let rank = if self.is_live(issuer.rank) { issuer.rank } else { object.rank };
+            if let Some(recorder) = recorders.get_mut(rank as usize) {
                 recorder.mbarrier(step);
             }
         };

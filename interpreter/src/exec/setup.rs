@@ -135,6 +135,7 @@ pub(super) fn context<'a>(
         local_bytes: local_bytes.next_multiple_of(16),
         budget: options.instruction_budget,
         skip_bad_accesses: options.skip_bad_accesses,
+        is_trial: false,
         async_timing: options.async_timing,
         wants,
         memory_limit: options.memory_limit.or_else(|| device.room()),

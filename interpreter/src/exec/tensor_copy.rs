@@ -12,6 +12,7 @@ use super::async_copy::aligned;
 use super::bulk_copy::{Ranges, in_the_cta_of, ranks_of, reduce};
 use super::ending::{Issuer, Signal};
 use super::lanes::Frame;
+use super::late_stores::Store;
 use super::warp::{Context, Split, Warp, WarpFault};
 use crate::fault::FaultKind;
 use crate::observer::Recorder;
@@ -28,7 +29,7 @@ const BOX_ALIGNMENT: u32 = 128;
 const SWIZZLED_BYTES: usize = 16;
 
 /// One lane's copy.
-struct Copied {
+pub(super) struct Copied {
     lane: u32,
     map: TensorMap,
     rows: Vec<BoxRow>,
@@ -70,7 +71,8 @@ impl Warp {
                 TensorOp::Copy(copy) => {
                     let issuer = self.issuer(context, instruction, split.pc, lane);
                     let ranges = (&mut reads, &mut writes);
-                    self.copy_tensor(context, recorder, frame, copy, issuer, ranges.0, ranges.1)
+                    let op = (op.a, &**copy);
+                    self.copy_tensor(context, recorder, frame, op, issuer, ranges.0, ranges.1)
                 }
                 TensorOp::Replace { map, field, value, wide } => {
                     // SAFETY: the frame's invariants hold, and the operation belongs to its
@@ -93,14 +95,14 @@ impl Warp {
         Ok(())
     }
 
-    /// One lane's copy.
+    /// One lane's copy, with its index in the program's table.
     #[expect(clippy::too_many_arguments, reason = "the parts of one split's state")]
     fn copy_tensor(
-        &self,
+        &mut self,
         context: &Context<'_>,
         recorder: &mut dyn Recorder,
         frame: &Frame,
-        copy: &TensorCopy,
+        (index, copy): (u32, &TensorCopy),
         issuer: Issuer,
         reads: &mut Ranges,
         writes: &mut Ranges,
@@ -108,14 +110,20 @@ impl Warp {
         let (memories, lane) = (&context.memories, issuer.lane);
         // SAFETY: the frame's invariants hold, and the operation belongs to its program.
         let copied = unsafe { copied(frame, memories, copy, lane)? };
+        let warp = &*self;
         let global = |ranges: &mut Ranges, recorder: &mut dyn Recorder| {
             for stretch in stretches(&copied.rows) {
-                ranges.tell(self, context, recorder, &copy.global, Space::Global, lane, stretch);
+                ranges.tell(warp, context, recorder, &copy.global, Space::Global, lane, stretch);
             }
         };
         let Direction::ToShared { .. } = copy.direction else {
             let contents = (copied.shared, copied.bytes);
             reads.tell(self, context, recorder, &copy.shared, Space::Shared, lane, contents);
+            if copy.shared.moves && memories.copies_late() {
+                check_store(memories, copy, &copied)?;
+                global(writes, recorder);
+                return self.hold_store(context, issuer, Store::Tensor { op: index, copied });
+            }
             store_tensor(memories, copy, &copied)?;
             global(writes, recorder);
             return Ok(());
@@ -362,7 +370,7 @@ fn swizzled(swizzle: Swizzle, shared: u64, offset: u64) -> usize {
 }
 
 /// Puts a box of shared memory into the tensor, as far as it lies inside.
-fn store_tensor(
+pub(super) fn store_tensor(
     memories: &Memories<'_>,
     copy: &TensorCopy,
     copied: &Copied,
@@ -403,6 +411,21 @@ fn store_tensor(
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// Checks the addresses of a copy out of shared memory that is held back.
+fn check_store(
+    memories: &Memories<'_>,
+    copy: &TensorCopy,
+    copied: &Copied,
+) -> Result<(), AccessFault> {
+    operation(copy, &copied.map, copied.lane)?;
+    memories.shared_host(copied.lane, copied.shared, copied.reach(), false)?;
+    for row in copied.rows.iter().filter(|row| row.bytes > 0) {
+        let addresses = &[row.address; 32];
+        memories.hosts(Space::Global, 1 << copied.lane, addresses, row.bytes, true)?;
     }
     Ok(())
 }

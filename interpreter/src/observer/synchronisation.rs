@@ -80,7 +80,7 @@ pub enum MbarrierStep {
     /// Bytes are on their way; the phase to which they belong waits for them.
     CompleteBytes,
     /// An asynchronous operation has ended, and with it a phase. The instruction, warp and lane are
-    /// those that issued it.
+    /// those that issued it. If their CTA has exited, the recorder of the object's CTA is told.
     Completed,
     /// A phase that was waited for is complete.
     Passed,

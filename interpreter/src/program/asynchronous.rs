@@ -141,6 +141,17 @@ pub(crate) struct BulkOp {
     pub(crate) once: bool,
 }
 
+impl BulkOp {
+    /// Returns true if it copies from shared to global memory, of which only groups tell when that
+    /// is done.
+    pub(crate) fn is_store(&self) -> bool {
+        let moves = self.destination.moves && self.source.is_some();
+        moves
+            && self.mbarrier.is_none()
+            && self.destination.space == super::memory_op::Space::Global
+    }
+}
+
 /// A size in a row of 32 or 64 bits, and the number of which it must be a multiple.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BulkSize {

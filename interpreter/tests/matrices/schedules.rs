@@ -136,6 +136,48 @@ fn check(
     }
 }
 
+/// A copy out of shared memory reads until its group is waited for. Who overwrites the tile before
+/// then stores what was written, at the latest that is shown by `late`.
+#[test]
+fn a_tile_that_is_overwritten_before_its_copy_has_read_it_is_shown_by_late_copies() {
+    let text = |copy: &str, before: &str, after: &str| {
+        format!(
+            ".version 8.6\n.target sm_90\n.address_size 64\n\
+             .visible .entry k(.param .u64 in, .param .u64 out) {{\n\
+             .shared .align 16 .b32 tile[32]; .reg .b32 %t, %at, %v; .reg .b64 %out; .reg .pred %p;\n\
+             ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; setp.ne.u32 %p, %t, 0;\n\
+             shl.b32 %at, %t, 2; mov.u32 %v, tile; add.u32 %at, %at, %v;\n\
+             add.u32 %v, %t, 1; st.shared.u32 [%at], %v; bar.sync 0;\n\
+             @!%p {copy} [%out], [tile], 128;\n\
+             @!%p cp.async.bulk.commit_group;\n{before}\nbar.sync 0;\n\
+             add.u32 %v, %t, 1001; st.shared.u32 [%at], %v; bar.sync 0;\n{after}\nret;\n}}\n"
+        )
+    };
+    let plain = "cp.async.bulk.global.shared::cta.bulk_group";
+    let sum = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32";
+    let read = "@!%p cp.async.bulk.wait_group.read 0;";
+    let older = "@!%p cp.async.bulk.wait_group.read 1;";
+    let (old, new): (Vec<u32>, Vec<u32>) = ((1..33).collect(), (1001..1033).collect());
+    for copy in [plain, sum] {
+        for timing in TIMES {
+            let out = |before, after| {
+                launch(&text(copy, before, after), [32, 1], &[0], 32, timing).unwrap().0
+            };
+            assert_eq!(out(read, ""), old, "{timing:?}: the wait comes first");
+            let too_early = out("", read);
+            let expected = match timing {
+                AsyncTiming::Usual | AsyncTiming::Early => vec![old.clone()],
+                AsyncTiming::Late => vec![new.clone()],
+                AsyncTiming::Random(_) => vec![old.clone(), new.clone()],
+            };
+            assert!(expected.contains(&too_early), "{timing:?}: {too_early:?}");
+            // Nobody waits for the one group that there is.
+            assert!(expected.contains(&out(older, "")), "{timing:?}");
+            assert!(expected.contains(&out("", "")), "{timing:?}: what is left at the end");
+        }
+    }
+}
+
 /// A wait for the phase of parity `phase` of the mbarrier at `object`.
 fn wait(label: &str, object: &str, phase: &str) -> String {
     format!(

@@ -38,6 +38,11 @@ pub(super) fn file(
         Some(LoadCaching::Cg) => text += "load_caching = \"cg\"\n",
         None => {}
     }
+    if let Some(buffer) = plan.buffers.iter().find(|buffer| !buffer.pointers.is_empty()) {
+        let message =
+            format!("buffer {} holds pointers, and no launch file is written for it", buffer.name);
+        return Err(Report::new(message).hint("without -o, the PTX goes to the standard output"));
+    }
     for buffer in &plan.buffers {
         let (ty, len) = (buffer.ty.name(), buffer.len);
         let _ = write!(text, "\n[buffers.{:?}]\ntype = \"{ty}\"\nlen = {len}\n", buffer.name);

@@ -36,6 +36,9 @@ impl Gpu {
         if launch.cluster.is_some() {
             return Err(refused("clusters are not timed on a device"));
         }
+        if plan.buffers.iter().any(|buffer| !buffer.pointers.is_empty()) {
+            return Err(refused("buffers of pointers are not passed to a device"));
+        }
         if launch.shared_bytes > MOST_SHARED_BYTES {
             return Err(refused(
                 "more than 48 KiB of dynamic shared memory need leave of the driver",

@@ -366,6 +366,10 @@ impl<C: Counts> Watch for Count<'_, C> {
         }
     }
 
+    fn is_sliced(&self) -> bool {
+        self.is_sliced
+    }
+
     fn begin(&mut self, program: &Program, launch: &Launch) -> C {
         let l2 = (self.plan.l2, self.l2.take());
         let times = times(self.counting, self.plan);

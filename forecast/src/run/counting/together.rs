@@ -195,6 +195,10 @@ impl<C: Counts> Watch for Together<'_, C> {
         self.each.iter_mut().for_each(|count| count.launching(index, memory));
     }
 
+    fn is_sliced(&self) -> bool {
+        self.each.iter().any(|count| count.is_sliced)
+    }
+
     fn begin(&mut self, program: &Program, launch: &Launch) -> Several<C> {
         Several::new(self.each.iter_mut().map(|count| count.begin(program, launch)).collect())
     }
@@ -208,7 +212,7 @@ impl<C: Counts> Watch for Together<'_, C> {
         options: &Options,
         host: &dyn Host,
     ) -> Result<Option<Result<Summary, RunError>>, Failure> {
-        if self.each.iter().any(|count| !count.is_sliced) {
+        if !self.is_sliced() {
             return Ok(None);
         }
         let mut because = None;

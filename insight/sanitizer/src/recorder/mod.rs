@@ -40,6 +40,8 @@ pub struct CtaChecker {
     own_writes: OwnWrites,
     /// Digests of the store that is reported next.
     digests: [u32; 32],
+    /// Accesses to shared memory so far.
+    accesses: u32,
     pub(crate) found: Collection,
 }
 
@@ -64,6 +66,7 @@ impl CtaChecker {
             local: Vec::new(),
             own_writes: OwnWrites::new(),
             digests: [0; 32],
+            accesses: 0,
             found: Collection::default(),
         }
     }
@@ -194,6 +197,12 @@ impl CtaChecker {
         }
     }
 
+    /// Counts an access to shared memory. Returns true if it is one too many to be looked at.
+    fn has_seen_enough(&mut self) -> bool {
+        self.accesses = self.accesses.saturating_add(1);
+        self.accesses > self.launch.most_accesses
+    }
+
     /// Tells the clocks of something, where they are needed.
     fn order(&mut self, change: impl FnOnce(&mut ClusterState, u32)) {
         if self.launch.checks.has(Check::Race)
@@ -230,6 +239,7 @@ impl Recorder for CtaChecker {
         self.local.resize(32 * warps, Vec::new());
         self.local.iter_mut().for_each(Vec::clear);
         self.own_writes.clear();
+        self.accesses = 0;
         self.cluster = Some(self.launch.join_cluster(start));
     }
 
@@ -259,6 +269,7 @@ impl Recorder for CtaChecker {
     fn access(&mut self, access: &Access<'_>) {
         let role = self.launch.roles.of(access.instruction);
         match access.space {
+            StateSpace::Shared if self.has_seen_enough() => {}
             StateSpace::Shared if role.of_no_thread => self.core_access(access),
             _ if role.of_no_thread => {}
             StateSpace::Shared if self.launch.watches_shared => self.shared_access(access, role),

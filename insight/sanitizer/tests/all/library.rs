@@ -11,9 +11,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gpucast_interpreter::{Argument, DeviceMemory, Launch, Options, Program, Silent, run};
+use gpucast_interpreter::{
+    Argument, Buffers, DeviceMemory, Launch, Options, Program, Silent, Slicer, run,
+    run_first_cluster,
+};
 use gpucast_ptx_frontend::ScalarType;
-use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, Sanitizer};
+use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, HazardScan, Sanitizer};
+
+use crate::common::kernel;
 
 /// What is found in a kernel of a file; `words` are the lengths of its buffers, of which the host
 /// fills the first `filled`, and `count` its last argument.
@@ -75,6 +80,42 @@ fn pipelines_and_barriers_of_the_library_are_silent() {
         let copies = found(file, "group_copy", ([2, 1, 1], 96), 1000, &[500, 192], 1, Some(250));
         assert_eq!(copies, NOTHING, "{file}");
         assert_eq!(found(file, "dropping", ([2, 1, 1], 80), 0, &[160], 0, None), NOTHING, "{file}");
+    }
+}
+
+/// A slice of a kernel shows its hazards on the memory of the launch, which stays as it is.
+#[test]
+fn a_short_look_finds_hazards_and_changes_no_memory() {
+    let body = |barrier: &str| {
+        format!(
+            "ld.global.u32 %r3, [%at]; st.shared.u32 [%r15], %r3; st.global.u32 [%at], 9;\n{barrier}\n\
+             xor.b32 %r1, %t, 32; shl.b32 %r1, %r1, 2; add.u32 %r1, %r1, %r14;\n\
+             ld.shared.u32 %r2, [%r1]; st.global.u32 [%at], %r2; ret;"
+        )
+    };
+    for (barrier, hazards) in [("", 2), ("bar.sync 0;", 0)] {
+        let text = kernel(&body(barrier));
+        let module = gpucast_ptx_frontend::load(&text).unwrap();
+        let whole = Program::new(&module, &text, "k").unwrap();
+        let mut memory = DeviceMemory::new();
+        let address = memory.allocate("out", 1024).unwrap();
+        memory.bytes_mut("out").unwrap().fill(3);
+        let launch = Launch {
+            grid: [1, 1, 1],
+            block: [64, 1, 1],
+            cluster: None,
+            dynamic_shared_bytes: 0,
+            arguments: vec![Argument::Address(address)],
+        };
+        let slicer = Slicer::new(&module, &whole);
+        let slice = slicer.slice(&slicer.reach(&launch, &memory).unwrap(), &Buffers::default());
+        let part = whole.sliced(&module, &text, &slice).unwrap();
+        let mut scan = HazardScan::new(&part, &launch);
+        let options = Options::default();
+        let ended = run_first_cluster(&part, None, &launch, &mut memory, &mut scan, &options);
+        assert_eq!(ended, Ok(Ok(true)));
+        assert_eq!(scan.finish().len(), hazards, "{barrier}");
+        assert_eq!(memory.bytes("out").unwrap(), [3; 1024]);
     }
 }
 

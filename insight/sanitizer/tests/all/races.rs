@@ -214,6 +214,26 @@ fn blocks_of_a_cluster_need_its_barrier() {
     );
 }
 
+/// Block 1 copies to block 0, which waits, and exits before the copy ends.
+#[test]
+fn a_copy_of_a_block_that_has_exited_tells_those_who_wait_for_it() {
+    let body = "st.shared.u32 [%r15], %t; setp.ne.u32 %p, %t, 0; mov.u32 %r1, bar;\n\
+         @!%p mbarrier.init.shared::cta.b64 [bar], 1;\n\
+         fence.proxy.async; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n\
+         mov.u32 %r2, %cluster_ctarank; setp.eq.u32 %q, %r2, 0; @%q bra OWNER;\n\
+         @%p bra DONE; mov.u32 %r3, 0; mapa.shared::cluster.u32 %r4, %r14, %r3;\n\
+         mapa.shared::cluster.u32 %r5, %r1, %r3; add.u32 %r4, %r4, 256;\n\
+         cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r4], [tile], 128, [%r5];\n\
+         DONE: ret;\n\
+         OWNER: @!%p mbarrier.arrive.expect_tx.shared::cta.b64 %d1, [bar], 128;\n\
+         WAIT: WAITING ld.shared.u32 %r6, [%r15+256]; ret;";
+    let shape = Shape { grid: 2, cluster: Some([2, 1, 1]), ..Shape::new(32) };
+    let races = |waiting: &str| found_in(&kernel(&body.replace("WAITING", waiting)), &shape);
+    let wait = "mbarrier.try_wait.parity.shared::cta.b64 %q, [bar], 0; @!%q bra WAIT;";
+    assert_eq!(races(wait), [""; 0]);
+    assert_ne!(races(""), [""; 0], "nobody waits");
+}
+
 #[test]
 fn what_a_bulk_copy_reads_may_be_overwritten_when_its_group_was_waited_for() {
     let body = "st.shared.u32 [%r15], %t; fence.proxy.async; bar.sync 0;\n\

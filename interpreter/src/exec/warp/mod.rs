@@ -21,6 +21,7 @@ use super::call::SavedActivation;
 use super::classes::Representative;
 use super::cluster_barrier::ClusterLanes;
 use super::lanes::{FULL_MASK, Frame, SCRATCH_ROWS, lane_count};
+use super::late_stores::LateStores;
 use super::level::Level;
 use super::watch::Watching;
 use crate::fault::FaultKind;
@@ -83,6 +84,8 @@ pub(super) struct Warp {
     pub(super) printed: Vec<u8>,
     /// Asynchronous copies on their way.
     pub(super) copies: CopyQueue,
+    /// Bulk copies out of shared memory that are held back.
+    pub(super) late_stores: LateStores,
     /// State of its lanes at the cluster's barrier.
     pub(super) cluster: ClusterLanes,
 }
@@ -138,6 +141,7 @@ impl Warp {
             stack_top: 0,
             printed: Vec::new(),
             copies: CopyQueue::new(),
+            late_stores: LateStores::default(),
             cluster: ClusterLanes::default(),
         }
     }
@@ -164,6 +168,7 @@ impl Warp {
         self.issued_lanes = 0;
         self.arrived = [0; 16];
         self.copies.clear();
+        self.late_stores.clear();
         self.cluster = ClusterLanes::default();
         self.splits.clear();
         self.splits.push(Split {
