@@ -12,7 +12,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 manifest = (ROOT / "tests/fuzz/Cargo.toml").read_text()
 known = set(re.findall(r"^(gpucast-[a-z-]+) =", manifest, re.MULTILINE))
-sources = sorted([*ROOT.glob("tests/fuzz/fuzz_targets/*.rs"), *ROOT.glob("*/tests/fuzzed/**/*.rs")])
+folders = ["tests/fuzz/fuzz_targets/*.rs", "*/tests/fuzzed/**/*.rs", "doors/*/tests/fuzzed/**/*.rs"]
+sources = sorted(path for folder in folders for path in ROOT.glob(folder))
 missing = [
     f"{source.relative_to(ROOT)}: {crate} is not in tests/fuzz/Cargo.toml"
     for source in sources

@@ -9,6 +9,7 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use gpucast_host::clock::StreamId;
+use gpucast_host::graph::{GraphRun, HostCall};
 use gpucast_host::{Device, Error, Extent, LaunchRequest, Place};
 
 /// The place of a result.
@@ -50,6 +51,17 @@ impl<T> Out<T> {
             unsafe { self.0.add(index).write(value) };
         }
         Ok(())
+    }
+}
+
+impl<T: Copy> Out<T> {
+    /// The value before the call, of places that a caller fills, too.
+    pub(crate) fn given(self) -> Result<T, Error> {
+        if self.0.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        // SAFETY: as in `put`, and the caller has filled the place.
+        Ok(unsafe { self.0.read_unaligned() })
     }
 }
 
@@ -214,6 +226,24 @@ pub(crate) fn fill(
 ) -> Result<(), Error> {
     // SAFETY: as in `copy`.
     unsafe { device.fill(to, pattern, extent, stream) }
+}
+
+/// Does the next step of a launch of a graph.
+pub(crate) fn graph_step(
+    device: &mut Device,
+    run: &mut GraphRun,
+) -> Result<Option<Option<HostCall>>, Error> {
+    // SAFETY: as in `copy`: the program keeps what the graph's copies name.
+    unsafe { device.graph_step(run) }
+}
+
+/// Calls a function of the program.
+pub(crate) fn call(call: HostCall) {
+    let function: *const c_void = std::ptr::with_exposed_provenance(call.function as usize);
+    // SAFETY: the address was made of a function of this type (`both::graphs::call`), which stays
+    // in the program.
+    let function = unsafe { std::mem::transmute::<*const c_void, Callback>(function) };
+    function(std::ptr::with_exposed_provenance_mut(call.data as usize));
 }
 
 /// Lets kernels reach memory of the program.

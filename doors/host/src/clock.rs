@@ -46,6 +46,8 @@ struct Stream {
     /// True if it waits for the default stream.
     is_blocking: bool,
     priority: i32,
+    /// The stream that it is a branch of.
+    origin: Option<StreamId>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,7 +69,7 @@ pub struct Clock {
 
 impl Default for Clock {
     fn default() -> Self {
-        let stream = Stream { ready_ms: 0.0, is_blocking: true, priority: 0 };
+        let stream = Stream { ready_ms: 0.0, is_blocking: true, priority: 0, origin: None };
         let streams = [(DEFAULT_STREAM, stream), (PER_THREAD_STREAM, stream)];
         Self {
             host_ms: 0.0,
@@ -88,7 +90,7 @@ impl Clock {
     /// A new stream. It `waits` for the default stream or does not.
     pub fn create_stream(&mut self, waits: bool, priority: i32) -> StreamId {
         let id = self.id();
-        let stream = Stream { ready_ms: self.host_ms, is_blocking: waits, priority };
+        let stream = Stream { ready_ms: self.host_ms, is_blocking: waits, priority, origin: None };
         self.streams.insert(id, stream);
         id
     }
@@ -115,8 +117,38 @@ impl Clock {
         Ok((stream.is_blocking, stream.priority))
     }
 
+    /// A stream for a part of the work of another one, which begins at a moment.
+    pub(crate) fn branch(&mut self, origin: StreamId, ready_ms: f64) -> StreamId {
+        let id = self.id();
+        let (is_blocking, priority, origin) = (false, 0, Some(origin));
+        self.streams.insert(id, Stream { ready_ms, is_blocking, priority, origin });
+        id
+    }
+
+    /// Forgets a branch, and returns when its work has ended.
+    pub(crate) fn end_branch(&mut self, id: StreamId) -> Option<f64> {
+        self.streams.remove(&id).map(|stream| stream.ready_ms)
+    }
+
+    /// The stream that a stream is a branch of, or itself.
+    pub(crate) fn origin(&self, id: StreamId) -> StreamId {
+        self.streams.get(&id).and_then(|stream| stream.origin).unwrap_or(id)
+    }
+
+    /// What comes next in a stream waits for a moment.
+    pub(crate) fn advance(&mut self, id: StreamId, ready_ms: f64) {
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.ready_ms = stream.ready_ms.max(ready_ms);
+        }
+    }
+
+    /// Checks that there is an event.
+    pub(crate) fn check_event(&self, id: EventId) -> Result<(), Error> {
+        self.event(id).map(|_| ())
+    }
+
     /// The end of the work that an operation in this stream has to wait for.
-    fn ready(&self, id: StreamId) -> Result<f64, Error> {
+    pub(crate) fn ready(&self, id: StreamId) -> Result<f64, Error> {
         let stream = self.streams.get(&id).ok_or(Error::InvalidHandle)?;
         let all = self.streams.iter();
         let others = all.filter(|&(&other, one)| match id {

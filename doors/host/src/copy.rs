@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "the program's own addresses are read and written")]
 
 use crate::clock::{Engine, StreamId};
+use crate::graph::Work;
 use crate::memory::BlockKind;
 use crate::place::{Extent, Place};
 use crate::{Device, Error};
@@ -31,7 +32,7 @@ impl Device {
         from.check_pitch(extent)?;
         let to_block = self.check(to, extent)?;
         let from_block = self.check(from, extent)?;
-        if extent.bytes() == 0 {
+        if self.capture(stream, || Work::Copy { to, from, extent })? || extent.bytes() == 0 {
             return Ok(());
         }
         for (to, from) in to.addresses(extent).zip(from.addresses(extent)) {
@@ -82,6 +83,9 @@ impl Device {
         let is_whole = !pattern.is_empty() && extent.width.is_multiple_of(pattern.len() as u64);
         if block.is_none() && extent.bytes() > 0 || !is_whole {
             return Err(Error::InvalidValue);
+        }
+        if self.capture(stream, || Work::Fill { to, pattern: pattern.to_vec(), extent })? {
+            return Ok(());
         }
         for row in to.addresses(extent) {
             let to = std::ptr::with_exposed_provenance_mut::<u8>(row as usize);

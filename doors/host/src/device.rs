@@ -11,6 +11,7 @@ use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::{Chosen, Models};
 use gpucast_forecast::failure::Report;
 use gpucast_forecast::run::assembler::Toolchain;
+use gpucast_forecast::run::hazards::Hazards;
 use gpucast_forecast::settings::MachineSettings;
 use gpucast_interpreter::{DeviceMemory, Options};
 use gpucast_model::Gpu;
@@ -21,6 +22,7 @@ use crate::array::Array;
 use crate::binding::Bindings;
 use crate::checking::Checking;
 use crate::clock::Clock;
+use crate::graph::Graphs;
 use crate::memory::BlockRange;
 use crate::mipmap::Mipmap;
 use crate::module::{Function, Module};
@@ -81,8 +83,11 @@ pub struct Device {
     pub(crate) modules: Vec<Module>,
     pub(crate) functions: Vec<Function>,
     pub(crate) clock: Clock,
+    pub(crate) graphs: Graphs,
     pub(crate) record: Record,
     pub(crate) checking: Checking,
+    /// Kinds of launches that were looked at for hazards.
+    pub(crate) hazards: Hazards,
     /// The L2 as the last counted launch left it.
     pub(crate) l2: Option<L2>,
     /// What counted launches led to.
@@ -122,6 +127,7 @@ impl Device {
         let options = Options::default();
         workers::set_up();
         Ok(Self {
+            hazards: Hazards::default(),
             checking: Checking::new(settings.check.as_deref())?,
             record: Record::new(settings.list_launches),
             properties: Properties::new(gpu)?,
@@ -146,6 +152,7 @@ impl Device {
             modules: Vec::new(),
             functions: Vec::new(),
             clock: Clock::default(),
+            graphs: Graphs::default(),
             l2: None,
             repeats: Repeats::default(),
             heap_bytes: options.heap_bytes,

@@ -102,6 +102,20 @@ errors! {
     LaunchFailure = 719, "cudaErrorLaunchFailure", "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure";
     /// A function that is not there.
     NotSupported = 801, "cudaErrorNotSupported", "CUDA_ERROR_NOT_SUPPORTED", "operation not supported";
+    /// A call that a captured stream cannot make.
+    CaptureUnsupported = 900, "cudaErrorStreamCaptureUnsupported", "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing";
+    /// A capture that has failed before.
+    CaptureInvalid = 901, "cudaErrorStreamCaptureInvalidated", "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture";
+    /// The end of a capture in a stream in which it did not begin.
+    CaptureUnmatched = 903, "cudaErrorStreamCaptureUnmatched", "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "capture was not ended in the same stream as it began";
+    /// The end of a capture with work of other streams that the first one does not wait for.
+    CaptureUnjoined = 904, "cudaErrorStreamCaptureUnjoined", "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "capturing stream has unjoined work";
+    /// A captured stream would wait for work outside its capture.
+    CaptureIsolation = 905, "cudaErrorStreamCaptureIsolation", "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "dependency created on uncaptured work in another stream";
+    /// The default stream would wait for a captured one.
+    CaptureImplicit = 906, "cudaErrorStreamCaptureImplicit", "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "operation would make the legacy stream depend on a capturing blocking stream";
+    /// A graph of other nodes or edges.
+    GraphUpdate = 910, "cudaErrorGraphExecUpdateFailure", "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "the graph update was not performed because it included changes which violated constraints specific to instantiated graph update";
     /// Anything else.
     Unknown = 999, "cudaErrorUnknown", "CUDA_ERROR_UNKNOWN", "unknown error";
 }

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use gpucast_forecast::input::kernel_name;
 use gpucast_forecast::run::counting::{Counting, Extras, HostLaunch, HostLaunchError};
+use gpucast_forecast::run::hazards::Upcoming;
 use gpucast_forecast::run::sources;
 use gpucast_forecast::settings::{CacheChoice, RungChoice};
 use gpucast_forecast::{Alone, fault_report};
@@ -13,32 +14,15 @@ use gpucast_interpreter::{
 };
 use gpucast_model::{Extent, Prediction};
 
-use crate::clock::{Engine, StreamId};
+use crate::clock::Engine;
 use crate::faults::{BadAccesses, Passed};
-use crate::module::Kernel;
+use crate::graph::Work;
+use crate::module::{Kernel, loaded_of};
 use crate::record::{Launched, Shape};
 use crate::repeats::{Key, Recalled, Unknown};
+use crate::request::LaunchRequest;
 use crate::settings::{Mode, OnFault};
 use crate::{Device, Error, FunctionId, Program, workers};
-
-/// A launch as the program asks for it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LaunchRequest {
-    /// The kernel.
-    pub function: FunctionId,
-    /// CTAs in x, y and z.
-    pub grid: [u32; 3],
-    /// Threads of a CTA in x, y and z.
-    pub block: [u32; 3],
-    /// CTAs of a cluster, if the launch says so.
-    pub cluster: Option<[u32; 3]>,
-    /// Dynamic shared memory of a CTA in bytes.
-    pub shared_bytes: u32,
-    /// The stream.
-    pub stream: StreamId,
-    /// The bytes of each parameter, in order.
-    pub arguments: Vec<Vec<u8>>,
-}
 
 /// The predicted time of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,10 +94,16 @@ impl Device {
         self.bind_variables()?;
         let bindings = self.bindings.changes;
         let key = self.may_repeat(&kernel).then(|| Key::new(&request, self.stack_bytes, bindings));
+        let captured = self.graphs.is_capturing().then(|| request.clone());
         let LaunchRequest { function, grid, block, cluster, shared_bytes, stream, arguments } =
             request;
         self.clock.stream(stream)?;
         self.check_limits(function, &kernel, block, shared_bytes)?;
+        if let Some(request) = captured
+            && self.capture(stream, || Work::Kernel(request))?
+        {
+            return Ok(());
+        }
         let launch = Launch {
             grid,
             block,
@@ -132,6 +122,16 @@ impl Device {
             options: &options,
             host: &host,
         };
+        if !self.checking.is_on()
+            && let Some(loaded) = loaded_of(&self.modules, &self.functions, function)
+        {
+            let (instance, program) = (Some(&*instance), &kernel.program);
+            let (launch, options) = (&launch, &options);
+            let upcoming =
+                Upcoming { loaded, instance, program, is_sliced: false, launch, options };
+            let note = self.hazards.note(upcoming, &mut self.memory);
+            note.iter().for_each(|note| self.program.note(note));
+        }
         let plan = self.plan(function, &kernel, &shape, key);
         let mut bad = options.skip_bad_accesses.then(BadAccesses::default);
         let outcome = match plan {
@@ -150,6 +150,7 @@ impl Device {
         let Timed { predicted, counted } = outcome.or_else(failed)?;
         let time_ms = predicted.map_or(0.0, |predicted| predicted.time_ms);
         let start_ms = self.clock.submit(stream, Engine::Compute, time_ms)?;
+        let stream = self.clock.origin(stream);
         self.record
             .launched(&kernel.name, Launched { shape, stream, start_ms, predicted, counted });
         Ok(())

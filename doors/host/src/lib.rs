@@ -9,6 +9,7 @@
 //!              ├── texture                the objects that kernels read arrays through
 //!              ├── launch                 executes, counts and predicts one launch
 //!              ├── clock                  streams and events in predicted time
+//!              ├── graph                  work that is put together first and launched later
 //!              ├── properties             what the program is told of the GPU
 //!              └── record ──► report      the table of launches
 //! ```
@@ -42,6 +43,8 @@ mod copy;
 mod device;
 mod error;
 mod faults;
+pub mod graph;
+mod graph_calls;
 mod launch;
 #[cfg(target_os = "linux")]
 mod lending;
@@ -54,6 +57,7 @@ pub mod properties;
 mod record;
 mod repeats;
 pub mod report;
+mod request;
 pub mod settings;
 mod texture;
 mod workers;
@@ -61,9 +65,9 @@ mod workers;
 pub use array::{Array, ArrayId, ArrayShape, Corner};
 pub use device::{Device, Program};
 pub use error::Error;
-pub use launch::LaunchRequest;
 pub use memory::{BlockKind, BlockRange};
 pub use mipmap::MipmapId;
-pub use module::{FunctionFacts, FunctionId, Image, ModuleId};
+pub use module::{FunctionFacts, Image, ModuleId};
 pub use place::{Extent, Place};
+pub use request::{FunctionId, LaunchRequest};
 pub use settings::Settings;

@@ -102,7 +102,7 @@ impl Device {
     /// [`Error::InvalidValue`] if no block of one of `kinds` begins there.
     pub fn free(&mut self, address: u64, kinds: &[BlockKind]) -> Result<(), Error> {
         self.usable()?;
-        if address == 0 {
+        if address == 0 || self.graphs.has_block(address) {
             return Ok(());
         }
         let block = self.blocks.get(&address).filter(|block| kinds.contains(&block.kind));

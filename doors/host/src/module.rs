@@ -20,15 +20,12 @@ use gpucast_ptx_frontend::module::VariableId;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::memory::{BlockKind, BlockRange};
+use crate::request::FunctionId;
 use crate::{Device, Error, linking};
 
 /// A module, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ModuleId(pub usize);
-
-/// A kernel of a module, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FunctionId(pub usize);
 
 /// The bytes that a module is made of.
 #[derive(Clone, Copy, Debug)]
@@ -336,10 +333,7 @@ impl Device {
 
     /// The text and module of a function, for messages.
     pub(crate) fn loaded(&self, id: FunctionId) -> Option<&Loaded> {
-        match self.modules.get(self.functions.get(id.0)?.module.0)? {
-            Module::Ready(ready) => Some(&ready.loaded),
-            Module::Pending(_) | Module::Broken(_) => None,
-        }
+        loaded_of(&self.modules, &self.functions, id)
     }
 
     /// The parameters of a kernel, in order.
@@ -435,6 +429,18 @@ impl Device {
         let (kernel, _) = self.kernel(id)?;
         let shape = cta_shape(&kernel, threads, dynamic_shared_bytes);
         Ok(self.properties.model().occupancy(shape).ctas_per_sm)
+    }
+}
+
+/// The text and module of a function among these.
+pub(crate) fn loaded_of<'a>(
+    modules: &'a [Module],
+    functions: &[Function],
+    id: FunctionId,
+) -> Option<&'a Loaded> {
+    match modules.get(functions.get(id.0)?.module.0)? {
+        Module::Ready(ready) => Some(&ready.loaded),
+        Module::Pending(_) | Module::Broken(_) => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Arrays, and copies in which they take part.
 
+use gpucast_host::graph::Work;
 use gpucast_host::{Array, ArrayId, ArrayShape, Corner, Error, Extent, Place};
 
 use super::memory;
@@ -83,6 +84,11 @@ pub(crate) fn copy(
     waits: bool,
 ) -> Result<(), Error> {
     memory::copy(to.place(extent)?, from.place(extent)?, extent, on, waits)
+}
+
+/// The work of a node that copies rows.
+pub(crate) fn work(to: End, from: End, extent: Extent) -> Result<Work, Error> {
+    Ok(Work::Copy { to: to.place(extent)?, from: from.place(extent)?, extent })
 }
 
 /// Copies bytes, which go on from row to row of an array.

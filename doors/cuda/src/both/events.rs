@@ -3,7 +3,7 @@
 use gpucast_host::Error;
 use gpucast_host::clock::EventId;
 
-use super::streams::{Stream, stream};
+use super::streams::{EXTERNAL, Stream, stream};
 use crate::abi::Out;
 use crate::state::on_device;
 
@@ -29,8 +29,9 @@ pub(crate) fn destroy(event: EventId) -> Result<(), Error> {
 }
 
 /// Records an event behind a stream's work.
-pub(crate) fn record(event: EventId, on: Stream) -> Result<(), Error> {
-    on_device(|device| device.clock().record_event(event, stream(on)))
+pub(crate) fn record(event: EventId, on: Stream, flags: u32) -> Result<(), Error> {
+    let as_node = flags & EXTERNAL != 0;
+    on_device(|device| device.record_event(event, stream(on), as_node))
 }
 
 /// The host waits for an event. Asking if it has happened is the same: it always has.

@@ -5,6 +5,7 @@ pub(crate) mod arrays;
 pub(crate) mod events;
 pub(crate) mod files;
 pub(crate) mod functions;
+pub(crate) mod graphs;
 pub(crate) mod limits;
 pub(crate) mod memory;
 pub(crate) mod mipmaps;

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use gpucast_host::{BlockKind, Error};
 
 use super::memory;
+use super::streams::{Stream, stream};
 use crate::abi::{In, Out};
 use crate::state::on_device;
 
@@ -127,6 +128,28 @@ pub(crate) fn allocate(
         pools.blocks.insert(block, (handle, bytes as u64));
     }
     address.put(block)
+}
+
+/// As [`allocate`], in order of a stream. If that is captured, the memory is the graph's.
+pub(crate) fn allocate_in(
+    on: Stream,
+    address: Out<u64>,
+    bytes: usize,
+    pool: Option<PoolHandle>,
+) -> Result<(), Error> {
+    address.check()?;
+    match on_device(|device| device.capture_allocation(stream(on), bytes as u64))? {
+        Some(block) => address.put(block),
+        None => allocate(address, bytes, pool),
+    }
+}
+
+/// As [`free`], in order of a stream.
+pub(crate) fn free_in(on: Stream, address: u64) -> Result<(), Error> {
+    match on_device(|device| device.capture_free(stream(on)))? {
+        true => Ok(()),
+        false => free(address),
+    }
 }
 
 /// Frees memory of the device, from a pool or not.

@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use gpucast_host::Error;
 use gpucast_host::clock::{DEFAULT_STREAM, EventId, PER_THREAD_STREAM, StreamId};
 
+use super::graphs;
 use crate::abi::{Callback, Out};
 use crate::state::on_device;
 
@@ -47,10 +48,7 @@ pub(crate) fn destroy(handle: Stream) -> Result<(), Error> {
 
 /// The host waits for a stream.
 pub(crate) fn synchronise(handle: Stream) -> Result<(), Error> {
-    on_device(|device| {
-        device.usable()?;
-        device.clock().synchronise_stream(stream(handle))
-    })
+    on_device(|device| device.synchronise_stream(stream(handle)))
 }
 
 /// Asks if a stream's work is done: it always is, unless a kernel has failed.
@@ -61,9 +59,13 @@ pub(crate) fn query(handle: Stream) -> Result<(), Error> {
     })
 }
 
+/// The flag of waits and records that captured streams make when the graph runs.
+pub(crate) const EXTERNAL: u32 = 1;
+
 /// A stream waits for an event.
-pub(crate) fn wait_event(handle: Stream, event: EventId) -> Result<(), Error> {
-    on_device(|device| device.clock().wait_event(stream(handle), event))
+pub(crate) fn wait_event(handle: Stream, event: EventId, flags: u32) -> Result<(), Error> {
+    let as_node = flags & EXTERNAL != 0;
+    on_device(|device| device.wait_event(stream(handle), event, as_node))
 }
 
 /// Writes the flags of a stream.
@@ -83,10 +85,7 @@ pub(crate) fn call(
     function: Option<Callback>,
     data: *mut c_void,
 ) -> Result<(), Error> {
-    let function = function.ok_or(Error::InvalidValue)?;
-    on_device(|device| device.clock().stream(stream(handle)).map(|_| ()))?;
-    function(data);
-    Ok(())
+    graphs::call_in_stream(handle, function, data)
 }
 
 /// As [`call`], for a function that takes the stream and its result.

@@ -1,5 +1,6 @@
 //! Arrays, and copies between them and memory.
 
+use gpucast_host::graph::Work;
 use gpucast_host::{Array, ArrayShape, Corner, Error, Extent, Place};
 use gpucast_interpreter::texture::{Channel, Format};
 
@@ -125,7 +126,7 @@ struct Side3d {
 /// `CUDA_MEMCPY3D`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Copy3d {
+pub(super) struct Copy3d {
     from: Side3d,
     to: Side3d,
     width: usize,
@@ -169,12 +170,16 @@ impl Side3d {
 
 impl Copy3d {
     fn perform(&self, on: Stream, waits: bool) -> Result<(), Error> {
-        let extent = Extent {
-            width: self.width as u64,
-            height: self.height as u64,
-            depth: self.depth as u64,
-        };
-        arrays::copy(self.to.end()?, self.from.end()?, extent, on, waits)
+        arrays::copy(self.to.end()?, self.from.end()?, self.extent(), on, waits)
+    }
+
+    /// The work of a node that makes the copy.
+    pub(super) fn work(&self) -> Result<Work, Error> {
+        arrays::work(self.to.end()?, self.from.end()?, self.extent())
+    }
+
+    fn extent(&self) -> Extent {
+        Extent { width: self.width as u64, height: self.height as u64, depth: self.depth as u64 }
     }
 }
 

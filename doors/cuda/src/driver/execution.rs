@@ -47,12 +47,12 @@ fn parameter_block(extra: In<u64>) -> Result<Vec<u8>, Error> {
 }
 
 /// What all ways of launching say.
-struct Shape {
-    grid: [u32; 3],
-    block: [u32; 3],
-    cluster: Option<[u32; 3]>,
-    shared_bytes: u32,
-    stream: StreamId,
+pub(super) struct Shape {
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    pub(super) cluster: Option<[u32; 3]>,
+    pub(super) shared_bytes: u32,
+    pub(super) stream: StreamId,
 }
 
 fn launch(
@@ -61,6 +61,17 @@ fn launch(
     parameters: In<*const u8>,
     extra: In<u64>,
 ) -> Result<(), Error> {
+    let request = request(handle, shape, parameters, extra)?;
+    state::on_device(|device| device.launch(request))
+}
+
+/// A launch with its arguments, which are an array of addresses or a block.
+pub(super) fn request(
+    handle: FunctionHandle,
+    shape: Shape,
+    parameters: In<*const u8>,
+    extra: In<u64>,
+) -> Result<LaunchRequest, Error> {
     let function = function(handle)?;
     state::with(|state| {
         let arguments = if parameters.is_null() && !extra.is_null() {
@@ -75,9 +86,7 @@ fn launch(
             arguments(state, function, parameters)?
         };
         let Shape { grid, block, cluster, shared_bytes, stream } = shape;
-        let request =
-            LaunchRequest { function, grid, block, cluster, shared_bytes, stream, arguments };
-        state.device()?.launch(request)
+        Ok(LaunchRequest { function, grid, block, cluster, shared_bytes, stream, arguments })
     })
 }
 

@@ -68,11 +68,11 @@ driver_functions! {
     }
 
     /// Allocates memory of the device, in order of a stream: at once here.
-    fn cuMemAllocAsync(address: Out<u64>, bytes: usize, _stream: Stream) {
+    fn cuMemAllocAsync(address: Out<u64>, bytes: usize, on: Stream) {
         if bytes == 0 {
             return Err(Error::InvalidValue);
         }
-        pools::allocate(address, bytes, None)
+        pools::allocate_in(on, address, bytes, None)
     }
 
     /// Allocates memory that host and device reach.
@@ -91,7 +91,7 @@ driver_functions! {
     fn cuMemFree_v2(address: u64) { pools::free(address) }
 
     /// Frees memory of the device.
-    fn cuMemFreeAsync(address: u64, _stream: Stream) { pools::free(address) }
+    fn cuMemFreeAsync(address: u64, on: Stream) { pools::free_in(on, address) }
 
     /// Allocates memory of the host.
     fn cuMemAllocHost_v2(address: Out<u64>, bytes: usize) {

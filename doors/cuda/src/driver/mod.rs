@@ -6,6 +6,7 @@
 mod arrays;
 mod context;
 mod execution;
+mod graphs;
 mod lookup;
 mod memory;
 mod modules;
@@ -101,10 +102,11 @@ pub(crate) fn call(name: &str, function: impl FnOnce() -> Result<(), Error>) -> 
 type File = (&'static [&'static str], fn() -> Vec<Address>);
 
 /// The files with functions.
-const FILES: [File; 12] = [
+const FILES: [File; 13] = [
     (arrays::NAMES, arrays::addresses),
     (context::NAMES, context::addresses),
     (execution::NAMES, execution::addresses),
+    (graphs::NAMES, graphs::addresses),
     (lookup::NAMES, lookup::addresses),
     (memory::NAMES, memory::addresses),
     (modules::NAMES, modules::addresses),

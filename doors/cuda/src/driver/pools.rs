@@ -49,10 +49,10 @@ driver_functions! {
     fn cuMemPoolGetAccess(flags: Out<i32>, pool: PoolHandle, _location: u64) { pools::access(flags, pool) }
 
     /// Allocates memory from a pool.
-    fn cuMemAllocFromPoolAsync(address: Out<u64>, bytes: usize, pool: PoolHandle, _stream: Stream) {
+    fn cuMemAllocFromPoolAsync(address: Out<u64>, bytes: usize, pool: PoolHandle, on: Stream) {
         if bytes == 0 {
             return Err(Error::InvalidValue);
         }
-        pools::allocate(address, bytes, Some(pool))
+        pools::allocate_in(on, address, bytes, Some(pool))
     }
 }

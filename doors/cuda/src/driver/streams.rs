@@ -26,7 +26,7 @@ driver_functions! {
     fn cuStreamQuery(handle: Stream) { streams::query(handle) }
 
     /// A stream waits for an event.
-    fn cuStreamWaitEvent(handle: Stream, event: EventId, _flags: u32) { streams::wait_event(handle, event) }
+    fn cuStreamWaitEvent(handle: Stream, event: EventId, flags: u32) { streams::wait_event(handle, event, flags) }
 
     /// The flags of a stream.
     fn cuStreamGetFlags(handle: Stream, flags: Out<u32>) { streams::flags(handle, flags) }
@@ -36,9 +36,6 @@ driver_functions! {
 
     /// The context of a stream.
     fn cuStreamGetCtx(_handle: Stream, context: Out<u64>) { context.put(super::context::current()) }
-
-    /// Asks if a stream is recorded into a graph: graphs are not there.
-    fn cuStreamIsCapturing(_handle: Stream, status: Out<i32>) { status.put(0) }
 
     /// Calls a function of the host behind a stream's work, which is done.
     fn cuLaunchHostFunc(handle: Stream, function: Option<Callback>, data: *mut c_void) { streams::call(handle, function, data) }
@@ -58,10 +55,10 @@ driver_functions! {
     fn cuEventDestroy_v2(event: EventId) { events::destroy(event) }
 
     /// Records an event behind a stream's work.
-    fn cuEventRecord(event: EventId, on: Stream) { events::record(event, on) }
+    fn cuEventRecord(event: EventId, on: Stream) { events::record(event, on, 0) }
 
     /// Records an event behind a stream's work.
-    fn cuEventRecordWithFlags(event: EventId, on: Stream, _flags: u32) { events::record(event, on) }
+    fn cuEventRecordWithFlags(event: EventId, on: Stream, flags: u32) { events::record(event, on, flags) }
 
     /// Asks if an event has happened: it always has.
     fn cuEventQuery(event: EventId) { events::synchronise(event) }

@@ -37,6 +37,7 @@ pub const FACADES: &[Facade] = &[
             ("cudaCreateTextureObject_v2", "cudaCreateTextureObject"),
             ("cudaFuncGetAttributes", "cudaFuncGetAttributes_11"),
             ("cudaGetDeviceProperties", "cudaGetDeviceProperties_11"),
+            ("cudaGraphExecUpdate", "cudaGraphExecUpdate_11"),
             ("cudaRuntimeGetVersion", "cudaRuntimeGetVersion_11"),
             ("cudaDriverGetVersion", "cudaRuntimeGetVersion_11"),
         ],
@@ -57,6 +58,11 @@ pub const FACADES: &[Facade] = &[
         names: include_str!("names/libcudart.so.13.txt"),
         renamed: &[
             ("cudaGetDeviceProperties", "cudaGetDeviceProperties_13"),
+            ("cudaGraphAddDependencies", "cudaGraphAddDependencies_v2"),
+            ("cudaGraphGetEdges", "cudaGraphGetEdges_v2"),
+            ("cudaGraphNodeGetDependencies", "cudaGraphNodeGetDependencies_v2"),
+            ("cudaGraphNodeGetDependentNodes", "cudaGraphNodeGetDependentNodes_v2"),
+            ("cudaGraphRemoveDependencies", "cudaGraphRemoveDependencies_v2"),
             ("cudaRuntimeGetVersion", "cudaRuntimeGetVersion_13"),
             ("cudaDriverGetVersion", "cudaRuntimeGetVersion_13"),
         ],
@@ -224,6 +230,9 @@ mod tests {
         // Programs of CUDA 12 ask for the function by its second name.
         assert_eq!(twelve.function(properties), None);
         assert_eq!(twelve.function("cudaMemcpyAsync_ptsz"), Some("cudaMemcpyAsync"));
-        assert_eq!(twelve.function("cudaGraphCreate"), None);
+        assert_eq!(twelve.function("cudaGraphAddNode"), None);
+        let edges = "cudaGraphAddDependencies";
+        assert_eq!(twelve.function(edges), Some(edges));
+        assert_eq!(thirteen.function(edges), Some("cudaGraphAddDependencies_v2"));
     }
 }

@@ -1,5 +1,6 @@
 //! Arrays, memory of three dimensions, and copies between all of them.
 
+use gpucast_host::graph::Work;
 use gpucast_host::{ArrayShape, BlockKind, Corner, Error, Extent, Place};
 
 use super::memory::check;
@@ -99,7 +100,7 @@ impl Side {
 /// `cudaMemcpy3DParms`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Copy3d {
+pub(super) struct Copy3d {
     from: Side,
     to: Side,
     extent: Extents,
@@ -108,6 +109,17 @@ struct Copy3d {
 
 impl Copy3d {
     fn perform(&self, on: Stream, waits: bool) -> Result<(), Error> {
+        let (to, from, extent) = self.ends()?;
+        arrays::copy(to, from, extent, on, waits)
+    }
+
+    /// The work of a node that makes the copy.
+    pub(super) fn work(&self) -> Result<Work, Error> {
+        let (to, from, extent) = self.ends()?;
+        arrays::work(to, from, extent)
+    }
+
+    fn ends(&self) -> Result<(End, End, Extent), Error> {
         check(self.kind)?;
         let (to, from) = (self.to.end()?, self.from.end()?);
         // Widths count an array's elements, and bytes where there is none.
@@ -117,7 +129,7 @@ impl Copy3d {
         };
         let extent = Extent::from(self.extent);
         let width = extent.width.checked_mul(element).ok_or(Error::InvalidValue)?;
-        arrays::copy(to.end, from.end, Extent { width, ..extent }, on, waits)
+        Ok((to.end, from.end, Extent { width, ..extent }))
     }
 }
 

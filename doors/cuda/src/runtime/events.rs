@@ -18,10 +18,10 @@ runtime_functions! {
     fn cudaEventDestroy(event: EventId) { events::destroy(event) }
 
     /// Records an event behind a stream's work.
-    fn cudaEventRecord(event: EventId, on: Stream) { events::record(event, on) }
+    fn cudaEventRecord(event: EventId, on: Stream) { events::record(event, on, 0) }
 
     /// Records an event behind a stream's work.
-    fn cudaEventRecordWithFlags(event: EventId, on: Stream, _flags: u32) { events::record(event, on) }
+    fn cudaEventRecordWithFlags(event: EventId, on: Stream, flags: u32) { events::record(event, on, flags) }
 
     /// Asks if an event has happened: it always has.
     fn cudaEventQuery(event: EventId) { events::synchronise(event) }

@@ -50,7 +50,7 @@ fn fill(to: u64, pitch: usize, value: i32, extent: [usize; 2], on: Stream) -> Re
 }
 
 /// The bytes of a variable from an offset on.
-fn of_symbol(host: u64, offset: usize, bytes: usize) -> Result<u64, Error> {
+pub(super) fn of_symbol(host: u64, offset: usize, bytes: usize) -> Result<u64, Error> {
     let variable = state::with(|state| state.variable(host))?;
     let end = offset.checked_add(bytes).ok_or(Error::InvalidValue)?;
     if end as u64 > variable.bytes {
@@ -73,7 +73,7 @@ runtime_functions! {
     fn cudaMalloc(address: Out<u64>, bytes: usize) { allocate(address, bytes, BlockKind::Device) }
 
     /// Allocates memory of the device, in order of a stream: at once here.
-    fn cudaMallocAsync(address: Out<u64>, bytes: usize, _stream: Stream) { pools::allocate(address, bytes, None) }
+    fn cudaMallocAsync(address: Out<u64>, bytes: usize, on: Stream) { pools::allocate_in(on, address, bytes, None) }
 
     /// Allocates memory that host and device reach.
     fn cudaMallocManaged(address: Out<u64>, bytes: usize, flags: u32) { memory::allocate_managed(address, bytes, flags) }
@@ -85,7 +85,7 @@ runtime_functions! {
     fn cudaFree(address: u64) { pools::free(address) }
 
     /// Frees memory of the device.
-    fn cudaFreeAsync(address: u64, _stream: Stream) { pools::free(address) }
+    fn cudaFreeAsync(address: u64, on: Stream) { pools::free_in(on, address) }
 
     /// Allocates memory of the host.
     fn cudaMallocHost(address: Out<u64>, bytes: usize) {

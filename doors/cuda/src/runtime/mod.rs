@@ -4,6 +4,7 @@ mod arrays;
 mod attributes;
 mod errors;
 mod events;
+mod graphs;
 pub(crate) mod launch;
 mod memory;
 mod pools;
@@ -67,6 +68,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         errors::NAMES,
         errors::PLAIN_NAMES,
         events::NAMES,
+        graphs::NAMES,
         launch::NAMES,
         launch::PLAIN_NAMES,
         memory::NAMES,

@@ -46,5 +46,5 @@ runtime_functions! {
     fn cudaMemPoolGetAccess(flags: Out<i32>, pool: PoolHandle, _location: u64) { pools::access(flags, pool) }
 
     /// Allocates memory from a pool.
-    fn cudaMallocFromPoolAsync(address: Out<u64>, bytes: usize, pool: PoolHandle, _stream: Stream) { pools::allocate(address, bytes, Some(pool)) }
+    fn cudaMallocFromPoolAsync(address: Out<u64>, bytes: usize, pool: PoolHandle, on: Stream) { pools::allocate_in(on, address, bytes, Some(pool)) }
 }

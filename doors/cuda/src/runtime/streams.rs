@@ -33,16 +33,13 @@ runtime_functions! {
     fn cudaStreamQuery(handle: Stream) { streams::query(handle) }
 
     /// A stream waits for an event.
-    fn cudaStreamWaitEvent(handle: Stream, event: EventId, _flags: u32) { streams::wait_event(handle, event) }
+    fn cudaStreamWaitEvent(handle: Stream, event: EventId, flags: u32) { streams::wait_event(handle, event, flags) }
 
     /// The flags of a stream.
     fn cudaStreamGetFlags(handle: Stream, flags: Out<u32>) { streams::flags(handle, flags) }
 
     /// The priority of a stream.
     fn cudaStreamGetPriority(handle: Stream, priority: Out<i32>) { streams::priority(handle, priority) }
-
-    /// Asks if a stream is recorded into a graph: graphs are not there.
-    fn cudaStreamIsCapturing(_handle: Stream, status: Out<i32>) { status.put(0) }
 
     /// Calls a function of the host behind a stream's work, which is done.
     fn cudaLaunchHostFunc(handle: Stream, function: Option<Callback>, data: *mut c_void) { streams::call(handle, function, data) }

@@ -44,6 +44,17 @@ CUresult cuModuleGetFunction(Handle *, Handle, const char *);
 CUresult cuModuleGetGlobal_v2(uint64_t *, size_t *, Handle, const char *);
 CUresult cuModuleUnload(Handle);
 CUresult cuFuncGetAttribute(int *, int, Handle);
+CUresult cuStreamBeginCapture_v2(Handle, int);
+CUresult cuStreamEndCapture(Handle, Handle *);
+CUresult cuMemsetD32Async(uint64_t, unsigned, size_t, Handle);
+CUresult cuStreamSynchronize(Handle);
+CUresult cuGraphCreate(Handle *, unsigned);
+CUresult cuGraphDestroy(Handle);
+CUresult cuGraphAddKernelNode(Handle *, Handle, const Handle *, size_t, const void *);
+CUresult cuGraphAddMemsetNode(Handle *, Handle, const Handle *, size_t, const void *, Handle);
+CUresult cuGraphInstantiateWithFlags(Handle *, Handle, unsigned long long);
+CUresult cuGraphLaunch(Handle, Handle);
+CUresult cuGraphExecDestroy(Handle);
 CUresult cuLaunchKernel(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void **, void **);
 CUresult cuArrayCreate_v2(Handle *, const void *);
 CUresult cuArray3DCreate_v2(Handle *, const void *);
@@ -361,6 +372,47 @@ static void without_context(void)
     MUST(cuMemcpyHtoD_v2(0, text, 1) == INVALID_CONTEXT);
 }
 
+/* A kernel that writes to `to`, behind a fill, and a captured fill. */
+static void launch_by_graph(Handle kernel, uint64_t to)
+{
+    struct { Handle function; unsigned extents[6], shared; void **parameters, **extra; } launch;
+    struct { uint64_t to; size_t pitch; unsigned value, bytes; size_t width, height; } fill;
+    Handle graph, node, ready, stream;
+    int result = 0;
+    void *arguments[] = {&to};
+    memset(&launch, 0, sizeof launch);
+    memset(&fill, 0, sizeof fill);
+    launch.function = kernel;
+    for (int i = 0; i < 6; i++)
+        launch.extents[i] = 1;
+    launch.parameters = arguments;
+    fill.to = to;
+    fill.value = 99;
+    fill.bytes = 4;
+    fill.width = fill.height = 1;
+    DO(cuGraphCreate(&graph, 0));
+    DO(cuGraphAddMemsetNode(&node, graph, NULL, 0, &fill, NULL));
+    DO(cuGraphAddKernelNode(&node, graph, &node, 1, &launch));
+    DO(cuGraphInstantiateWithFlags(&ready, graph, 0));
+    DO(cuGraphDestroy(graph));
+    DO(cuGraphLaunch(ready, NULL));
+    DO(cuMemcpyDtoH_v2(&result, to, sizeof result));
+    MUST(result == 2 * 4 + 5);
+    DO(cuGraphExecDestroy(ready));
+    MUST(cuGraphLaunch(ready, NULL) == INVALID_VALUE);
+    DO(cuStreamCreate(&stream, 1));
+    DO(cuStreamBeginCapture_v2(stream, 0));
+    DO(cuMemsetD32Async(to, 7, 1, stream));
+    DO(cuStreamEndCapture(stream, &graph));
+    DO(cuMemcpyDtoH_v2(&result, to, sizeof result));
+    MUST(result == 2 * 4 + 5);
+    DO(cuGraphInstantiateWithFlags(&ready, graph, 0));
+    DO(cuGraphLaunch(ready, stream));
+    DO(cuStreamSynchronize(stream));
+    DO(cuMemcpyDtoH_v2(&result, to, sizeof result));
+    MUST(result == 7);
+}
+
 /* A kernel of one unit with a function and a variable of another one. */
 static void two_units(CUresult (*allocate)(uint64_t *, size_t))
 {
@@ -396,6 +448,7 @@ static void two_units(CUresult (*allocate)(uint64_t *, size_t))
     DO(cuLaunchKernel(both, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL));
     DO(cuMemcpyDtoH_v2(&result, to, sizeof result));
     MUST(result == 2 * 4 + 5);
+    launch_by_graph(both, to);
     DO(cuModuleUnload(module));
 }
 
@@ -456,7 +509,7 @@ int main(void)
     DO(cuCtxGetDevice(&device));
     DO(cuGetProcAddress_v2("cuMemAlloc", (void **)&allocate, 13000, 0, &status));
     MUST(cuGetProcAddress_v2("", &image, 13000, 0, &status) == NOT_FOUND && status == 1);
-    MUST(cuGetProcAddress_v2("cuGraphCreate", &image, 13000, 0, &status) == NOT_FOUND);
+    MUST(cuGetProcAddress_v2("cuGraphAddNode", &image, 13000, 0, &status) == NOT_FOUND);
     const void *table;
     MUST(cuGetExportTable(&table, "\xda\x91\x51\xd3 and the rest") == NOT_FOUND);
 

@@ -613,10 +613,211 @@ static void empty(void)
 static void unsupported(void)
 {
 #ifndef __CUDACC__
-    MUST(cudaGraphCreate(NULL, 0) == cudaErrorNotSupported);
-    MUST(cudaGraphCreate(NULL, 0) == cudaErrorNotSupported);
+    MUST(cudaGraphDebugDotPrint(NULL, NULL, 0) == cudaErrorNotSupported);
+    MUST(cudaGraphDebugDotPrint(NULL, NULL, 0) == cudaErrorNotSupported);
 #endif
 }
+
+#ifndef __CUDACC__
+static void count_call(void *calls) { ++*(int *)calls; }
+
+/* Streams that fork and join become a graph, which computes nothing before it is launched. */
+static void captured_graph(void)
+{
+    int n = 1 << 14, calls = 0, status = -1;
+    float *a = floats(n), *out = (float *)calloc(n, 4), once, twice;
+    float *da = (float *)device(n * 4), *dc = (float *)device(n * 4), *dd = (float *)device(n * 4);
+    cudaStream_t first, second;
+    cudaEvent_t fork, join, at[3];
+    cudaGraph_t graph, other;
+    cudaGraphExec_t ready;
+    size_t nodes = 0;
+    DO(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
+    DO(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+    DO(cudaEventCreate(&fork));
+    DO(cudaEventCreate(&join));
+    for (int i = 0; i < 3; i++)
+        DO(cudaEventCreate(&at[i]));
+
+    DO(cudaStreamBeginCapture(first, 0));
+    DO(cudaStreamIsCapturing(first, &status));
+    MUST(status == 1);
+    DO(cudaMemcpyAsync(da, a, n * 4, cudaMemcpyDefault, first));
+    DO(cudaEventRecord(fork, first));
+    DO(cudaStreamWaitEvent(second, fork, 0));
+    LAUNCH(vector_add, extent(n / 256, 1), extent(256, 1), 0, second, &da, &da, &dc, &n);
+    DO(cudaMemsetAsync(dd, 0, n * 4, first));
+    DO(cudaEventRecord(join, second));
+    DO(cudaStreamWaitEvent(first, join, 0));
+    LAUNCH(vector_add, extent(n / 256, 1), extent(256, 1), 0, first, &dc, &dd, &dd, &n);
+    DO(cudaMemcpyAsync(out, dd, n * 4, cudaMemcpyDeviceToHost, first));
+    DO(cudaLaunchHostFunc(first, count_call, &calls));
+    MUST(cudaStreamEndCapture(second, &other) == cudaErrorStreamCaptureUnmatched);
+    DO(cudaStreamEndCapture(first, &graph));
+    DO(cudaStreamIsCapturing(second, &status));
+    MUST(status == 0 && calls == 0 && out[1] == 0);
+    DO(cudaGraphGetNodes(graph, NULL, &nodes));
+    MUST(nodes == 6);
+    DO(cudaGraphGetRootNodes(graph, NULL, &nodes));
+    MUST(nodes == 1);
+
+    DO(cudaGraphInstantiate(&ready, graph, 0, NULL, 0));
+    DO(cudaGraphDestroy(graph));
+    DO(cudaEventRecord(at[0], first));
+    for (int round = 1; round <= 2; round++) {
+        a[1] = 10.0f * round;
+        DO(cudaGraphLaunch(ready, first));
+        DO(cudaEventRecord(at[round], first));
+        DO(cudaStreamSynchronize(first));
+        MUST(calls == round);
+        for (int i = 0; i < n; i++)
+            MUST(out[i] == a[i] + a[i]);
+    }
+    DO(cudaEventElapsedTime(&once, at[0], at[1]));
+    DO(cudaEventElapsedTime(&twice, at[0], at[2]));
+    MUST(once > 0 && fabsf(twice - 2 * once) < once / 2);
+
+    /* A launch in a stream that is captured is a part of the new graph. */
+    DO(cudaStreamBeginCapture(second, 0));
+    DO(cudaGraphLaunch(ready, second));
+    DO(cudaStreamEndCapture(second, &other));
+    DO(cudaGraphExecDestroy(ready));
+    DO(cudaGraphInstantiate(&ready, other, 0, NULL, 0));
+    DO(cudaGraphLaunch(ready, second));
+    MUST(calls == 3);
+    MUST(cudaGraphDestroy(graph) == cudaErrorInvalidValue);
+}
+
+static void captures_that_fail(void)
+{
+    cudaStream_t first, second, blocking;
+    cudaEvent_t event;
+    cudaGraph_t graph;
+    int *buffer = (int *)device(64), value = 0;
+    DO(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
+    DO(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+    DO(cudaStreamCreateWithFlags(&blocking, 0));
+    DO(cudaEventCreate(&event));
+    MUST(cudaStreamBeginCapture(0, 0) == cudaErrorStreamCaptureUnsupported);
+    MUST(cudaStreamEndCapture(first, &graph) == cudaErrorInvalidValue);
+    /* Work of another stream that nobody waits for. */
+    DO(cudaStreamBeginCapture(first, 0));
+    DO(cudaMemsetAsync(buffer, 0, 64, first));
+    DO(cudaEventRecord(event, first));
+    DO(cudaStreamWaitEvent(second, event, 0));
+    DO(cudaMemsetAsync(buffer, 1, 64, second));
+    MUST(cudaStreamEndCapture(first, &graph) == cudaErrorStreamCaptureUnjoined && !graph);
+    /* The host must not wait. */
+    DO(cudaStreamBeginCapture(first, 0));
+    MUST(cudaStreamSynchronize(first) == cudaErrorStreamCaptureUnsupported);
+    MUST(cudaMemsetAsync(buffer, 1, 64, first) == cudaErrorStreamCaptureInvalidated);
+    MUST(cudaStreamEndCapture(first, &graph) == cudaErrorStreamCaptureInvalidated);
+    /* Nor may the default stream. */
+    DO(cudaStreamBeginCapture(blocking, 0));
+    MUST(cudaMemcpy(&value, buffer, 4, cudaMemcpyDeviceToHost) == cudaErrorStreamCaptureImplicit);
+    MUST(cudaStreamEndCapture(blocking, &graph) == cudaErrorStreamCaptureInvalidated);
+    /* Work that is not captured cannot be waited for. */
+    DO(cudaEventRecord(event, second));
+    DO(cudaStreamBeginCapture(first, 0));
+    MUST(cudaStreamWaitEvent(first, event, 0) == cudaErrorStreamCaptureIsolation);
+    MUST(cudaStreamEndCapture(first, &graph) == cudaErrorStreamCaptureInvalidated);
+    DO(cudaMemcpy(&value, buffer, 4, cudaMemcpyDeviceToHost));
+    MUST(value == 0);
+}
+
+static void built_graph(void)
+{
+    int n = 1 << 12, calls = 0, version = 0, kind = -1;
+    DO(cudaRuntimeGetVersion(&version));
+    float *a = floats(n), *out = (float *)calloc(n, 4);
+    float *da = (float *)on_device(a, n * 4), *dc = (float *)device(n * 4);
+    cudaGraph_t graph, inner, clone;
+    cudaGraphNode_t fill, add, copy, host, empty_one, found, again;
+    cudaGraphExec_t ready;
+    DO(cudaGraphCreate(&graph, 0));
+    struct cudaMemsetParams zeros = {dc, 0, 0, 4, n, 1};
+    DO(cudaGraphAddMemsetNode(&fill, graph, NULL, 0, &zeros));
+    void *arguments[] = {&da, &dc, &dc, &n};
+    struct cudaKernelNodeParams launch = {(void *)KERNEL(vector_add), extent(n / 256, 1),
+                                          extent(256, 1), 0, arguments, NULL};
+    DO(cudaGraphAddKernelNode(&add, graph, &fill, 1, &launch));
+    DO(cudaGraphAddMemcpyNode1D(&copy, graph, NULL, 0, out, dc, n * 4, cudaMemcpyDeviceToHost));
+    DO(cudaGraphAddEmptyNode(&empty_one, graph, &add, 1));
+    size_t edges[2] = {version >= 13000 ? 0 : 1, 1};
+    DO(cudaGraphAddDependencies(graph, &empty_one, &copy, edges[0], edges[1]));
+    struct cudaHostNodeParams call = {count_call, &calls};
+    DO(cudaGraphAddHostNode(&host, graph, &copy, 1, &call));
+    DO(cudaGraphNodeGetType(host, &kind));
+    MUST(kind == 3);
+    DO(cudaGraphClone(&clone, graph));
+    DO(cudaGraphNodeFindInClone(&found, host, clone));
+    DO(cudaGraphNodeGetType(found, &kind));
+    MUST(kind == 3 && found != host);
+
+    DO(cudaGraphInstantiate(&ready, graph, 0, NULL, 0));
+    DO(cudaGraphLaunch(ready, 0));
+    DO(cudaDeviceSynchronize());
+    for (int i = 0; i < n; i++)
+        MUST(out[i] == a[i]);
+    /* Arguments are those that the node was made with, until they are changed. */
+    void *others[] = {&da, &da, &dc, &n};
+    launch.kernelParams = others;
+    DO(cudaGraphLaunch(ready, 0));
+    MUST(out[1] == a[1]);
+    DO(cudaGraphExecKernelNodeSetParams(ready, add, &launch));
+    DO(cudaGraphLaunch(ready, 0));
+    DO(cudaDeviceSynchronize());
+    MUST(out[1] == a[1] + a[1] && calls == 3);
+
+    /* The clone has the first arguments. One node more is another topology. */
+    struct { int result; void *nodes[2]; } info = {-1, {NULL, NULL}};
+    int result = -1;
+    DO(cudaGraphExecUpdate(ready, clone, &info, &result));
+    MUST((version >= 12000 ? info.result : result) == 0);
+    DO(cudaGraphLaunch(ready, 0));
+    MUST(out[1] == a[1] && calls == 4);
+    DO(cudaGraphAddEmptyNode(&again, clone, NULL, 0));
+    MUST(cudaGraphExecUpdate(ready, clone, &info, &result) == cudaErrorGraphExecUpdateFailure);
+    MUST((version >= 12000 ? info.result : result) == 2);
+
+    /* A graph in a graph, memory of a graph, and an event. */
+    struct cudaMemAllocNodeParams memory = {{0}};
+    cudaEvent_t event;
+    DO(cudaEventCreate(&event));
+    memory.bytesize = n * 4;
+    DO(cudaGraphCreate(&inner, 0));
+    DO(cudaGraphAddMemAllocNode(&found, inner, NULL, 0, &memory));
+    MUST(memory.dptr);
+    void *doubled[] = {&da, &da, &memory.dptr, &n};
+    launch.kernelParams = doubled;
+    DO(cudaGraphAddKernelNode(&add, inner, &found, 1, &launch));
+    DO(cudaGraphAddMemcpyNode1D(&copy, inner, &add, 1, out, memory.dptr, n * 4, cudaMemcpyDefault));
+    DO(cudaGraphAddMemFreeNode(&found, inner, &copy, 1, memory.dptr));
+    DO(cudaGraphCreate(&graph, 0));
+    DO(cudaGraphAddChildGraphNode(&add, graph, NULL, 0, inner));
+    DO(cudaGraphAddEventRecordNode(&copy, graph, &add, 1, event));
+    DO(cudaGraphExecDestroy(ready));
+    DO(cudaGraphInstantiate(&ready, graph, 0, NULL, 0));
+    for (int round = 0; round < 2; round++) {
+        memset(out, 0, n * 4);
+        DO(cudaGraphLaunch(ready, 0));
+        DO(cudaEventSynchronize(event));
+        MUST(out[1] == a[1] + a[1] && out[n - 1] == a[n - 1] + a[n - 1]);
+    }
+    /* Nodes that wait for one another never begin. */
+    DO(cudaGraphAddDependencies(graph, &copy, &add, edges[0], edges[1]));
+    MUST(cudaGraphInstantiate(&ready, graph, 0, NULL, 0) == cudaErrorInvalidValue);
+}
+
+static void graphs(void)
+{
+    captured_graph();
+    captures_that_fail();
+    built_graph();
+}
+#else
+static void graphs(void) {}
+#endif
 
 static const struct { const char *name; void (*run)(void); } programs[] = {
     {"vector_addition", vector_addition}, {"heat", heat}, {"search", search}, {"alignment", alignment},
@@ -625,7 +826,7 @@ static const struct { const char *name; void (*run)(void); } programs[] = {
     {"rows_with_pitch", rows_with_pitch}, {"streams", streams}, {"printing", printing},
     {"assertion", assertion}, {"fault", fault}, {"occupancy", occupancy}, {"empty", empty},
     {"unsupported", unsupported}, {"passed_fault", passed_fault}, {"host_threads", host_threads},
-    {"pools", pools},
+    {"pools", pools}, {"graphs", graphs},
 };
 
 int main(int count, char **arguments)

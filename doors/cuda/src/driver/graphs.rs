@@ -1,0 +1,374 @@
+//! Graphs.
+
+use std::ffi::c_void;
+
+use gpucast_host::Error;
+use gpucast_host::clock::DEFAULT_STREAM;
+use gpucast_host::graph::Work;
+
+use super::arrays::Copy3d;
+use super::driver_functions;
+use super::execution::{Shape, request};
+use super::modules::FunctionHandle;
+use crate::abi::{In, Out};
+use crate::both::graphs::{
+    self, AllocationParameters, CallParameters, ExecutableHandle, FillParameters, GraphHandle,
+    NodeHandle, UpdateInfo,
+};
+use crate::both::streams::Stream;
+
+/// `CUDA_KERNEL_NODE_PARAMS`; its second form has more behind it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct KernelParameters {
+    function: FunctionHandle,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    arguments: In<*const u8>,
+    extra: In<u64>,
+}
+
+impl KernelParameters {
+    fn work(self) -> Result<Work, Error> {
+        let Self { function, grid, block, shared_bytes, arguments, extra } = self;
+        let shape = Shape { grid, block, cluster: None, shared_bytes, stream: DEFAULT_STREAM };
+        request(function, shape, arguments, extra).map(Work::Kernel)
+    }
+}
+
+driver_functions! {
+    /// Begins to put the work of a stream into a graph.
+    fn cuStreamBeginCapture(on: Stream) { graphs::begin_capture(on) }
+
+    /// Begins to put the work of a stream into a graph.
+    fn cuStreamBeginCapture_v2(on: Stream, _mode: i32) { graphs::begin_capture(on) }
+
+    /// Ends the capture of a stream.
+    fn cuStreamEndCapture(on: Stream, graph: Out<GraphHandle>) { graphs::end_capture(on, graph) }
+
+    /// Asks if a stream is captured.
+    fn cuStreamIsCapturing(on: Stream, status: Out<i32>) { graphs::capture_status(on, status) }
+
+    /// Exchanges the mode of captures, which changes nothing here.
+    fn cuThreadExchangeStreamCaptureMode(_mode: *mut c_void) { Ok(()) }
+
+    /// Makes an empty graph.
+    fn cuGraphCreate(graph: Out<GraphHandle>, _flags: u32) { graphs::create(graph) }
+
+    /// Forgets a graph.
+    fn cuGraphDestroy(graph: GraphHandle) { graphs::destroy(graph) }
+
+    /// Copies a graph.
+    fn cuGraphClone(place: Out<GraphHandle>, graph: GraphHandle) { graphs::clone(place, graph) }
+
+    /// The node of a clone that is a copy of another one.
+    fn cuGraphNodeFindInClone(place: Out<NodeHandle>, node: NodeHandle, clone: GraphHandle) {
+        graphs::find_in_clone(place, node, clone)
+    }
+
+    /// Adds a launch.
+    fn cuGraphAddKernelNode(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        count: usize,
+        parameters: In<KernelParameters>,
+    ) {
+        graphs::add(place, graph, after, count, parameters.get()?.work()?)
+    }
+
+    /// Adds a launch.
+    fn cuGraphAddKernelNode_v2(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        count: usize,
+        parameters: In<KernelParameters>,
+    ) {
+        graphs::add(place, graph, after, count, parameters.get()?.work()?)
+    }
+
+    /// Adds a copy.
+    fn cuGraphAddMemcpyNode(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        count: usize,
+        copy: In<Copy3d>,
+        _context: u64,
+    ) {
+        graphs::add(place, graph, after, count, copy.get()?.work()?)
+    }
+
+    /// Adds a fill.
+    fn cuGraphAddMemsetNode(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        count: usize,
+        parameters: In<FillParameters>,
+        _context: u64,
+    ) {
+        graphs::add(place, graph, after, count, parameters.get()?.work()?)
+    }
+
+    /// Adds a call of a function of the host.
+    fn cuGraphAddHostNode(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        count: usize,
+        parameters: In<CallParameters>,
+    ) {
+        graphs::add(place, graph, after, count, parameters.get()?.work()?)
+    }
+
+    /// Adds a node that others can wait for.
+    fn cuGraphAddEmptyNode(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        count: usize,
+    ) {
+        graphs::add(place, graph, after, count, Work::Empty)
+    }
+
+    /// Adds another graph.
+    fn cuGraphAddChildGraphNode(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        count: usize,
+        child: GraphHandle,
+    ) {
+        graphs::add_child(place, graph, after, count, child)
+    }
+
+    /// Adds the record of an event.
+    fn cuGraphAddEventRecordNode(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        count: usize,
+        event: u64,
+    ) {
+        graphs::add(place, graph, after, count, Work::Record(event))
+    }
+
+    /// Adds a wait for an event.
+    fn cuGraphAddEventWaitNode(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        count: usize,
+        event: u64,
+    ) {
+        graphs::add(place, graph, after, count, Work::Wait(event))
+    }
+
+    /// Adds memory.
+    fn cuGraphAddMemAllocNode(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        count: usize,
+        parameters: Out<AllocationParameters>,
+    ) {
+        graphs::add_allocation(place, graph, after, count, parameters)
+    }
+
+    /// Adds the end of memory.
+    fn cuGraphAddMemFreeNode(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        count: usize,
+        _address: u64,
+    ) {
+        graphs::add(place, graph, after, count, Work::Free)
+    }
+
+    /// Removes a node.
+    fn cuGraphDestroyNode(node: NodeHandle) { graphs::destroy_node(node) }
+
+    /// Adds edges.
+    fn cuGraphAddDependencies(
+        graph: GraphHandle,
+        from: In<NodeHandle>,
+        to: In<NodeHandle>,
+        count: usize,
+    ) {
+        graphs::change_edges(graph, from, to, count, true)
+    }
+
+    /// Adds edges, which may have data that only kernels with programmatic launches need.
+    fn cuGraphAddDependencies_v2(
+        graph: GraphHandle,
+        from: In<NodeHandle>,
+        to: In<NodeHandle>,
+        _data: *const c_void,
+        count: usize,
+    ) {
+        graphs::change_edges(graph, from, to, count, true)
+    }
+
+    /// Removes edges.
+    fn cuGraphRemoveDependencies(
+        graph: GraphHandle,
+        from: In<NodeHandle>,
+        to: In<NodeHandle>,
+        count: usize,
+    ) {
+        graphs::change_edges(graph, from, to, count, false)
+    }
+
+    /// Removes edges.
+    fn cuGraphRemoveDependencies_v2(
+        graph: GraphHandle,
+        from: In<NodeHandle>,
+        to: In<NodeHandle>,
+        _data: *const c_void,
+        count: usize,
+    ) {
+        graphs::change_edges(graph, from, to, count, false)
+    }
+
+    /// The nodes of a graph.
+    fn cuGraphGetNodes(graph: GraphHandle, place: Out<NodeHandle>, count: Out<usize>) {
+        graphs::list_nodes(graph, place, count, false)
+    }
+
+    /// The nodes of a graph that wait for none.
+    fn cuGraphGetRootNodes(graph: GraphHandle, place: Out<NodeHandle>, count: Out<usize>) {
+        graphs::list_nodes(graph, place, count, true)
+    }
+
+    /// The edges of a graph.
+    fn cuGraphGetEdges(
+        graph: GraphHandle,
+        from: Out<NodeHandle>,
+        to: Out<NodeHandle>,
+        count: Out<usize>,
+    ) {
+        graphs::list_edges(graph, from, to, count)
+    }
+
+    /// The nodes that a node waits for.
+    fn cuGraphNodeGetDependencies(node: NodeHandle, place: Out<NodeHandle>, count: Out<usize>) {
+        graphs::list_neighbours(node, place, count, true)
+    }
+
+    /// The nodes that wait for a node.
+    fn cuGraphNodeGetDependentNodes(node: NodeHandle, place: Out<NodeHandle>, count: Out<usize>) {
+        graphs::list_neighbours(node, place, count, false)
+    }
+
+    /// The kind of a node.
+    fn cuGraphNodeGetType(node: NodeHandle, kind: Out<i32>) { graphs::kind(node, kind) }
+
+    /// Changes a launch.
+    fn cuGraphKernelNodeSetParams(node: NodeHandle, parameters: In<KernelParameters>) {
+        graphs::change(None, node, parameters.get()?.work()?)
+    }
+
+    /// Changes a launch.
+    fn cuGraphKernelNodeSetParams_v2(node: NodeHandle, parameters: In<KernelParameters>) {
+        graphs::change(None, node, parameters.get()?.work()?)
+    }
+
+    /// Makes a graph ready.
+    fn cuGraphInstantiate(executable: Out<ExecutableHandle>, graph: GraphHandle) {
+        graphs::instantiate(executable, graph)
+    }
+
+    /// Makes a graph ready.
+    fn cuGraphInstantiate_v2(executable: Out<ExecutableHandle>, graph: GraphHandle) {
+        graphs::instantiate(executable, graph)
+    }
+
+    /// Makes a graph ready.
+    fn cuGraphInstantiateWithFlags(
+        executable: Out<ExecutableHandle>,
+        graph: GraphHandle,
+        _flags: u64,
+    ) {
+        graphs::instantiate(executable, graph)
+    }
+
+    /// Brings a graph to the device, where it is.
+    fn cuGraphUpload(_executable: ExecutableHandle, on: Stream) { graphs::upload(on) }
+
+    /// Launches a graph.
+    fn cuGraphLaunch(executable: ExecutableHandle, on: Stream) { graphs::launch(executable, on) }
+
+    /// Forgets a graph that was made ready.
+    fn cuGraphExecDestroy(executable: ExecutableHandle) { graphs::destroy_executable(executable) }
+
+    /// Takes over the work of another graph.
+    fn cuGraphExecUpdate(
+        executable: ExecutableHandle,
+        graph: GraphHandle,
+        node: Out<NodeHandle>,
+        result: Out<i32>,
+    ) {
+        node.maybe_put(0);
+        graphs::update(executable, graph, result)
+    }
+
+    /// Takes over the work of another graph.
+    fn cuGraphExecUpdate_v2(
+        executable: ExecutableHandle,
+        graph: GraphHandle,
+        info: Out<UpdateInfo>,
+    ) {
+        graphs::update_with_info(executable, graph, info)
+    }
+
+    /// Changes a launch of what was made ready.
+    fn cuGraphExecKernelNodeSetParams(
+        executable: ExecutableHandle,
+        node: NodeHandle,
+        parameters: In<KernelParameters>,
+    ) {
+        graphs::change(Some(executable), node, parameters.get()?.work()?)
+    }
+
+    /// Changes a launch of what was made ready.
+    fn cuGraphExecKernelNodeSetParams_v2(
+        executable: ExecutableHandle,
+        node: NodeHandle,
+        parameters: In<KernelParameters>,
+    ) {
+        graphs::change(Some(executable), node, parameters.get()?.work()?)
+    }
+
+    /// Changes a copy of what was made ready.
+    fn cuGraphExecMemcpyNodeSetParams(
+        executable: ExecutableHandle,
+        node: NodeHandle,
+        copy: In<Copy3d>,
+        _context: u64,
+    ) {
+        graphs::change(Some(executable), node, copy.get()?.work()?)
+    }
+
+    /// Changes a fill of what was made ready.
+    fn cuGraphExecMemsetNodeSetParams(
+        executable: ExecutableHandle,
+        node: NodeHandle,
+        parameters: In<FillParameters>,
+        _context: u64,
+    ) {
+        graphs::change(Some(executable), node, parameters.get()?.work()?)
+    }
+
+    /// Changes a call of what was made ready.
+    fn cuGraphExecHostNodeSetParams(
+        executable: ExecutableHandle,
+        node: NodeHandle,
+        parameters: In<CallParameters>,
+    ) {
+        graphs::change(Some(executable), node, parameters.get()?.work()?)
+    }
+}

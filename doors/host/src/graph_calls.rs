@@ -1,0 +1,520 @@
+//! What a program does with graphs: nodes, captures of streams, launches.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::clock::{DEFAULT_STREAM, EventId, StreamId};
+use crate::graph::{
+    Capture, CaptureStatus, Edge, ExecutableId, Graph, GraphId, GraphRun, Graphs, HostCall, Node,
+    NodeId, Work,
+};
+use crate::request::LaunchRequest;
+use crate::{BlockKind, Device, Error};
+
+impl Device {
+    /// An empty graph.
+    pub fn create_graph(&mut self) -> GraphId {
+        self.graphs.keep(Graph::default())
+    }
+
+    /// Forgets a graph. What was made ready of it stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidValue`] if there is none of this number.
+    pub fn destroy_graph(&mut self, id: GraphId) -> Result<(), Error> {
+        let graph = self.graphs.graphs.remove(&id).ok_or(Error::InvalidValue)?;
+        for node in graph.nodes.keys() {
+            self.graphs.nodes.remove(node);
+        }
+        Ok(())
+    }
+
+    /// A copy of a graph, with nodes of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::destroy_graph`].
+    pub fn clone_graph(&mut self, id: GraphId) -> Result<GraphId, Error> {
+        let original = self.graphs.graph(id)?.clone();
+        let mut names = BTreeMap::new();
+        for &node in original.nodes.keys() {
+            names.insert(node, self.graphs.id());
+        }
+        let renamed = |(id, node): (NodeId, Node)| {
+            let after = node.after.iter().filter_map(|one| names.get(one).copied()).collect();
+            (names[&id], Node { after, copy_of: Some(id), ..node })
+        };
+        let nodes = original.nodes.into_iter().map(renamed).collect();
+        Ok(self.graphs.keep(Graph { nodes }))
+    }
+
+    /// The node of a clone that is a copy of another one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidValue`] if there is none.
+    pub fn find_in_clone(&self, node: NodeId, clone: GraphId) -> Result<NodeId, Error> {
+        let mut nodes = self.graphs.graph(clone)?.nodes.iter();
+        let found = nodes.find(|(_, one)| one.copy_of == Some(node));
+        found.map(|(&id, _)| id).ok_or(Error::InvalidValue)
+    }
+
+    /// Adds a node that waits for others of the graph.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidValue`] if the graph does not exist or does not have these nodes.
+    pub fn add_node(
+        &mut self,
+        graph: GraphId,
+        after: &[NodeId],
+        work: Work,
+    ) -> Result<NodeId, Error> {
+        let id = self.graphs.id();
+        let of = self.graphs.graph_mut(graph)?;
+        if !after.iter().all(|one| of.nodes.contains_key(one)) {
+            return Err(Error::InvalidValue);
+        }
+        Graphs::has_room(of, &work)?;
+        let after = after.iter().copied().collect();
+        of.nodes.insert(id, Node { work, after, copy_of: None });
+        self.graphs.nodes.insert(id, graph);
+        Ok(id)
+    }
+
+    /// The work of a node that stands for a graph.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::destroy_graph`].
+    pub fn child_work(&self, graph: GraphId) -> Result<Work, Error> {
+        Ok(Work::Child(Box::new(self.graphs.graph(graph)?.clone())))
+    }
+
+    /// Removes a node and its edges.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidValue`] if there is none of this number.
+    pub fn destroy_node(&mut self, id: NodeId) -> Result<(), Error> {
+        let (graph, _) = self.graphs.node(id)?;
+        self.graphs.nodes.remove(&id);
+        let graph = self.graphs.graph_mut(graph)?;
+        graph.nodes.remove(&id);
+        for node in graph.nodes.values_mut() {
+            node.after.remove(&id);
+        }
+        Ok(())
+    }
+
+    /// Adds edges of a graph, or removes them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidValue`] if a node is not the graph's, if an edge to be added is there or
+    /// leads back to its own node, or if one to be removed is not there.
+    pub fn change_edges(
+        &mut self,
+        graph: GraphId,
+        edges: &[Edge],
+        adds: bool,
+    ) -> Result<(), Error> {
+        let graph = self.graphs.graph_mut(graph)?;
+        let mut changed = graph.clone();
+        for &Edge { from, to } in edges {
+            let has_both = graph.nodes.contains_key(&from) && from != to;
+            let node = changed.nodes.get_mut(&to).filter(|_| has_both);
+            let node = node.ok_or(Error::InvalidValue)?;
+            let was_there = if adds { !node.after.insert(from) } else { !node.after.remove(&from) };
+            if was_there {
+                return Err(Error::InvalidValue);
+            }
+        }
+        *graph = changed;
+        Ok(())
+    }
+
+    /// The nodes of a graph in order of their making, or those alone that nothing comes before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::destroy_graph`].
+    pub fn nodes(&self, graph: GraphId, roots_alone: bool) -> Result<Vec<NodeId>, Error> {
+        let graph = self.graphs.graph(graph)?;
+        Ok(if roots_alone { graph.roots() } else { graph.nodes.keys().copied().collect() })
+    }
+
+    /// The edges of a graph.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::destroy_graph`].
+    pub fn edges(&self, graph: GraphId) -> Result<Vec<Edge>, Error> {
+        Ok(self.graphs.graph(graph)?.edges())
+    }
+
+    /// The work of a node, and the edges of its graph.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::destroy_node`].
+    pub fn node(&self, id: NodeId) -> Result<(&Work, Vec<Edge>), Error> {
+        let (graph, node) = self.graphs.node(id)?;
+        Ok((&node.work, self.graphs.graph(graph)?.edges()))
+    }
+
+    /// Gives a node other work of the same kind: in its graph or, if one is named, in what was made
+    /// ready of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidValue`] if the node is not there or does something else.
+    pub fn change_work(
+        &mut self,
+        executable: Option<ExecutableId>,
+        id: NodeId,
+        work: Work,
+    ) -> Result<(), Error> {
+        let Some(executable) = executable else {
+            let (graph, _) = self.graphs.node(id)?;
+            return self.graphs.graph_mut(graph)?.change(id, work);
+        };
+        let executable = self.graphs.executables.get_mut(&executable);
+        let executable = executable.ok_or(Error::InvalidValue)?;
+        executable.graph.change(id, work)?;
+        *executable = executable.graph.clone().executable()?;
+        Ok(())
+    }
+
+    /// Makes a graph ready to be launched.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidValue`] if there is no such graph, or its nodes wait for one another.
+    pub fn instantiate(&mut self, graph: GraphId) -> Result<ExecutableId, Error> {
+        let executable = self.graphs.graph(graph)?.clone().executable()?;
+        let id = self.graphs.id();
+        self.graphs.executables.insert(id, executable);
+        Ok(id)
+    }
+
+    /// Forgets a graph that was made ready.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidValue`] if there is none of this number.
+    pub fn destroy_executable(&mut self, id: ExecutableId) -> Result<(), Error> {
+        self.graphs.executables.remove(&id).map(|_| ()).ok_or(Error::InvalidValue)
+    }
+
+    /// Takes over the work of a graph that has the same nodes and edges.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::GraphUpdate`] if it has others, and [`Error::InvalidValue`] for what is not there.
+    pub fn update_executable(&mut self, id: ExecutableId, graph: GraphId) -> Result<(), Error> {
+        let new = self.graphs.graph(graph)?.clone();
+        let executable = self.graphs.executables.get_mut(&id).ok_or(Error::InvalidValue)?;
+        if !executable.graph.is_like(&new) {
+            return Err(Error::GraphUpdate);
+        }
+        // Its nodes keep the names by which the program knows them.
+        let mut graph = executable.graph.clone();
+        for (node, new) in graph.nodes.values_mut().zip(new.nodes.into_values()) {
+            node.work = new.work;
+        }
+        *executable = graph.executable()?;
+        Ok(())
+    }
+
+    /// Begins a launch of a graph. `None` if the stream is captured: then it is a node from now on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidValue`] if there is no such graph, and errors of the stream.
+    pub fn begin_graph(
+        &mut self,
+        id: ExecutableId,
+        stream: StreamId,
+    ) -> Result<Option<GraphRun>, Error> {
+        self.usable()?;
+        let executable = self.graphs.executables.get(&id).ok_or(Error::InvalidValue)?;
+        let (graph, steps) = (executable.graph.clone(), Arc::clone(&executable.steps));
+        let begin_ms = self.clock.ready(stream)?;
+        if self.capture(stream, || Work::Child(Box::new(graph)))? {
+            return Ok(None);
+        }
+        Ok(Some(GraphRun { stream, steps, begin_ms, ends_ms: Vec::new() }))
+    }
+
+    /// Does the next step of a launch. A call of the program's own is left to the caller. `None` if
+    /// all steps are done.
+    ///
+    /// # Errors
+    ///
+    /// Those of the step's work.
+    ///
+    /// # Safety
+    ///
+    /// As [`Self::copy`].
+    #[allow(unsafe_code, reason = "addresses of the program are copied to and from")]
+    pub unsafe fn graph_step(
+        &mut self,
+        run: &mut GraphRun,
+    ) -> Result<Option<Option<HostCall>>, Error> {
+        let Some(step) = run.steps.get(run.ends_ms.len()) else {
+            self.clock
+                .advance(run.stream, run.ends_ms.iter().copied().fold(run.begin_ms, f64::max));
+            return Ok(None);
+        };
+        let before = step.after.iter().filter_map(|&at| run.ends_ms.get(at).copied());
+        let begin_ms = before.fold(run.begin_ms, f64::max);
+        let branch = self.clock.branch(run.stream, begin_ms);
+        let mut call = None;
+        let outcome = match step.work.clone() {
+            Work::Kernel(request) => self.launch(LaunchRequest { stream: branch, ..request }),
+            // SAFETY: by the contract.
+            Work::Copy { to, from, extent } => unsafe { self.copy(to, from, extent, branch) },
+            Work::Fill { to, pattern, extent } => {
+                // SAFETY: by the contract.
+                unsafe { self.fill(to, &pattern, extent, branch) }
+            }
+            Work::Host(host) => {
+                call = Some(host);
+                Ok(())
+            }
+            Work::Record(event) => self.clock.record_event(event, branch),
+            Work::Wait(event) => self.clock.wait_event(branch, event),
+            Work::Empty | Work::Allocate | Work::Free | Work::Child(_) => Ok(()),
+        };
+        let end_ms = self.clock.end_branch(branch).unwrap_or(begin_ms);
+        outcome?;
+        run.ends_ms.push(end_ms);
+        Ok(Some(call))
+    }
+
+    /// Begins to put the work of a stream into a graph.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CaptureUnsupported`] for the default stream and one that is captured already, and
+    /// errors of the stream.
+    pub fn begin_capture(&mut self, stream: StreamId) -> Result<(), Error> {
+        self.clock.stream(stream)?;
+        if stream == DEFAULT_STREAM || self.graphs.of_stream(stream).is_some() {
+            return Err(Error::CaptureUnsupported);
+        }
+        self.graphs.captures.push(Capture {
+            graph: Graph::default(),
+            origin: stream,
+            tips: [(stream, BTreeSet::new())].into(),
+            events: BTreeMap::new(),
+            is_valid: true,
+        });
+        Ok(())
+    }
+
+    /// Ends the capture of a stream.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CaptureUnmatched`] if it did not begin with this stream. [`Error::CaptureInvalid`]
+    /// if something has failed in between, and [`Error::CaptureUnjoined`] if another stream's work
+    /// is left; there is no graph then.
+    pub fn end_capture(&mut self, stream: StreamId) -> Result<GraphId, Error> {
+        self.clock.stream(stream)?;
+        let captures = &mut self.graphs.captures;
+        let at = captures.iter().position(|capture| capture.tips.contains_key(&stream));
+        let at = at.ok_or(Error::InvalidValue)?;
+        if captures[at].origin != stream {
+            return Err(Error::CaptureUnmatched);
+        }
+        let capture = captures.swap_remove(at);
+        match capture.status() {
+            CaptureStatus::Active if capture.is_joined() => Ok(self.graphs.keep(capture.graph)),
+            CaptureStatus::Active => Err(Error::CaptureUnjoined),
+            CaptureStatus::None | CaptureStatus::Invalidated => Err(Error::CaptureInvalid),
+        }
+    }
+
+    /// Returns whether a stream is captured.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidHandle`] if there is no such stream.
+    pub fn capture_status(&mut self, stream: StreamId) -> Result<CaptureStatus, Error> {
+        self.clock.stream(stream)?;
+        let capture = self.graphs.of_stream(stream);
+        Ok(capture.map_or(CaptureStatus::None, |capture| capture.status()))
+    }
+
+    /// Puts work of a stream into a graph. Returns false if the stream is not captured.
+    pub(crate) fn capture(
+        &mut self,
+        stream: StreamId,
+        work: impl FnOnce() -> Work,
+    ) -> Result<bool, Error> {
+        if self.graphs.captures.is_empty() {
+            return Ok(false);
+        }
+        let id = self.graphs.id();
+        let Some(capture) = self.graphs.of_stream(stream) else {
+            return self.beside_captures(stream).map(|()| false);
+        };
+        if !capture.is_valid {
+            return Err(Error::CaptureInvalid);
+        }
+        let work = work();
+        Graphs::has_room(&capture.graph, &work)?;
+        let after = capture.tips.insert(stream, [id].into()).unwrap_or_default();
+        capture.graph.nodes.insert(id, Node { work, after, copy_of: None });
+        Ok(true)
+    }
+
+    /// Work in a stream that is not captured. In the default stream it would wait for those that
+    /// are, which fail then.
+    fn beside_captures(&mut self, stream: StreamId) -> Result<(), Error> {
+        if stream != DEFAULT_STREAM {
+            return Ok(());
+        }
+        let clock = &self.clock;
+        let is_blocking = |stream: &StreamId| clock.stream(*stream).is_ok_and(|(waits, _)| waits);
+        let mut is_hit = false;
+        for capture in &mut self.graphs.captures {
+            if capture.tips.keys().any(is_blocking) {
+                capture.is_valid = false;
+                is_hit = true;
+            }
+        }
+        if is_hit { Err(Error::CaptureImplicit) } else { Ok(()) }
+    }
+
+    /// A call by a stream to the host.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the stream and of its capture. Returns false if the caller is to call now.
+    pub fn capture_call(&mut self, stream: StreamId, call: HostCall) -> Result<bool, Error> {
+        self.clock.stream(stream)?;
+        self.capture(stream, || Work::Host(call))
+    }
+
+    /// Memory of a graph. Its launches find it at the same address, with what is in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`] if the modelled GPU or this machine has too little.
+    pub fn allocate_for_graph(&mut self, bytes: u64) -> Result<u64, Error> {
+        let address = self.allocate(bytes, BlockKind::Device)?;
+        self.graphs.blocks.insert(address);
+        Ok(address)
+    }
+
+    /// Gives a captured stream memory. `None` if it is not captured.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::allocate_for_graph`] and [`Self::capture_call`].
+    pub fn capture_allocation(
+        &mut self,
+        stream: StreamId,
+        bytes: u64,
+    ) -> Result<Option<u64>, Error> {
+        self.clock.stream(stream)?;
+        match self.capture(stream, || Work::Allocate)? {
+            true => self.allocate_for_graph(bytes).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Takes memory back in a captured stream. Returns false if it is not captured.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::capture_call`].
+    pub fn capture_free(&mut self, stream: StreamId) -> Result<bool, Error> {
+        self.clock.stream(stream)?;
+        self.capture(stream, || Work::Free)
+    }
+
+    /// Records an event behind the work of a stream. With `as_node` a captured stream records it
+    /// when the graph runs; otherwise it stands for the work so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidHandle`] for what is not there, and errors of the capture.
+    pub fn record_event(
+        &mut self,
+        event: EventId,
+        stream: StreamId,
+        as_node: bool,
+    ) -> Result<(), Error> {
+        self.clock.check_event(event)?;
+        self.clock.stream(stream)?;
+        if as_node && self.capture(stream, || Work::Record(event))? {
+            return Ok(());
+        }
+        for capture in &mut self.graphs.captures {
+            capture.events.remove(&event);
+        }
+        match self.graphs.of_stream(stream) {
+            Some(capture) => {
+                let tips = capture.tips.get(&stream).cloned().unwrap_or_default();
+                capture.events.insert(event, tips);
+                Ok(())
+            }
+            None => self.clock.record_event(event, stream),
+        }
+    }
+
+    /// A stream waits for an event. If the event stands for captured work, the stream is captured
+    /// from now on.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::record_event`]; and [`Error::CaptureIsolation`] for a captured stream that waits
+    /// for work outside its capture.
+    pub fn wait_event(
+        &mut self,
+        stream: StreamId,
+        event: EventId,
+        as_node: bool,
+    ) -> Result<(), Error> {
+        self.clock.check_event(event)?;
+        self.clock.stream(stream)?;
+        if as_node && self.capture(stream, || Work::Wait(event))? {
+            return Ok(());
+        }
+        let captures = &mut self.graphs.captures;
+        let own = captures.iter().position(|capture| capture.tips.contains_key(&stream));
+        let others = captures.iter().position(|capture| capture.events.contains_key(&event));
+        match (own, others) {
+            (None, None) => return self.clock.wait_event(stream, event),
+            (Some(own), others) if others != Some(own) => {
+                captures[own].is_valid = false;
+                return Err(Error::CaptureIsolation);
+            }
+            _ => {}
+        }
+        if let Some(capture) = others.and_then(|at| captures.get_mut(at)) {
+            let joined = capture.events.get(&event).cloned().unwrap_or_default();
+            capture.tips.entry(stream).or_default().extend(joined);
+        }
+        Ok(())
+    }
+
+    /// The host waits for a stream, which it must not do while the stream is captured.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CaptureUnsupported`] then, and errors of the stream.
+    pub fn synchronise_stream(&mut self, stream: StreamId) -> Result<(), Error> {
+        self.usable()?;
+        if let Some(capture) = self.graphs.of_stream(stream) {
+            capture.is_valid = false;
+            return Err(Error::CaptureUnsupported);
+        }
+        self.clock.synchronise_stream(stream)
+    }
+}
