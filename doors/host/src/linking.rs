@@ -153,7 +153,7 @@ fn behind_what_they_name<'u, 't>(items: Vec<Placed<'u, 't>>) -> Vec<Placed<'u, '
         let place = |name: &&'t str| {
             places.get(&(Some(unit), *name)).or_else(|| places.get(&(None, *name))).copied()
         };
-        value.filter(|token| is_name(token)).filter_map(|name| place(name)).collect()
+        value.filter(|token| is_name(token)).filter_map(place).collect()
     };
     let mut order = Vec::new();
     let mut is_seen = vec![false; items.len()];
