@@ -15,7 +15,7 @@ import sys
 CRATES = [
     ".", "buffers", "corpus", "counters", "forecast", "interpreter", "machine", "model", "ptx-frontend", "render", "simulation",
     "doors/cuda", "doors/host", "doors/python", "doors/toolchain", "insight/advice", "insight/plot", "insight/sanitizer",
-    "studies/collection", "studies/formulas", "studies/measure",
+    "studies/collection", "studies/cost-model", "studies/formulas", "studies/measure",
 ]
 
 # Files that know each other, with the reason: by crate, each a set of files without `.rs`, where
@@ -46,8 +46,10 @@ KNOWN = {
             "quantitative_roofline/analysis", "quantitative_roofline/refinements",
             "quantitative_roofline/text", "sm_simulation", "timing",
         },
+    ],
+    "studies/cost-model": [
         # Descent: a formula has features, whose arguments are formulas.
-        {"cost_model/feature_parser", "cost_model/formula", "cost_model/parser"},
+        {"feature_parser", "formula", "parser"},
     ],
     "doors/host": [
         # Files of one type, the device: its memory, modules and launches, and what these led to,

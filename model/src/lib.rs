@@ -54,11 +54,9 @@ mod needs;
 pub mod offload;
 pub mod prediction;
 pub mod predictor;
-mod qr;
 pub mod quantitative_roofline;
 pub mod reads;
 pub mod reference;
-pub mod regression;
 pub mod roofs;
 pub mod sensitivity;
 pub mod sm_simulation;
@@ -71,6 +69,8 @@ pub mod what_if;
 
 pub use component_throughput::ComponentThroughput;
 pub use cost_model::CostModel;
+pub use gpucast_cost_model::regression;
+
 pub use gpu::{Basis, CountingError, Gpu, GpuError, GpuLibrary, UnknownGpu};
 pub use hierarchical_roofline::HierarchicalRoofline;
 pub use interval::Interval;

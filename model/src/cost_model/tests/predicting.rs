@@ -8,7 +8,7 @@ use gpucast_counters::features::{
 };
 
 use crate::cost_model::{
-    Analysis, BUILT_IN, CostModel, CostModelFile, CostModels, Feature, FeatureError, Names,
+    Analysis, BUILT_IN, CostModel, CostModelFile, CostModels, Feature, FeatureError, Formula, Names,
 };
 use crate::gpu::{Gpu, GpuLibrary};
 use crate::prediction::Bound;
@@ -295,8 +295,11 @@ fn a_prediction_says_what_it_is_made_of() {
 #[test]
 fn what_no_feature_counts_is_said() {
     let mut file = table_3();
-    file.formula =
-        super::formula("p_a * f_mem_access_global + p_b * f_mem_access_global_float32_store");
+    file.formula = Formula::parse(
+        "p_a * f_mem_access_global + p_b * f_mem_access_global_float32_store",
+        &BTreeMap::new(),
+    )
+    .unwrap();
     file.parameters = vec![
         crate::cost_model::Parameter { name: "p_a".into(), value: 1e-12, standard_error: None },
         crate::cost_model::Parameter { name: "p_b".into(), value: -1e-12, standard_error: None },

@@ -231,4 +231,4 @@ fn in_string(text: &str, string: &Spanned<String>, error: ExpressionError) -> Mo
 
 /// The models that come with the program, by name.
 pub const BUILT_IN: [(&str, &str); 1] =
-    [("stevens-matmul", include_str!("../../cost-models/stevens-matmul.toml"))];
+    [("stevens-matmul", include_str!("../cost-models/stevens-matmul.toml"))];

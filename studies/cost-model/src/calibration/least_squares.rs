@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 
 use super::levenberg_marquardt::{Ending, LeastSquares, Minimum, minimise};
 use super::{CalibrationError, Sample, Scale};
-use crate::cost_model::expression::Expression;
-use crate::cost_model::formula::Formula;
+use crate::expression::Expression;
+use crate::formula::Formula;
 use crate::regression::{LinearFit, RegressionError};
 
 /// The least squares problem of a formula and its samples.

@@ -155,7 +155,7 @@ impl MachineAccessFeature {
     /// # Errors
     ///
     /// If the condition names an unknown size.
-    pub(super) fn is_as_wide(
+    pub fn is_as_wide(
         &self,
         access: &MemoryAccess,
         machine: &MachineAccesses,

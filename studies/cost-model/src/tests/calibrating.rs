@@ -1,8 +1,6 @@
 use super::formula;
-use crate::cost_model::{
-    Calibration, CalibrationError, Formula, Sample, Scale, Settings, calibrate,
-};
 use crate::regression::LinearFit;
+use crate::{Calibration, CalibrationError, Formula, Sample, Scale, Settings, calibrate};
 
 fn unscaled() -> Settings {
     Settings { scale: Scale::None, ..Settings::default() }

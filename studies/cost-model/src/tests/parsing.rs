@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use gpucast_counters::features::{AccessDirection, ElementType, MemorySpace};
 
 use super::formula;
-use crate::cost_model::{Feature, FeatureBound, Formula, Relation};
+use crate::{Feature, FeatureBound, Formula, Relation};
 
 /// Every model string of the paper, with its parameters and features in order. Listings whose lines
 /// break within a name are given as printed.
