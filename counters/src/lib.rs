@@ -47,6 +47,7 @@ mod code;
 pub mod counts;
 pub mod definitions;
 pub mod device;
+mod direction;
 mod estimate;
 pub mod export;
 mod extrapolation;

@@ -1,12 +1,12 @@
 //! Sums over the counts of a launch, in the words that metric definitions are written in.
 
-use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode, opcode_facts};
 use gpucast_ptx_frontend::types::StateSpace;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::MemoryCounts;
 use crate::device::DeviceModel;
+pub use crate::direction::{Direction, Operation};
 use crate::hierarchy::L2Traffic;
 use crate::integer_kind::IntegerKind;
 use crate::machine::architecture::Architecture;
@@ -151,53 +151,6 @@ impl LaunchFacts {
     #[must_use]
     pub fn mean_occupancy(&self) -> Option<f64> {
         (self.achieved_occupancy > 0.0).then_some(self.achieved_occupancy)
-    }
-}
-
-/// The kinds of access that profilers tell apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Loads, read-only or not.
-    Load,
-    /// Stores.
-    Store,
-    /// Atomics and reductions.
-    Update,
-}
-
-impl Direction {
-    /// The direction of an access.
-    #[must_use]
-    pub fn of(kind: AccessKind) -> Self {
-        match kind {
-            AccessKind::Load | AccessKind::LoadReadOnly => Self::Load,
-            AccessKind::Store => Self::Store,
-            AccessKind::Atomic | AccessKind::Reduction => Self::Update,
-        }
-    }
-}
-
-/// As [`Direction`], with atomics and reductions apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// Loads, read-only or not.
-    Load,
-    /// Stores.
-    Store,
-    /// Updates that return the old value.
-    Atomic,
-    /// Updates that return nothing.
-    Reduction,
-}
-
-impl Operation {
-    fn of(kind: AccessKind) -> Self {
-        match kind {
-            AccessKind::Load | AccessKind::LoadReadOnly => Self::Load,
-            AccessKind::Store => Self::Store,
-            AccessKind::Atomic => Self::Atomic,
-            AccessKind::Reduction => Self::Reduction,
-        }
     }
 }
 

@@ -14,7 +14,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use rayon::prelude::*;
 
 use super::contents::L2Contents;
-use super::line_sample::PARTS;
+use super::PARTS;
 use super::outbox::Queues;
 use super::placement::Placement;
 use super::replacement::{Newcomer, Replacement};

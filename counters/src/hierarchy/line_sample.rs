@@ -15,13 +15,10 @@
 //! Lines that are drawn belong to a few *parts*. How the parts differ says how unsure the sample
 //! is.
 
-use super::HierarchyGeometry;
+use super::{HierarchyGeometry, PARTS};
 use super::l1::L1Geometry;
 use super::l2::L2Geometry;
 use crate::units::LINE_BYTES;
-
-/// The parts that sampled lines belong to: a power of two.
-pub(crate) const PARTS: u32 = 8;
 
 /// Lines of a first-level cache that are left at least. The distances at which lines come again
 /// are then known to a fifth, the inverse of a root.

@@ -47,7 +47,7 @@ pub use contents::L2Contents;
 pub use l1::{L1Geometry, L1Loads, L1Stores, LocalStores};
 pub(crate) use l2::Dirtied;
 pub use l2::{L2, L2Geometry, L2State, PartialWrites};
-pub(crate) use line_sample::{LineSample, PARTS};
+pub(crate) use line_sample::LineSample;
 pub use moved::StreamShift;
 pub use replacement::Replacement;
 pub use request::L2Operation;
@@ -63,6 +63,9 @@ use rayon::prelude::*;
 use sums::RowSums;
 
 use crate::sparse::SparseRows;
+
+/// The parts that sampled lines belong to: a power of two.
+pub(crate) const PARTS: u32 = 8;
 
 /// The parameters that decide how the hierarchy serves the requests of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

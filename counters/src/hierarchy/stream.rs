@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::line_sample::{Drawn, LineSample, PARTS};
+use super::PARTS;
+use super::line_sample::{Drawn, LineSample};
 use super::moved::{Asked, Moved, Represented, StreamShift};
 use super::warp_request::{FIRST_SINGLE_ROW, MOST_LINES, NOBODY, PackedTouch, Request, WARP_BITS};
 use crate::units::LineTouch;

@@ -5,7 +5,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use super::MachineRow;
 use crate::counts::MemoryCounts;
 use crate::table::{BaseTable, Row};
-use crate::totals::Direction;
+use crate::direction::Direction;
 
 impl BaseTable {
     /// The row of a PTX instruction. In whole tables it stands at the instruction's own place.

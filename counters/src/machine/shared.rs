@@ -14,7 +14,7 @@ use gpucast_ptx_frontend::types::StateSpace::Shared;
 use super::MachineProfile;
 use crate::counts::{MemoryCounts, WIDER_BYTES};
 use crate::table::{BaseTable, Row};
-use crate::totals::Direction;
+use crate::direction::Direction;
 
 /// Accesses to shared memory and their passes over the banks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

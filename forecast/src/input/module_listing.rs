@@ -70,12 +70,6 @@ pub(crate) struct ListedParameter {
 }
 
 impl Unlaunched {
-    /// The file of the module.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// A module that lacks options of a launch.
     ///
     /// # Errors

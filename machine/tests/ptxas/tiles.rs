@@ -4,7 +4,7 @@
 use std::fs;
 
 use gpucast_counters::hierarchy::L2Geometry;
-use gpucast_counters::{Capability, Counter, DeviceModel, LaunchProfile};
+use gpucast_counters::{ComputeCapability, Counter, DeviceModel, LaunchProfile};
 use gpucast_interpreter::{Argument, DeviceMemory, Launch, Options, Program, Silent, run};
 use gpucast_machine::{ptxas, rules};
 use gpucast_ptx_frontend::ScalarType;

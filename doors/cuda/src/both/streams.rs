@@ -5,7 +5,6 @@ use std::ffi::c_void;
 use gpucast_host::Error;
 use gpucast_host::clock::{DEFAULT_STREAM, EventId, PER_THREAD_STREAM, StreamId};
 
-use super::graphs;
 use crate::abi::{Callback, Out};
 use crate::state::on_device;
 
@@ -79,16 +78,7 @@ pub(crate) fn priority(handle: Stream, priority: Out<i32>) -> Result<(), Error> 
     priority.put(on_device(|device| device.clock().stream(stream(handle)))?.1)
 }
 
-/// Calls a function of the host behind a stream's work, which is done.
-pub(crate) fn call(
-    handle: Stream,
-    function: Option<Callback>,
-    data: *mut c_void,
-) -> Result<(), Error> {
-    graphs::call_in_stream(handle, function, data)
-}
-
-/// As [`call`], for a function that takes the stream and its result.
+/// Calls a function of the host, which takes the stream and its result, behind the stream's work.
 pub(crate) fn call_back(
     handle: Stream,
     function: Option<StreamCallback>,

@@ -38,7 +38,7 @@ driver_functions! {
     fn cuStreamGetCtx(_handle: Stream, context: Out<u64>) { context.put(super::context::current()) }
 
     /// Calls a function of the host behind a stream's work, which is done.
-    fn cuLaunchHostFunc(handle: Stream, function: Option<Callback>, data: *mut c_void) { streams::call(handle, function, data) }
+    fn cuLaunchHostFunc(handle: Stream, function: Option<Callback>, data: *mut c_void) { graphs::call_in_stream(handle, function, data) }
 
     /// Calls a function of the host behind a stream's work, which is done.
     fn cuStreamAddCallback(

@@ -42,7 +42,7 @@ runtime_functions! {
     fn cudaStreamGetPriority(handle: Stream, priority: Out<i32>) { streams::priority(handle, priority) }
 
     /// Calls a function of the host behind a stream's work, which is done.
-    fn cudaLaunchHostFunc(handle: Stream, function: Option<Callback>, data: *mut c_void) { streams::call(handle, function, data) }
+    fn cudaLaunchHostFunc(handle: Stream, function: Option<Callback>, data: *mut c_void) { graphs::call_in_stream(handle, function, data) }
 
     /// Calls a function of the host behind a stream's work, which is done.
     fn cudaStreamAddCallback(
