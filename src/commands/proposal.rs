@@ -1,10 +1,8 @@
 //! A launch for a module without one, as a command to copy.
 
-use clap::CommandFactory as _;
 use gpucast_forecast::input::module_listing::Unlaunched;
 use gpucast_forecast::run::proposal::{self, Proposal};
 
-use crate::cli::Cli;
 use crate::failure::{Failure, Report};
 use crate::interrupt;
 use crate::output::diagnostic;
@@ -32,7 +30,7 @@ pub(crate) fn report(module: &Unlaunched) -> Report {
             let report = module
                 .report()
                 .hint(format!("a launch of {} that runs, with sizes to change:", found.kernel));
-            report.command(command(module, &found))
+            report.command(command(&found))
         }
         Ok(None) | Err(_) => without(module),
     }
@@ -55,41 +53,16 @@ pub(crate) fn tell(module: &Unlaunched, found: &Proposal) {
     diagnostic::note(&format!(
         "no launch of {kernel} is given, so this is one that runs; to copy, with other sizes:"
     ));
-    diagnostic::text(&format!("  {}\n", command(module, found)));
+    diagnostic::text(&format!("  {}\n", command(found)));
 }
 
-/// The kernels that this command is given.
-fn inputs() -> Vec<String> {
-    let matches = Cli::command().ignore_errors(true).get_matches_from(std::env::args_os());
-    let mut matches = &matches;
-    while let Some((_, below)) = matches.subcommand() {
-        matches = below;
-    }
-    let inputs = matches.try_get_many::<String>("inputs").ok().flatten();
-    inputs.into_iter().flatten().cloned().collect()
-}
-
-/// The words of a command for one of its `inputs` alone: options of a launch hold for all of them.
-fn for_one(given: Vec<String>, inputs: &[String], own: &str) -> Vec<String> {
-    if inputs.len() < 2 && inputs.iter().all(|input| input == own) {
-        return given;
-    }
-    let first = given.iter().position(|word| inputs.contains(word));
-    let is_first = |index| first == Some(index);
-    let words = given.into_iter().enumerate();
-    let kept = words.filter(|(index, word)| is_first(*index) || !inputs.contains(word));
-    kept.map(|(index, word)| if is_first(index) { own.to_owned() } else { word }).collect()
-}
-
-/// This command with the options of a launch, for that kernel alone: one line that a shell takes as
-/// it is.
-pub(crate) fn command(module: &Unlaunched, found: &Proposal) -> String {
+/// This command with the options of a launch: one line that a shell takes as it is.
+pub(crate) fn command(found: &Proposal) -> String {
     let mut given: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     // Words after `--` are the compiler's.
     let behind = given.iter().position(|word| word == "--").unwrap_or(given.len());
     let last = given.split_off(behind);
-    given = for_one(given, &inputs(), &module.path().to_string_lossy());
     // A name that may mean several kernels gives way to one that means the kernel.
     if found.words.iter().any(|(option, _)| *option == "--kernel") {
         let mut words = std::mem::take(&mut given).into_iter();
@@ -125,18 +98,6 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_of_several_inputs_becomes_one_of_the_kernel() {
-        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let line =
-            |given: &str, inputs: &str| for_one(words(given), &words(inputs), "b.cu").join(" ");
-        let several = "predict a.ptx --gpu h100-sxm b.cu c.toml";
-        assert_eq!(line(several, "a.ptx b.cu c.toml"), "predict b.cu --gpu h100-sxm");
-        assert_eq!(line("predict b.cu --gpu l4", "b.cu"), "predict b.cu --gpu l4");
-        // A pattern means several files.
-        assert_eq!(line("predict *.cu", "*.cu"), "predict b.cu");
-    }
 
     #[test]
     fn words_are_quoted_for_a_shell() {

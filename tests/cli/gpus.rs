@@ -142,6 +142,15 @@ fn is_sound(value: &serde_json::Value) -> bool {
     }
 }
 
+/// The units that models of papers leave out by their equations, in the words of `below-roof`. The
+/// simulation and the interval model have them all.
+const LEFT_OUT: [(&str, &[&str]); 3] = [
+    ("quantitative-roofline", &["L2", "first-level cache"]),
+    ("component-throughput", &["L2"]),
+    // Its roof of the L2 has one bandwidth for reads and writes, and that of the L1 knows no tags.
+    ("hierarchical-roofline", &["writes of the L2", "first-level cache"]),
+];
+
 /// All pairs where `GPUCAST_NIGHTLY` asks for them. Otherwise each kernel meets every third GPU,
 /// the next one others, so that each GPU meets a third of the kernels.
 #[test]
@@ -168,11 +177,17 @@ fn every_gpu_predicts_every_kernel_of_the_corpus() {
             assert!(is_sound(prediction), "{kernel}: {prediction}");
             let sentences = prediction["warnings"].as_array().into_iter().flatten();
             let codes = prediction["warning_codes"].as_array().into_iter().flatten();
-            let below = sentences.zip(codes).filter(|(_, code)| *code == "below-roof");
-            below_roofs.extend(below.map(|(sentence, _)| {
-                let of = |field: &str| prediction[field].as_str().unwrap();
-                format!("{kernel} on {} by {}: {sentence}", of("gpu"), of("model"))
-            }));
+            let of = |field: &str| prediction[field].as_str().unwrap();
+            let left_out = LEFT_OUT.iter().find(|(model, _)| *model == of("model"));
+            let has_unit = |sentence: &str| {
+                !left_out.is_some_and(|(_, units)| units.iter().any(|one| sentence.contains(one)))
+            };
+            let below = sentences.zip(codes).filter(|(sentence, code)| {
+                *code == "below-roof" && has_unit(sentence.as_str().unwrap())
+            });
+            let told =
+                |(sentence, _)| format!("{kernel} on {} by {}: {sentence}", of("gpu"), of("model"));
+            below_roofs.extend(below.map(told));
         }
     }
     assert!(below_roofs.is_empty(), "{}", below_roofs.join("\n"));
