@@ -185,9 +185,9 @@ fn every_gpu_predicts_every_kernel_of_the_corpus() {
             let below = sentences.zip(codes).filter(|(sentence, code)| {
                 *code == "below-roof" && has_unit(sentence.as_str().unwrap())
             });
-            let told =
-                |(sentence, _)| format!("{kernel} on {} by {}: {sentence}", of("gpu"), of("model"));
-            below_roofs.extend(below.map(told));
+            below_roofs.extend(below.map(|(sentence, _)| {
+                format!("{kernel} on {} by {}: {sentence}", of("gpu"), of("model"))
+            }));
         }
     }
     assert!(below_roofs.is_empty(), "{}", below_roofs.join("\n"));
