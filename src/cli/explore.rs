@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Arg, Args};
 use gpucast_render::sweep::TableFormat;
 
 use super::prediction::{GpuOptions, MeasurementOptions};

@@ -13,8 +13,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use rayon::prelude::*;
 
-use super::contents::L2Contents;
 use super::PARTS;
+use super::contents::L2Contents;
 use super::outbox::Queues;
 use super::placement::Placement;
 use super::replacement::{Newcomer, Replacement};

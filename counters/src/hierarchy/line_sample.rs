@@ -15,9 +15,9 @@
 //! Lines that are drawn belong to a few *parts*. How the parts differ says how unsure the sample
 //! is.
 
-use super::{HierarchyGeometry, PARTS};
 use super::l1::L1Geometry;
 use super::l2::L2Geometry;
+use super::{HierarchyGeometry, PARTS};
 use crate::units::LINE_BYTES;
 
 /// Lines of a first-level cache that are left at least. The distances at which lines come again

@@ -4,8 +4,8 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use super::MachineRow;
 use crate::counts::MemoryCounts;
-use crate::table::{BaseTable, Row};
 use crate::direction::Direction;
+use crate::table::{BaseTable, Row};
 
 impl BaseTable {
     /// The row of a PTX instruction. In whole tables it stands at the instruction's own place.

@@ -13,8 +13,8 @@ use gpucast_ptx_frontend::types::StateSpace::Shared;
 
 use super::MachineProfile;
 use crate::counts::{MemoryCounts, WIDER_BYTES};
-use crate::table::{BaseTable, Row};
 use crate::direction::Direction;
+use crate::table::{BaseTable, Row};
 
 /// Accesses to shared memory and their passes over the banks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -34,7 +34,7 @@ fn counted(kernel: &str, block: [u32; 3], bytes: &[u64], last: Option<u64>) -> [
         arguments.extend(last.map(|bits| Argument::Scalar { ty: ScalarType::S32, bits }));
         let launch =
             Launch { grid: [1; 3], block, cluster: None, dynamic_shared_bytes: 0, arguments };
-        let capability = Capability { major: 8, minor: 0 };
+        let capability = ComputeCapability { major: 8, minor: 0 };
         let device = DeviceModel::for_capability(capability, 108, L2Geometry::GTX_480).unwrap();
         let counter = Counter::new(&program, &launch, program.static_shared_bytes(), device);
         let mut counter = counter.with_machine_accesses(&known).without_caches();

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use gpucast_host::Error;
 use gpucast_host::clock::{DEFAULT_STREAM, EventId, PER_THREAD_STREAM, StreamId};
 
-use crate::abi::{Callback, Out};
+use crate::abi::Out;
 use crate::state::on_device;
 
 /// `cudaStream_t` and `CUstream`: the number of a stream.

@@ -6,8 +6,8 @@ use gpucast_host::clock::EventId;
 
 use super::driver_functions;
 use crate::abi::{Callback, Out};
-use crate::both::events;
 use crate::both::streams::{self, Stream, StreamCallback};
+use crate::both::{events, graphs};
 
 driver_functions! {
     /// Creates a stream.

@@ -6,6 +6,7 @@ use gpucast_host::clock::EventId;
 
 use super::runtime_functions;
 use crate::abi::{Callback, Out};
+use crate::both::graphs;
 use crate::both::streams::{self, Stream, StreamCallback};
 
 /// Priorities of streams, which change nothing here.
