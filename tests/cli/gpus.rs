@@ -145,8 +145,12 @@ fn is_sound(value: &serde_json::Value) -> bool {
 /// The units that models of papers leave out by their equations, in the words of `below-roof`. The
 /// simulation and the interval model have them all.
 const LEFT_OUT: [(&str, &[&str]); 3] = [
-    // A measured throughput may be that of a GPU which clocks higher than it is listed (gtx-960).
-    ("quantitative-roofline", &["L2", "first-level cache", "double-precision"]),
+    // A measured throughput may be that of a GPU which clocks higher than it is listed (gtx-960,
+    // rtx-2070).
+    (
+        "quantitative-roofline",
+        &["L2", "first-level cache", "single-precision", "double-precision"],
+    ),
     ("component-throughput", &["L2", "first-level cache"]),
     // Its roof of the L2 has one bandwidth for reads and writes, that of the L1 knows no tags, and
     // instructions besides arithmetic take no slots.
@@ -156,15 +160,15 @@ const LEFT_OUT: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// All pairs where `GPUCAST_NIGHTLY` asks for them. Otherwise each kernel meets every third GPU,
-/// the next one others, so that each GPU meets a third of the kernels.
+/// All pairs by all models where `GPUCAST_NIGHTLY` asks for them. Otherwise each kernel meets every
+/// ninth GPU, the next one others, so that each GPU meets a ninth of the kernels.
 #[test]
 fn every_gpu_predicts_every_kernel_of_the_corpus() {
     let list = json("gpus list --format json");
     let gpus: Vec<&str> =
         list["gpus"].as_array().unwrap().iter().map(|gpu| gpu["name"].as_str().unwrap()).collect();
     assert!(gpus.len() >= 45);
-    let stride = if std::env::var_os("GPUCAST_NIGHTLY").is_some() { 1 } else { 3 };
+    let stride = if std::env::var_os("GPUCAST_NIGHTLY").is_some() { 1 } else { 9 };
     let corpus = json("corpus list --format json");
     let mut below_roofs = Vec::new();
     for (at, kernel) in corpus["kernels"].as_array().unwrap().iter().enumerate() {
