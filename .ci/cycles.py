@@ -41,7 +41,7 @@ KNOWN = {
         # A prediction holds each model's own values, and each model makes predictions; the
         # conditions of a prediction hold what single models read.
         {
-            "assumptions", "component_throughput", "cost_model", "hierarchical_roofline",
+            "assumptions", "component_throughput", "cost_model", "evidence", "hierarchical_roofline",
             "interval", "offload/model", "prediction", "predictor", "quantitative_roofline",
             "quantitative_roofline/analysis", "quantitative_roofline/refinements",
             "quantitative_roofline/text", "sm_simulation", "timing",

@@ -258,7 +258,7 @@ impl Model for CostModel {
                 models.files.iter().map(|file| format!("`{}`", file.gpu)).collect();
             return Err(ModelError::OtherGpu { gpu: gpu.name.clone(), known: known.join(", ") });
         };
-        let Some(launches) = conditions.features.as_deref() else {
+        let Some(launches) = conditions.evidence.features.as_deref() else {
             let kernel = profile.kernel.clone();
             return Err(ModelError::MissingCondition {
                 kernel,

@@ -43,6 +43,7 @@ mod assumptions;
 mod bound;
 pub mod component_throughput;
 pub mod cost_model;
+mod evidence;
 mod first_level;
 pub mod gpu;
 mod gpu_parameter;
@@ -79,8 +80,8 @@ pub use prediction::{
     Bound, Component, Detail, Outcome, Part, Prediction, Symbol, SymbolValue, Symbols,
 };
 pub use predictor::{
-    Conditions, CountedOn, Extent, GpuParameter, InstructionFacts, LaunchShape, Model, ModelError,
-    UnknownModel,
+    Conditions, CountedOn, Evidence, Extent, GpuParameter, InstructionFacts, LaunchShape, Model,
+    ModelError, UnknownModel,
 };
 pub use quantitative_roofline::{QuantitativeRoofline, RefinedRoofline};
 pub use reference::{Reference, error_fraction, predict_with_reference, utilisation_factor};

@@ -6,13 +6,13 @@ use std::ops::BitOr;
 /// Inputs to gather while a launch is counted. Several models need what any of them needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// The counts between barriers: [`Conditions::stages`](crate::Conditions::stages).
+    /// The counts between barriers: [`Evidence::stages`](crate::Evidence::stages).
     pub stages: bool,
     /// The features of accesses and operations:
-    /// [`Conditions::features`](crate::Conditions::features).
+    /// [`Evidence::features`](crate::Evidence::features).
     pub features: bool,
     /// The order of events in some CTAs, and the machine code:
-    /// [`Conditions::simulation`](crate::Conditions::simulation).
+    /// [`Evidence::simulation`](crate::Evidence::simulation).
     pub order: bool,
 }
 

@@ -1,11 +1,8 @@
 //! The inputs of every model, and the models by name.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpucast_counters::device::DeviceModel;
-use gpucast_counters::features::Features;
-use gpucast_counters::stages::Stages;
 use gpucast_counters::{CtaShape, Extents, KernelProfile, Refusal, RequestedLaunch};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -25,6 +22,7 @@ use crate::sm_simulation::{Anew, Invocations, Simulator, SmSimulation, data_path
 use crate::timing::Timing;
 use crate::warning::Warning;
 
+pub use crate::evidence::{Evidence, InstructionFacts};
 pub use crate::gpu_parameter::GpuParameter;
 pub use crate::model_error::ModelError;
 
@@ -34,17 +32,8 @@ pub use crate::model_error::ModelError;
 pub struct Conditions {
     /// The shape of the launch.
     pub launch: Option<LaunchShape>,
-    /// The counts between barriers.
-    pub stages: Option<Arc<Stages>>,
-    /// The features of the launch's invocations, each with the number of invocations that have
-    /// them.
-    pub features: Option<Arc<Vec<(Features, u64)>>>,
-    /// Recorded CTAs and their machine code, by kinds of invocation.
-    pub simulation: Option<Arc<Vec<Invocations>>>,
-    /// Who simulates them, if somebody knows results from before.
-    pub simulator: Option<Arc<dyn Simulator>>,
-    /// Facts of the PTX instructions that [`crate::what_if`] needs beside the recorded launch.
-    pub instructions: Option<Arc<InstructionFacts>>,
+    /// What is known of its execution.
+    pub evidence: Evidence,
     /// The calibrated models of the cost model.
     pub cost_models: Option<Arc<CostModels>>,
     /// The GPU whose coalescing, banks and caches the counts follow.
@@ -72,30 +61,6 @@ pub enum Extent {
     WithoutInterval,
     /// Time, bound and parts: it does not ask the interval model for a warning either.
     WithoutWarnings,
-}
-
-/// Facts of a launch's PTX instructions. Instructions are indices into the program's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct InstructionFacts {
-    /// Mean active lanes of an execution of each instruction; 0 if it was not executed.
-    pub active_lanes: Vec<f64>,
-    /// Groups of accesses of a thread to addresses that follow each other, in order of the
-    /// addresses; each could be one access.
-    pub neighbours: Vec<Vec<u32>>,
-    /// Loads and stores of a loop whose address is the same in each round.
-    pub invariant: Vec<u32>,
-    /// Loads of global memory from an address that the same block loaded before, with a store to
-    /// another address between them.
-    pub repeated: Vec<u32>,
-    /// Loads of global memory most of whose sectors the CTA has asked for before, with the share of
-    /// these sectors. Their addresses depend on no loaded data.
-    pub reread: BTreeMap<u32, f64>,
-    /// Divisions, remainders, roots and transcendentals.
-    pub slow: Vec<u32>,
-    /// Accesses to local memory.
-    pub local: Vec<u32>,
-    /// Multiplications whose products only additions read, and that nobody may join to them.
-    pub fusable: Vec<u32>,
 }
 
 /// The GPU that counts were taken for.
@@ -205,12 +170,12 @@ impl Conditions {
         let parameters = gpu.sm_parameters().ok()?.load_store;
         let clocks =
             |one: &Invocations| data_path_clocks(&one.launch, &parameters) * one.count as f64;
-        Some(self.simulation.as_ref()?.iter().map(clocks).sum())
+        Some(self.evidence.simulation.as_ref()?.iter().map(clocks).sum())
     }
 
     /// Who simulates the recorded CTAs.
     pub(crate) fn simulator(&self) -> &dyn Simulator {
-        self.simulator.as_deref().unwrap_or(&Anew)
+        self.evidence.simulator.as_deref().unwrap_or(&Anew)
     }
 
     /// The share of their time that a number of SMs compute, where the SM with most blocks decides.

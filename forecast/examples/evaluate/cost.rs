@@ -32,7 +32,7 @@ pub(crate) fn print(choice: Choice) {
             seconds(|| kernel.count_with(&gpu, &with, &Alone).unwrap().remove(0));
         let resident = resident_ctas(&gpu, &source.conditions);
         let simulated = seconds(|| {
-            for one in source.conditions.simulation.iter().flat_map(|all| all.iter()) {
+            for one in source.conditions.evidence.simulation.iter().flat_map(|all| all.iter()) {
                 std::hint::black_box(simulate(
                     &one.launch,
                     resident,

@@ -103,7 +103,7 @@ impl Results {
                 &[&Interval, &HierarchicalRoofline, &ComponentThroughput, &QuantitativeRoofline],
             ),
         };
-        let invocations = conditions.simulation.as_ref().unwrap();
+        let invocations = conditions.evidence.simulation.as_ref().unwrap();
         let parameters = gpu.sm_parameters().unwrap();
         let resident = resident_ctas(gpu, conditions);
         // A prediction would also rerun the simulation at both ends of its interval.

@@ -26,12 +26,12 @@ pub(crate) fn of_part(source: &Source, parts: u32) -> (KernelProfile, Conditions
     if let Some(launch) = &mut conditions.launch {
         launch.blocks *= u128::from(parts);
     }
-    if let Some(stages) = &mut conditions.stages {
+    if let Some(stages) = &mut conditions.evidence.stages {
         let part = Arc::clone(stages);
         let whole = Arc::make_mut(stages);
         (1..parts).for_each(|_| whole.add(&part.stages, part.merged));
     }
-    if let Some(invocations) = &mut conditions.simulation {
+    if let Some(invocations) = &mut conditions.evidence.simulation {
         let of_whole = |one: &Invocations| {
             let mut launch = (*one.launch).clone();
             launch.order = launch.order.repeat(parts as usize);

@@ -16,8 +16,8 @@ use gpucast_counters::LaunchProfile;
 use gpucast_counters::stages::Stages;
 use gpucast_counters::stored::{StoredNumber, StoredProfile};
 use gpucast_interpreter::{Options, Program};
-use gpucast_model::InstructionFacts;
 use gpucast_model::sm_simulation::{Invocations, Simulator};
+use gpucast_model::{Evidence, InstructionFacts};
 use gpucast_simulation::Packed;
 use serde::{Deserialize, Serialize};
 
@@ -140,8 +140,9 @@ impl KeptCounts {
         let folder = Arc::clone(&self.folder);
         let kept = KeptSimulations::new(folder, name, self.most_bytes, self.worth);
         let simulator: Arc<dyn Simulator> = Arc::new(kept);
-        for one in counted.iter_mut().filter(|one| one.simulation.is_some()) {
-            one.simulator = Some(Arc::clone(&simulator));
+        let all = counted.iter_mut().map(|counted| &mut counted.evidence);
+        for evidence in all.filter(|evidence| evidence.simulation.is_some()) {
+            evidence.simulator = Some(Arc::clone(&simulator));
         }
     }
 
@@ -254,7 +255,7 @@ struct Kept {
 impl Kept {
     fn of(counted: &Counted) -> Self {
         let invocations = |one: &Invocations| (Packed(one.launch.as_ref().clone()), one.count);
-        let simulation = counted.simulation.as_ref();
+        let simulation = counted.evidence.simulation.as_ref();
         let ranges = counted.ranges.iter();
         let hashes = counted.buffers_sha256.iter();
         Self {
@@ -262,9 +263,9 @@ impl Kept {
             ranges: ranges
                 .map(|(name, &(least, most))| (name.clone(), least.into(), most.into()))
                 .collect(),
-            stages: counted.stages.clone(),
+            stages: counted.evidence.stages.as_deref().cloned(),
             simulation: simulation.map(|all| all.iter().map(invocations).collect()),
-            instructions: counted.instructions.as_deref().cloned(),
+            instructions: counted.evidence.instructions.as_deref().cloned(),
             ordered_because: counted.ordered_because.clone(),
             watched: counted.watched,
             buffers_sha256: hashes.map(|(name, hash)| (name.clone(), hash.clone())).collect(),
@@ -283,11 +284,15 @@ impl Kept {
             machine_code: MachineFacts::of(plan, &profile.kernel),
             profile,
             ranges: self.ranges.into_iter().map(range).collect(),
-            stages: self.stages,
-            simulation: self.simulation.map(|all| all.into_iter().map(invocations).collect()),
-            simulator: None,
-            instructions: self.instructions.map(Arc::new),
-            features: None,
+            evidence: Evidence {
+                stages: self.stages.map(Arc::new),
+                features: None,
+                simulation: self
+                    .simulation
+                    .map(|all| Arc::new(all.into_iter().map(invocations).collect())),
+                simulator: None,
+                instructions: self.instructions.map(Arc::new),
+            },
             timing: Timing::default(),
             ordered_because: self.ordered_because,
             watched: self.watched,

@@ -8,8 +8,8 @@ use gpucast_counters::features::Features;
 use gpucast_counters::launch_profile::Intervals;
 use gpucast_counters::stages::Stages;
 use gpucast_counters::{LaunchProfile, Metrics, Number};
-use gpucast_model::InstructionFacts;
 use gpucast_model::sm_simulation::Invocations;
+use gpucast_model::{Evidence, InstructionFacts};
 use gpucast_simulation::launch::Launch as SimulatedLaunch;
 
 /// The counts of one repetition of a launch.
@@ -49,10 +49,7 @@ pub(super) struct Mean {
 pub(super) struct Repeated {
     pub(super) profile: LaunchProfile,
     pub(super) ranges: Ranges,
-    pub(super) stages: Option<Stages>,
-    pub(super) features: Option<Vec<(Features, u64)>>,
-    pub(super) simulation: Option<Vec<Invocations>>,
-    pub(super) instructions: Option<Arc<InstructionFacts>>,
+    pub(super) evidence: Evidence,
 }
 
 /// Sums of metrics over repetitions.
@@ -186,10 +183,14 @@ impl Mean {
         profile.intervals = self.intervals.into_iter().map(mean).collect();
         self.metrics.put_means(&mut profile.metrics);
         self.ptx_metrics.put_means(&mut profile.ptx_metrics);
-        let (stages, features) = (self.stages, self.features);
-        let simulation = (!self.simulation.is_empty()).then_some(self.simulation);
-        let (ranges, instructions) = (self.metrics.ranges(), self.instructions);
-        Some(Repeated { profile, ranges, stages, features, simulation, instructions })
+        let evidence = Evidence {
+            stages: self.stages.map(Arc::new),
+            features: self.features.map(Arc::new),
+            simulation: (!self.simulation.is_empty()).then(|| Arc::new(self.simulation)),
+            simulator: None,
+            instructions: self.instructions,
+        };
+        Some(Repeated { profile, ranges: self.metrics.ranges(), evidence })
     }
 }
 

@@ -1,11 +1,11 @@
 //! Counts for models, with their origin: executed here, or read from a file.
 
-use gpucast_counters::metric;
 use std::path::Path;
 use std::sync::Arc;
 
 use gpucast_counters::import;
 use gpucast_counters::machine::BackEnd;
+use gpucast_counters::metric;
 use gpucast_counters::{DeviceModel, KernelProfile, LaunchProfile};
 use gpucast_model::offload::CalibratedOffload;
 use gpucast_model::{Conditions, CountedOn, Extent, Gpu, LaunchShape, Needs};
@@ -296,11 +296,7 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         ),
         conditions: Conditions {
             launch: Some(LaunchShape::of(&profile.requested(), blocks)),
-            stages: counted.stages.clone().map(Arc::new),
-            features: counted.features.clone().map(Arc::new),
-            simulation: counted.simulation.clone().map(Arc::new),
-            simulator: counted.simulator.clone(),
-            instructions: counted.instructions.clone(),
+            evidence: counted.evidence.clone(),
             cost_models: None,
             counted_on: gpu_argument::device_model(counting_gpu)
                 .ok()

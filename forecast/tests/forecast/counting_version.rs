@@ -20,8 +20,8 @@ fn changed_counts_have_another_version() {
             let mut counts = Sha256::new();
             for source in kernel.count(&library.get(gpu).unwrap()).unwrap() {
                 let conditions = &source.conditions;
-                let order = &conditions.simulation;
-                counts.update(format!("{:?}{:?}", source.profile, conditions.stages));
+                let order = &conditions.evidence.simulation;
+                counts.update(format!("{:?}{:?}", source.profile, conditions.evidence.stages));
                 counts.update(format!("{:?}{order:?}", conditions.launch));
             }
             let hash: String =

@@ -91,13 +91,13 @@ fn assert_alike(new: Vec<Counted>, kept: &[Counted], name: &str) {
         new.profile.trace = None;
         assert!(new.profile == kept.profile, "the profile of {name}");
         assert_eq!(new.ranges, kept.ranges, "{name}");
-        assert_eq!(new.stages, kept.stages, "{name}");
+        assert_eq!(new.evidence.stages, kept.evidence.stages, "{name}");
         let simulated = |counted: &Counted| {
-            let all = counted.simulation.iter().flatten();
+            let all = counted.evidence.simulation.iter().flat_map(|all| all.iter());
             all.map(|one| (one.launch.clone(), one.count)).collect::<Vec<_>>()
         };
         assert!(simulated(&new) == simulated(kept), "the record of {name}");
-        assert_eq!(new.instructions, kept.instructions, "{name}");
+        assert_eq!(new.evidence.instructions, kept.evidence.instructions, "{name}");
         assert_eq!(new.ordered_because, kept.ordered_because, "{name}");
         assert_eq!(new.watched, kept.watched, "{name}");
         assert_eq!(new.buffers_sha256, kept.buffers_sha256, "{name}");

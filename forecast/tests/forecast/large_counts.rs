@@ -193,7 +193,7 @@ fn all_counts_and_stages_grow_with_the_dimensions_that_repeat_them() {
             }
             assert!(beyond > 10, "{beyond}");
             let sum = |counted: &Counted| {
-                let stages = &counted.stages.as_ref().unwrap().stages;
+                let stages = &counted.evidence.stages.as_ref().unwrap().stages;
                 let all = stages.iter().map(|stage| (stage.ctas, stage.instructions().warps));
                 all.collect::<Vec<_>>()
             };

@@ -46,7 +46,7 @@ fn predicted_ms(source: &Source) -> f64 {
 #[test]
 fn later_invocations_are_simulated_with_the_caches_that_they_find() {
     let (once, often) = (counted(1), counted(10));
-    let kinds = often.conditions.simulation.clone().unwrap();
+    let kinds = often.conditions.evidence.simulation.clone().unwrap();
     let counts: Vec<u64> = kinds.iter().map(|kind| kind.count).collect();
     assert_eq!(counts, [1, 9]);
     assert!(dram_sectors(&kinds[0].launch) > 0);

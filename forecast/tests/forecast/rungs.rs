@@ -58,8 +58,8 @@ fn alike(kernel: &Kernel, name: &str) -> Vec<(Rung, Option<String>)> {
     assert_eq!(full.len(), auto.len(), "{name}");
     let rungs = full.iter().zip(auto).map(|(full, auto)| {
         assert!(full.profile == auto.profile, "the profile of {name}");
-        assert_eq!(full.stages, auto.stages, "{name}");
-        assert!(full.features == auto.features, "the features of {name}");
+        assert_eq!(full.evidence.stages, auto.evidence.stages, "{name}");
+        assert!(full.evidence.features == auto.evidence.features, "the features of {name}");
         assert_eq!(full.ordered_because, auto.ordered_because, "{name}");
         assert_eq!(full.watched, auto.watched, "{name}");
         assert_eq!(full.counted_by.rung, Rung::Full);
@@ -100,8 +100,8 @@ fn classes_of_ctas_have_the_tables_stages_features_and_traces_of_the_slice() {
         for (one, slice) in classes.iter().zip(&slices) {
             assert_eq!(one.counted_by.rung, Rung::Classes);
             assert!(one.profile == slice.profile, "the profile of {name}");
-            assert_eq!(one.stages, slice.stages, "{name}");
-            assert!(one.features == slice.features, "the features of {name}");
+            assert_eq!(one.evidence.stages, slice.evidence.stages, "{name}");
+            assert!(one.evidence.features == slice.evidence.features, "the features of {name}");
             let lanes = |counted: &Counted| counted.timing.thread_instructions;
             assert_eq!(lanes(one), lanes(slice), "{name}");
             let ctas: u32 = one.profile.grid.iter().product();
@@ -122,8 +122,8 @@ fn alike_without_caches(without: &Counted, with: &Counted, name: &str) {
         assert!(counts.traffic.take().is_some(), "{name}");
     }
     assert_eq!(without.profile.table, table, "{name}");
-    assert_eq!(without.stages, with.stages, "{name}");
-    assert!(without.features == with.features, "the features of {name}");
+    assert_eq!(without.evidence.stages, with.evidence.stages, "{name}");
+    assert!(without.evidence.features == with.evidence.features, "the features of {name}");
     assert!(with.profile.has_caches() && !without.profile.has_caches());
     assert!(without.profile.trace.is_none(), "{name}");
 }
@@ -187,7 +187,7 @@ fn grids_of_any_size_are_counted_without_caches() {
     assert_eq!(count("global_store_sectors"), n.div_ceil(8));
     assert_eq!(count("global_load_requests"), 2 * n.div_ceil(32));
     // Of so many pages at least 1,600 are kept: four standard deviations are a tenth.
-    for access in &counted.features.as_ref().unwrap()[0].0.accesses {
+    for access in &counted.evidence.features.as_ref().unwrap()[0].0.accesses {
         let footprint = access.footprint.unwrap();
         assert!((footprint.elements / n as f64 - 1.0).abs() < 0.1, "{footprint:?}");
         assert!(!footprint.exact);

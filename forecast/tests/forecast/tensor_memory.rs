@@ -148,7 +148,7 @@ fn slices_and_classes_of_products_in_tensor_memory_count_as_the_whole_does() {
                     assert_eq!(counted[0].counted_by.rung, rung, "{name}");
                     assert!(counted[0].profile == full.profile, "{name}");
                     assert_eq!(bytes(&counted[0]), bytes(full), "{name}");
-                    assert_eq!(counted[0].stages, full.stages, "{name}");
+                    assert_eq!(counted[0].evidence.stages, full.evidence.stages, "{name}");
                 }
                 Err(refused) => assert!(!possible, "{name}: {refused}"),
             }

@@ -43,9 +43,9 @@ fn text(launched: &Result<Vec<Launched>, Failure>) -> String {
         format!(
             "{:#?}\n{:#?}\n{:#?}\n{:#?}\n{:#?}\n{:#?}\n{:#?}",
             counted.profile,
-            counted.stages,
-            counted.simulation,
-            counted.features,
+            counted.evidence.stages,
+            counted.evidence.simulation,
+            counted.evidence.features,
             counted.counted_by,
             one.source.profile,
             one.source.origin,

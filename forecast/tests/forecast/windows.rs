@@ -385,9 +385,9 @@ fn windows_record_blocks_as_all_requests_do() {
         let full = source(&kernel, &gpu, CacheChoice::Full);
         let windows = source(&kernel, &gpu, CacheChoice::Windows);
         assert!(windows.without_blocks.is_some() && full.without_blocks.is_none(), "{name}");
-        assert_eq!(windows.conditions.stages, full.conditions.stages, "{name}");
+        assert_eq!(windows.conditions.evidence.stages, full.conditions.evidence.stages, "{name}");
         let launch = |source: &Source| {
-            let all = source.conditions.simulation.as_ref().expect("blocks are recorded");
+            let all = source.conditions.evidence.simulation.as_ref().expect("blocks are recorded");
             (all[0].launch.order.clone(), all[0].launch.classes.len(), all[0].launch.code.clone())
         };
         assert_eq!(launch(&windows), launch(&full), "{name}");

@@ -244,7 +244,7 @@ fn predicted(
         // It rests on the same record as the simulation, which asks it by itself and warns.
         .filter(|model| known.depth == Depth::AllModels || model.name() != Interval.name())
         // Without the counts between barriers a model that reads them answers otherwise.
-        .filter(|model| conditions.stages.is_some() || !model.needs().stages)
+        .filter(|model| conditions.evidence.stages.is_some() || !model.needs().stages)
         .filter_map(|model| Some((*model, model.predict(profile, gpu, conditions).ok()?)))
         .collect();
     all.extend(others);

@@ -93,13 +93,13 @@ impl Case<'_> {
     /// The facts of the instructions; none if nothing was recorded.
     #[must_use]
     pub fn facts(&self) -> Option<&InstructionFacts> {
-        self.conditions.instructions.as_deref()
+        self.conditions.evidence.instructions.as_deref()
     }
 
     /// The recorded launch, if there is one.
     #[must_use]
     pub fn recorded(&self) -> Option<&Launch> {
-        let invocations = self.conditions.simulation.as_deref()?;
+        let invocations = self.conditions.evidence.simulation.as_deref()?;
         invocations.first().map(|one| one.launch.as_ref())
     }
 

@@ -119,8 +119,11 @@ impl Analysis {
         conditions: &Conditions,
     ) -> Result<Self, ModelError> {
         let missing = |what| ModelError::MissingCondition { kernel: profile.kernel.clone(), what };
-        let stages =
-            conditions.stages.as_ref().ok_or_else(|| missing("the counts between barriers"))?;
+        let stages = conditions
+            .evidence
+            .stages
+            .as_ref()
+            .ok_or_else(|| missing("the counts between barriers"))?;
         let launch = conditions.launch.ok_or_else(|| missing("the shape of the launch"))?;
         let device = device_model(gpu)?;
         let mut components = Components::of(gpu, &device)?;
@@ -356,7 +359,8 @@ fn warnings(
     if analysis.work.scaled {
         warnings.push(Warning::ScaledStages);
     }
-    if let Some(merged) = conditions.stages.as_ref().map(|stages| stages.merged).filter(|&m| m > 0)
+    if let Some(merged) =
+        conditions.evidence.stages.as_ref().map(|stages| stages.merged).filter(|&m| m > 0)
     {
         warnings.push(Warning::MergedStages { merged });
     }

@@ -121,7 +121,8 @@ impl<'a> Inputs<'a> {
             return Err(ModelError::OlderGeneration { gpu, major, least });
         }
         let missing = |what| ModelError::MissingCondition { kernel: profile.kernel.clone(), what };
-        let invocations = conditions.simulation.as_ref().ok_or_else(|| missing(RECORDED_BLOCKS))?;
+        let invocations =
+            conditions.evidence.simulation.as_ref().ok_or_else(|| missing(RECORDED_BLOCKS))?;
         let shape = conditions.launch.ok_or_else(|| missing("the shape of the launch"))?;
         let device = device_model(gpu)?;
         let parameters = gpu.sm_parameters().map_err(|missing| ModelError::MissingParameter {
@@ -382,7 +383,9 @@ impl Model for SmSimulation {
     }
 
     fn reads_the_same(&self, before: &Conditions, after: &Conditions) -> bool {
-        let (Some(before_all), Some(after_all)) = (&before.simulation, &after.simulation) else {
+        let (Some(before_all), Some(after_all)) =
+            (&before.evidence.simulation, &after.evidence.simulation)
+        else {
             return false;
         };
         let is_same = |(one, other): (&Invocations, &Invocations)| {

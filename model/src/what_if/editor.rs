@@ -72,7 +72,7 @@ impl Editor {
 
     /// Changes the counts between barriers, if they are known.
     pub(super) fn stages(&mut self, change: impl FnOnce(&mut Stages)) {
-        if let Some(stages) = &mut self.conditions.stages {
+        if let Some(stages) = &mut self.conditions.evidence.stages {
             change(Arc::make_mut(stages));
         }
     }

@@ -146,7 +146,7 @@ pub(super) fn no_divergence(counts: &mut Editor) {
 impl Editor {
     /// Changes the features of every launch, if they were gathered.
     fn features(&mut self, mut change: impl FnMut(&mut Features)) {
-        if let Some(launches) = &mut self.conditions.features {
+        if let Some(launches) = &mut self.conditions.evidence.features {
             Arc::make_mut(launches).iter_mut().for_each(|(features, _)| change(features));
         }
     }

@@ -12,7 +12,9 @@ use gpucast_counters::features::{
 use gpucast_counters::stages::{ClassCount, Stage, StageMemory, Stages};
 use gpucast_counters::{InstructionClass, KernelProfile, Kind, MetricValue, Number};
 use gpucast_model::what_if::{WhatIfError, apply};
-use gpucast_model::{Conditions, GpuLibrary, Model, Prediction, QuantitativeRoofline, WhatIf};
+use gpucast_model::{
+    Conditions, Evidence, GpuLibrary, Model, Prediction, QuantitativeRoofline, WhatIf,
+};
 
 fn kernel(metrics: &[(&str, f64)]) -> KernelProfile {
     let figure = |&(name, value): &(&str, f64)| {
@@ -229,11 +231,12 @@ fn stages_change_with_the_metrics() {
     (stage.shared, stage.global, stage.multiply_adds) = (memory, memory, 8);
     stage.set_class(InstructionClass::Fp32, ClassCount { warps: 16, threads: 256 });
     let stages = Stages { stages: vec![stage], merged: 0 };
-    let conditions = Conditions { stages: Some(Arc::new(stages)), ..Conditions::default() };
+    let conditions =
+        with_evidence(Evidence { stages: Some(Arc::new(stages)), ..Evidence::default() });
     let change = |text: &str| {
         let what_ifs = [text.parse::<WhatIf>().unwrap()];
         let changed = apply(&what_ifs, &kernel(&[]), &conditions);
-        changed.conditions.stages.unwrap().stages[0].clone()
+        changed.conditions.evidence.stages.unwrap().stages[0].clone()
     };
     assert_eq!(change("no-bank-conflicts").shared.passes, 10);
     let global = change("perfect-coalescing").global;
@@ -243,7 +246,7 @@ fn stages_change_with_the_metrics() {
     assert_eq!(dense.class(InstructionClass::Fp32), ClassCount { warps: 8, threads: 256 });
     assert_eq!(dense.multiply_adds, 4);
     // The original is shared and stays as it was.
-    assert_eq!(conditions.stages.unwrap().stages[0].shared.passes, 80);
+    assert_eq!(conditions.evidence.stages.unwrap().stages[0].shared.passes, 80);
 }
 
 #[test]
@@ -321,7 +324,12 @@ fn with_features(accesses: Vec<MemoryAccess>, operations: Vec<OperationCount>) -
         barriers_per_work_item: 0.0,
         machine_instructions: None,
     };
-    Conditions { features: Some(Arc::new(vec![(features, 1)])), ..Conditions::default() }
+    let features = Some(Arc::new(vec![(features, 1)]));
+    with_evidence(Evidence { features, ..Evidence::default() })
+}
+
+fn with_evidence(evidence: Evidence) -> Conditions {
+    Conditions { evidence, ..Conditions::default() }
 }
 
 fn features_after(text: &str, conditions: &Conditions) -> (Features, Vec<String>) {
@@ -331,7 +339,7 @@ fn features_after(text: &str, conditions: &Conditions) -> (Features, Vec<String>
         .changes
         .iter()
         .map(|change| format!("{} {:?} -> {}", change.quantity, change.before, change.after));
-    (changed.conditions.features.unwrap()[0].0.clone(), changes.collect())
+    (changed.conditions.evidence.features.unwrap()[0].0.clone(), changes.collect())
 }
 
 /// The strides that the cost model sees: 1 where a stride was crooked, the others as they were.
@@ -427,7 +435,7 @@ fn operations_of_features_are_contracted_and_packed() {
     // What no feature knows changes none.
     for text in ["occupancy=50%", "l2-hits=50%", "dram-bytes=64"] {
         let (features, _) = features_after(text, &conditions);
-        assert_eq!(features, conditions.features.as_ref().unwrap()[0].0, "{text}");
+        assert_eq!(features, conditions.evidence.features.as_ref().unwrap()[0].0, "{text}");
     }
 }
 

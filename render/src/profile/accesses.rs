@@ -177,7 +177,7 @@ impl FeaturesView {
 
 pub(super) fn views(view: &View<'_>, counted: &Counted) -> Vec<FeaturesView> {
     let of = |features| FeaturesView::of(features, &view.loaded.module);
-    counted.features.iter().flatten().map(of).collect()
+    counted.evidence.features.iter().flat_map(|all| all.iter()).map(of).collect()
 }
 
 /// A line for each access, and for each operation under its type.
@@ -252,7 +252,7 @@ pub(super) fn text(view: &View<'_>, counted: &Counted) -> String {
         if !text.is_empty() {
             text.push('\n');
         }
-        if counted.features.as_ref().is_some_and(|all| all.len() > 1) {
+        if counted.evidence.features.as_ref().is_some_and(|all| all.len() > 1) {
             text += &format!("{} invocations\n\n", number::count(features.invocations));
         }
         text += &of_features(&features, counted);

@@ -74,12 +74,12 @@ impl StageView {
 }
 
 fn views(counted: &Counted) -> Vec<StageView> {
-    let stages = counted.stages.iter().flat_map(|stages| stages.stages.iter().enumerate());
+    let stages = counted.evidence.stages.iter().flat_map(|stages| stages.stages.iter().enumerate());
     stages.map(StageView::of).collect()
 }
 
 pub(super) fn rows<'a>(counted: &Counted) -> Rows<'a> {
-    let merged_stages = counted.stages.as_ref().map_or(0, |stages| stages.merged);
+    let merged_stages = counted.evidence.stages.as_ref().map_or(0, |stages| stages.merged);
     Rows::Stages { stages: views(counted), merged_stages }
 }
 
@@ -168,7 +168,7 @@ const COLUMNS: [Column; 20] = [
 /// A line for each stage; columns in which there is nothing are left out.
 pub(super) fn text(counted: &Counted) -> String {
     let none = Stages::default();
-    let stages = counted.stages.as_ref().unwrap_or(&none);
+    let stages = counted.evidence.stages.as_deref().unwrap_or(&none);
     let is_used = |(_, value): &&Column| {
         stages.stages.iter().any(|stage| value(stage).is_some_and(|value| value != 0.0))
     };

@@ -370,7 +370,7 @@ fn drawn(kernel: &KernelView, gpus: &[Gpu]) -> (Vec<Picture>, Vec<String>) {
 }
 
 fn stages_words(counted: &Counted) -> String {
-    let stages = counted.stages.as_ref().map_or(0, |stages| stages.stages.len());
+    let stages = counted.evidence.stages.as_ref().map_or(0, |stages| stages.stages.len());
     match stages {
         0 | 1 => "No barrier parts the kernel: it is one stage.".to_owned(),
         many if many > MOST_STAGES => format!(
@@ -385,7 +385,8 @@ fn stages_words(counted: &Counted) -> String {
 }
 
 fn stage_rows(counted: &Counted) -> Vec<Vec<String>> {
-    let Some(stages) = counted.stages.as_ref().filter(|stages| stages.stages.len() > 1) else {
+    let Some(stages) = counted.evidence.stages.as_ref().filter(|stages| stages.stages.len() > 1)
+    else {
         return Vec::new();
     };
     let row = |(at, stage): (usize, &Stage)| {

@@ -1,6 +1,7 @@
 //! Launches of host programs, which own the memory and need the values.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use gpucast_counters::Counter;
@@ -11,6 +12,7 @@ use gpucast_counters::stages::StageCounter;
 use gpucast_interpreter::{
     DeviceMemory, Host, Launch, ModuleInstance, Observer, Options, Program, RunError, Summary,
 };
+use gpucast_model::Evidence;
 use gpucast_model::sm_simulation::Invocations;
 
 use super::observer::Counts;
@@ -115,16 +117,17 @@ impl HostLaunch<'_> {
         };
         let (counts, after) = repetition(counting, counter, self.program, memory)?;
         *l2 = after;
-        let count = 1;
-        let simulation = counts.simulation.map(|launch| vec![Invocations { launch, count }]);
+        let once = |launch| Arc::new(vec![Invocations { launch, count: 1 }]);
         Ok(Counted {
             profile: counts.profile,
             ranges: Ranges::default(),
-            stages: counts.stages,
-            simulation,
-            simulator: None,
-            instructions: counts.instructions,
-            features: counts.features.map(|features| vec![(features, count)]),
+            evidence: Evidence {
+                stages: counts.stages.map(Arc::new),
+                features: counts.features.map(|features| Arc::new(vec![(features, 1)])),
+                simulation: counts.simulation.map(once),
+                simulator: None,
+                instructions: counts.instructions,
+            },
             timing: Timing::since(started, summary.issued_lanes),
             ordered_because: summary.ordered_because,
             watched: summary.watched,

@@ -19,9 +19,9 @@ use std::time::Instant;
 use gpucast_buffers::init::Init;
 use gpucast_counters::device;
 use gpucast_counters::export::Ranges;
-use gpucast_counters::features::{FeatureCounter, Features};
+use gpucast_counters::features::FeatureCounter;
 use gpucast_counters::hierarchy::{L2, L2Contents};
-use gpucast_counters::stages::{StageCounter, Stages};
+use gpucast_counters::stages::StageCounter;
 use gpucast_counters::trace::TraceLimits;
 use gpucast_counters::{
     ComputeCapability, Counter, DeviceModel, LaunchProfile, SampleSize, WindowSizes,
@@ -31,8 +31,7 @@ use gpucast_interpreter::{
     RunError, StopReason, Summary,
 };
 use gpucast_model::offload::Transfers;
-use gpucast_model::sm_simulation::{Invocations, Simulator};
-use gpucast_model::{InstructionFacts, Needs};
+use gpucast_model::{Evidence, Needs};
 use sha2::{Digest as _, Sha256};
 
 pub use self::host_launch::{HostLaunch, HostLaunchError};
@@ -58,18 +57,8 @@ pub struct Counted {
     pub profile: LaunchProfile,
     /// The least and the greatest value of each metric over the invocations.
     pub ranges: Ranges,
-    /// The counts between barriers, of all invocations, if they were asked for.
-    pub stages: Option<Stages>,
-    /// Recorded CTAs of the first invocation, ready to be simulated, with the number of invocations
-    /// that they stand for; if they were asked for and there is machine code.
-    pub simulation: Option<Vec<Invocations>>,
-    /// Who simulates them, if results of earlier runs may be known.
-    pub simulator: Option<Arc<dyn Simulator>>,
-    /// Facts of the PTX instructions that changes of that record need, where there is one.
-    pub instructions: Option<Arc<InstructionFacts>>,
-    /// The features of each invocation, with the number of consecutive invocations that have them,
-    /// if they were asked for.
-    pub features: Option<Vec<(Features, u64)>>,
+    /// What else models and advice read, as far as it was asked for.
+    pub evidence: Evidence,
     /// Duration of the execution.
     pub timing: Timing,
     /// Reason why CTAs ran one after the other, if they did.
@@ -477,7 +466,7 @@ impl<C: Counts> Watch for Count<'_, C> {
     }
 
     fn launched(&mut self, executed: Executed<'_>) {
-        let Some(Repeated { profile, ranges, stages, features, simulation, instructions }) =
+        let Some(Repeated { profile, ranges, evidence }) =
             mem::take(&mut self.repetitions).finish()
         else {
             return;
@@ -497,11 +486,7 @@ impl<C: Counts> Watch for Count<'_, C> {
         self.counted.push(Counted {
             profile,
             ranges,
-            stages,
-            features,
-            simulation,
-            simulator: None,
-            instructions,
+            evidence,
             timing: executed.timing,
             ordered_because: executed.ordered_because,
             watched: executed.watched,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use gpucast_counters::cells::{Cells, Frame};
 use gpucast_interpreter::Program;
+use gpucast_model::Evidence;
 
 use super::observer::MACHINE_PER_PTX;
 use super::{Counted, Counting, with_load_caching};
@@ -91,11 +92,7 @@ pub(crate) fn rebuilt(
             machine_code: MachineFacts::of(plan, &profile.kernel),
             profile,
             ranges,
-            stages: None,
-            simulation: None,
-            simulator: None,
-            instructions: None,
-            features: None,
+            evidence: Evidence::default(),
             timing: Timing::default(),
             ordered_because: launch.ordered_because,
             watched: launch.watched,

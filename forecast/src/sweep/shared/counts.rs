@@ -7,7 +7,7 @@ use gpucast_counters::definitions;
 use gpucast_counters::metric::{Kind, MetricValue, Metrics, Number};
 use gpucast_counters::stages::Stages;
 use gpucast_model::sm_simulation::Invocations;
-use gpucast_model::{Conditions, CountedOn, LaunchShape, Needs, Timing};
+use gpucast_model::{Conditions, CountedOn, Evidence, LaunchShape, Needs, Timing};
 use gpucast_simulation::Packed;
 use serde::{Deserialize, Serialize};
 
@@ -54,8 +54,8 @@ impl Counts {
             invocations: profile.invocations,
             metrics: profile.metrics.iter().map(metric).collect(),
             launch: conditions.launch,
-            stages: conditions.stages.as_deref().cloned(),
-            simulation: conditions.simulation.as_ref().map(invocations),
+            stages: conditions.evidence.stages.as_deref().cloned(),
+            simulation: conditions.evidence.simulation.as_ref().map(invocations),
         }
     }
 
@@ -83,8 +83,11 @@ impl Counts {
         });
         let conditions = Conditions {
             launch: self.launch,
-            stages: self.stages.filter(|_| needs.stages).map(Arc::new),
-            simulation,
+            evidence: Evidence {
+                stages: self.stages.filter(|_| needs.stages).map(Arc::new),
+                simulation,
+                ..Evidence::default()
+            },
             counted_on: Some(counted_on),
             timing,
             ..Conditions::default()

@@ -12,7 +12,7 @@ use crate::cost_model::{
 };
 use crate::gpu::{Gpu, GpuLibrary};
 use crate::prediction::Bound;
-use crate::predictor::{Conditions, Model, ModelError};
+use crate::predictor::{Conditions, Evidence, Model, ModelError};
 use crate::warning::Warning;
 
 fn float32() -> ElementType {
@@ -262,7 +262,10 @@ fn gpu(name: &str) -> Gpu {
 
 fn conditions(files: Vec<CostModelFile>, features: Option<Features>) -> Conditions {
     Conditions {
-        features: features.map(|features| Arc::new(vec![(features, 1)])),
+        evidence: Evidence {
+            features: features.map(|features| Arc::new(vec![(features, 1)])),
+            ..Evidence::default()
+        },
         cost_models: Some(Arc::new(CostModels { files, names: Names::default() })),
         ..Conditions::default()
     }

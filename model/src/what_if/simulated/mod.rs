@@ -51,8 +51,8 @@ fn change_launches(
     conditions: &mut Conditions,
     change: impl Fn(&mut Launch, &InstructionFacts) -> u64,
 ) -> u64 {
-    let facts = conditions.instructions.clone().unwrap_or_default();
-    let Some(simulation) = &mut conditions.simulation else { return 0 };
+    let facts = conditions.evidence.instructions.clone().unwrap_or_default();
+    let Some(simulation) = &mut conditions.evidence.simulation else { return 0 };
     let mut touched = 0;
     let mut all = simulation.as_ref().clone();
     for one in &mut all {

@@ -105,11 +105,12 @@ pub(in super::super) fn spread_blocks(counts: &mut Editor, wanted: u64) {
     let warps = shape.threads_per_block.div_ceil(WARP_LANES as u64).max(1);
     // No more than are wanted.
     let parts = u128::from(wanted).div_ceil(shape.blocks).max(1) as u64;
-    let loops = counts.conditions.simulation.iter().flat_map(|all| all.iter()).any(|one| {
-        let samples = one.launch.classes.iter().flat_map(|class| &class.samples);
-        let mut ways = samples.flat_map(|sample| &sample.warps).map(|warp| warp.path.len());
-        ways.any(|rounds| rounds / LEAST_ROUNDS >= parts as usize)
-    });
+    let loops =
+        counts.conditions.evidence.simulation.iter().flat_map(|all| all.iter()).any(|one| {
+            let samples = one.launch.classes.iter().flat_map(|class| &class.samples);
+            let mut ways = samples.flat_map(|sample| &sample.warps).map(|warp| warp.path.len());
+            ways.any(|rounds| rounds / LEAST_ROUNDS >= parts as usize)
+        });
     let parts = if loops { parts } else { parts.min(warps) };
     if parts == 1 {
         return;

@@ -7,7 +7,7 @@ use gpucast_simulation::code::{AccessKind, Action, Class, Control, Space};
 use gpucast_simulation::launch::{Launch, Request, WarpTrace};
 use gpucast_simulation::writer::Writer;
 
-use crate::predictor::{Conditions, InstructionFacts, LaunchShape};
+use crate::predictor::{Conditions, Evidence, InstructionFacts, LaunchShape};
 use crate::sm_simulation::Invocations;
 use crate::what_if::{WhatIf, apply};
 
@@ -23,8 +23,11 @@ fn profile() -> KernelProfile {
 fn conditions(launch: Launch, facts: InstructionFacts) -> Conditions {
     let launch = Arc::new(launch);
     Conditions {
-        simulation: Some(Arc::new(vec![Invocations { launch, count: 1 }])),
-        instructions: Some(Arc::new(facts)),
+        evidence: Evidence {
+            simulation: Some(Arc::new(vec![Invocations { launch, count: 1 }])),
+            instructions: Some(Arc::new(facts)),
+            ..Evidence::default()
+        },
         ..Conditions::default()
     }
 }
@@ -34,7 +37,7 @@ fn changed(what_if: WhatIf, conditions: &Conditions) -> Conditions {
 }
 
 fn launch_of(conditions: &Conditions) -> Launch {
-    conditions.simulation.as_ref().unwrap()[0].launch.as_ref().clone()
+    conditions.evidence.simulation.as_ref().unwrap()[0].launch.as_ref().clone()
 }
 
 /// A loop of one access, with its requests, by one warp.

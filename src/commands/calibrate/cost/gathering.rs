@@ -110,7 +110,7 @@ impl Gathering<'_> {
         let sources = kernel.count_with(counting_gpu, &counts, &terminal)?;
         let launches: Vec<_> = sources
             .iter()
-            .filter_map(|source| source.conditions.features.as_deref())
+            .filter_map(|source| source.conditions.evidence.features.as_deref())
             .flatten()
             .collect();
         let [(features, 1)] = launches.as_slice() else {

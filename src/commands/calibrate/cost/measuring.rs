@@ -304,7 +304,7 @@ impl Sampling<'_> {
             Err(reason) => return Ok(Outcome::LeftOut(reason)),
         };
         self.excluded += excluded;
-        let gathered = source.conditions.features.as_deref().into_iter().flatten().next();
+        let gathered = source.conditions.evidence.features.as_deref().into_iter().flatten().next();
         let Some((gathered, _)) = gathered else {
             return Ok(Outcome::LeftOut("its features cannot be gathered".to_owned()));
         };
