@@ -147,10 +147,7 @@ fn is_sound(value: &serde_json::Value) -> bool {
 const LEFT_OUT: [(&str, &[&str]); 3] = [
     // A measured throughput may be that of a GPU which clocks higher than it is listed (gtx-960,
     // rtx-2070).
-    (
-        "quantitative-roofline",
-        &["L2", "first-level cache", "single-precision", "double-precision"],
-    ),
+    ("quantitative-roofline", &["L2", "first-level cache", "single-precision", "double-precision"]),
     ("component-throughput", &["L2", "first-level cache"]),
     // Its roof of the L2 has one bandwidth for reads and writes, that of the L1 knows no tags, and
     // instructions besides arithmetic take no slots.

@@ -436,7 +436,7 @@ impl Model for SmSimulation {
                 warnings.push(Warning::ModelsDisagree { milliseconds, ratio });
             }
         }
-        warnings.extend(conditions.simulation.as_ref().and_then(|all| unrecorded(all)));
+        warnings.extend(conditions.evidence.simulation.as_ref().and_then(|all| unrecorded(all)));
         if analysis.abandoned_barriers > 0 {
             warnings.push(Warning::AbandonedBarriers { barriers: analysis.abandoned_barriers });
         }
