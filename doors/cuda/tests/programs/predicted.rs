@@ -211,7 +211,7 @@ fn programs_take_the_times_that_predict_gives() {
     for (program, launches) in programs {
         let file = folder.path().join(format!("{program}.toml"));
         fs::write(&file, launches(folder.path()).text).unwrap();
-        for gpu in ["h100-sxm", "gtx-480"] {
+        for gpu in ["h100-sxm", "rtx-3080", "gtx-480"] {
             let expected = predicted(&file, gpu);
             let timing = Some("back-to-back".to_owned());
             let settings = Settings {
@@ -225,8 +225,8 @@ fn programs_take_the_times_that_predict_gives() {
             let times: Vec<f64> =
                 listed.iter().map(|launch| launch.time_ms.unwrap()).take(expected.len()).collect();
             // Addresses decide between the halves of an H100's L2, and programs have buffers that
-            // the launch file does not have.
-            let tolerance = if gpu == "h100-sxm" { 0.1 } else { 0.0 };
+            // the launch file does not have. A block that works alone meets one half or the other.
+            let tolerance = if gpu == "h100-sxm" { 0.25 } else { 0.0 };
             let is_near =
                 |(time, expected): (&f64, &f64)| (time / expected - 1.0).abs() <= tolerance;
             assert!(

@@ -33,7 +33,7 @@ fn classes_of_all_kernels_of_the_tests_and_the_corpus_count_alike() {
     let (mut compared, mut fewer) = (0, 0);
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     for file in files {
-        let text = std::fs::read_to_string(&file).unwrap();
+        let text = crate::cases::expanded(&std::fs::read_to_string(&file).unwrap());
         let Ok(module) = gpucast_ptx_frontend::load(&text) else { continue };
         for kernel in Program::kernels(&module) {
             let Ok(program) = Program::new(&module, &text, kernel) else { continue };

@@ -330,7 +330,7 @@ fn slices_of_all_kernels_of_the_tests_and_the_corpus_count_alike() {
     let (mut compared, mut fell_back, mut unsliced, mut left_out) = (0, 0, 0, 0);
     let mut ignore_contents = 0;
     for file in files {
-        let text = std::fs::read_to_string(&file).unwrap();
+        let text = crate::cases::expanded(&std::fs::read_to_string(&file).unwrap());
         let Ok(module) = gpucast_ptx_frontend::load(&text) else { continue };
         for kernel in Program::kernels(&module) {
             let Ok(program) = Program::new(&module, &text, kernel) else { continue };
