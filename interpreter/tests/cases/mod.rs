@@ -13,6 +13,8 @@
 //! `a u8:b16` is a value of type `u8` that a register of type `b16` holds. A third word, `~1e-6`,
 //! is the relative error that a result may have.
 
+#![allow(clippy::expect_used, reason = "a file of cases that is wrong fails its test")]
+
 use std::fmt::Write as _;
 
 /// A buffer in the head of a kernel: `NAME TYPE`, `NAME TYPE:REGISTER`, with `~ERROR` behind it.

@@ -238,11 +238,10 @@ impl Basis {
         }
         if let Some(capability) = &new.compute_capability
             && set.contains(&"compute_capability")
+            && capability_sources(capability.value).is_none()
         {
-            if capability_sources(capability.value).is_none() {
-                let value = Value::Text(capability.value.to_string());
-                return Err(impossible("compute_capability", &value, "nothing is known of it"));
-            }
+            let value = Value::Text(capability.value.to_string());
+            return Err(impossible("compute_capability", &value, "nothing is known of it"));
         }
         new.follow_peak(old, &mut set)?;
         new = new.with_capability_defaults();

@@ -312,7 +312,7 @@ impl Caller<'_> {
                     let graph = self.handle(|caller| &caller.graphs);
                     let [from, to] = [(); 2].map(|()| self.handle(|caller| &caller.nodes));
                     made(add_edges(graph, &from, &to, 1));
-                    if self.byte() % 4 == 0 {
+                    if self.byte().is_multiple_of(4) {
                         made(remove_node(self.handle(|caller| &caller.nodes)));
                     }
                 }
