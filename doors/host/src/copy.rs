@@ -87,7 +87,9 @@ impl Device {
         if self.capture(stream, || Work::Fill { to, pattern: pattern.to_vec(), extent })? {
             return Ok(());
         }
-        for row in to.addresses(extent) {
+        // No bytes may lie anywhere, even at the null address, where no slice may begin.
+        let rows = to.addresses(extent).filter(|_| extent.bytes() > 0);
+        for row in rows {
             let to = std::ptr::with_exposed_provenance_mut::<u8>(row as usize);
             // SAFETY: a block holds all rows, as was checked, and nobody else borrows its bytes.
             let row = unsafe { std::slice::from_raw_parts_mut(to, extent.width as usize) };

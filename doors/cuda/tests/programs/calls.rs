@@ -31,6 +31,8 @@ fn in_a_process_of_their_own() {
     if std::env::var_os(VARIABLE).is_none() {
         return;
     }
+    // A fill of no bytes at the null address.
+    fuzzed::calls(b"--\n\n");
     // SplitMix64.
     let mut state = 14_u64;
     let mut random = || {
