@@ -1,0 +1,423 @@
+//! The traffic of a huge grid, from windows of it.
+//!
+//! ```text
+//! grid    │first│·······│warm│middle│·······│warm│middle│·······│warm│last│
+//! ```
+//!
+//! The classes of CTAs give all counts but the traffic. For that, the CTAs of some windows go
+//! through the caches. The first and the last CTAs count for themselves. Each middle window counts
+//! for the CTAs around it; before it, CTAs that count for nothing fill the caches. What a row's
+//! requests cause is scaled by the row's sectors, which are known for the whole grid.
+//!
+//! Three middle windows come first. Two more lie between them where they differ.
+//!
+//! Nobody knows beforehand how many CTAs fill an L2, because several requests may ask for one
+//! sector. So the first warm part is a trial. If it leaves sets unfilled, it is tried again with
+//! more CTAs, and the warm parts of the other windows are as long.
+//!
+//! A miss of the value is a miss, even if the skipped CTAs might have left its line there. The L2
+//! still holds what the windows before this one asked for. A line that is missing was therefore not
+//! shared with them, and most such lines come in for the first time. The interval has both answers.
+//!
+//! Where a wave alone has more requests than are to be replayed, those for a sample of the lines
+//! are ([`LineSample`]). Grids that are too small for windows, and most others, are replayed so
+//! from the first CTA to the last.
+//!
+//! Dirty sectors are balanced: what a launch makes dirty is written to DRAM or dirty at its end.
+
+mod cut;
+mod pool;
+
+use std::ops::Range;
+
+pub(super) use cut::WARMING;
+pub use cut::WindowSizes;
+use cut::{Coming, Cut, Part, Role, chosen, cut};
+use gpucast_interpreter::{CountOverflow, Windows};
+use pool::{Measured, Pool, Pooled, RowSum, Sampled, are_alike, writes};
+use rayon::prelude::*;
+
+use super::Counter;
+use crate::counts::MemoryCounts;
+use crate::estimate::{Ended, Left, Unsure, Variant};
+use crate::hierarchy::{
+    CtaStream, FIRST_SINGLE_ROW, Hierarchy, L2, L2Traffic, LineSample, LocalTraffic, PARTS,
+    RowTraffic,
+};
+use crate::launch_profile::{Answer, Doubt};
+use crate::recorder::CtaRecorder;
+use crate::row_key::RowKey;
+use crate::sparse::SparseRows;
+use crate::table::BaseTable;
+use crate::totals::Replay;
+use crate::trace::LaunchTracer;
+
+/// The windows of one launch.
+#[derive(Clone, Debug)]
+pub(super) struct WindowReplay {
+    /// How many times as large the sums of counts may become.
+    times: u64,
+    size: WindowSizes,
+    /// Empty until the windows were asked for, and if all CTAs are to be replayed.
+    parts: Vec<Part>,
+    /// Those that come later.
+    coming: Coming,
+    has_begun: bool,
+    /// The part whose CTAs come.
+    at: usize,
+    /// The lines whose requests are replayed.
+    lines: LineSample,
+    /// The CTAs of that part so far.
+    sectors: SparseRows<u64>,
+    sampled_sectors: SparseRows<u64>,
+    left_out_sectors: u64,
+    dirty_before: u64,
+    dirty_at_start: u64,
+    measured: Vec<Measured>,
+    /// True if the caches hold at the end what the last window alone brought in.
+    is_filled: bool,
+}
+
+impl WindowReplay {
+    /// Nothing yet; sums of counts may become `times` as large.
+    pub(super) fn new(times: u64, size: WindowSizes) -> Self {
+        Self {
+            times,
+            size,
+            parts: Vec::new(),
+            coming: Coming::default(),
+            has_begun: false,
+            at: 0,
+            lines: LineSample::default(),
+            sectors: SparseRows::new(0),
+            sampled_sectors: SparseRows::new(0),
+            left_out_sectors: 0,
+            dirty_before: 0,
+            dirty_at_start: 0,
+            measured: Vec::new(),
+            is_filled: true,
+        }
+    }
+}
+
+impl Windows for Counter {
+    fn windows(&mut self) -> Result<Vec<Range<u64>>, CountOverflow> {
+        let ctas = self.ctas_in_order();
+        if let Some(windows) = self.windows.as_ref().filter(|windows| !windows.has_begun) {
+            self.check_sums(windows.times)?;
+        }
+        let (Some(hierarchy), Some(windows)) = (&mut self.hierarchy, &mut self.windows) else {
+            return Ok(Vec::new());
+        };
+        if windows.has_begun {
+            return Ok(windows.next(hierarchy, self.tracer.as_mut(), &self.memory));
+        }
+        let sectors: u128 = self.memory.iter().map(|(_, counts)| counts.sectors).sum();
+        let resident = self.resident as u64;
+        let per_cta = sectors as f64 / ctas.max(1) as f64;
+        let extent = (ctas, self.grid[0].into());
+        let cut = cut(extent, resident, per_cta, hierarchy.l2_sectors(), windows.size);
+        let caches = self.device.hierarchy(self.cta);
+        let may_sample = RowKey::rows(self.code.instructions.len()) * PARTS as usize
+            <= FIRST_SINGLE_ROW as usize;
+        let smallest =
+            if may_sample { LineSample::smallest(&caches) } else { LineSample::default() };
+        let (cut, lines) = chosen(cut, (ctas, self.lines), smallest, windows.size);
+        windows.lines = lines;
+        if !lines.is_whole() {
+            *hierarchy = Hierarchy::new(&lines.caches(&caches));
+        }
+        windows.has_begun = true;
+        windows.dirty_at_start = hierarchy.take_part().dirty_sectors;
+        windows.dirty_before = windows.dirty_at_start;
+        // Blocks are recorded in windows that come in any case.
+        let mut recorded = Vec::new();
+        if let Some(Cut { first, coming }) = cut {
+            let windows_of = coming.middle.iter().chain(&coming.last);
+            if coming.last.is_some() {
+                recorded = [first.ctas.clone()].into();
+                recorded.extend(windows_of.map(|window| window.counted.clone()));
+            }
+            windows.parts = [first].into();
+            windows.parts.extend(coming.middle.first().map(|one| coming.warming.before(one)));
+            windows.coming = coming;
+        }
+        if let Some(tracer) = &mut self.tracer {
+            self.shape.trace = tracer.order(self.grid, &recorded);
+            if self.shape.trace.is_none() {
+                self.tracer = None;
+            }
+        }
+        let all = 0..ctas;
+        Ok(match windows.parts.as_slice() {
+            [] => vec![all],
+            parts => parts.iter().map(|part| part.ctas.clone()).collect(),
+        })
+    }
+}
+
+impl WindowReplay {
+    /// True if CTAs come one by one, whose records are in the sums already.
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// True if the traffic is that of windows.
+    pub(super) fn is_cut(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
+    /// CTAs from `first` on come next.
+    pub(super) fn end_parts(
+        &mut self,
+        first: u64,
+        hierarchy: &mut Hierarchy,
+        mut tracer: Option<&mut LaunchTracer>,
+    ) {
+        while self.parts.get(self.at).is_some_and(|part| !part.ctas.contains(&first)) {
+            self.end_part(hierarchy, tracer.as_deref_mut());
+            if self.parts.get(self.at).is_some_and(|part| part.role == Role::Warm) {
+                hierarchy.begin_window();
+            }
+        }
+    }
+
+    /// The part of the launch's requests that was replayed.
+    pub(super) fn replay(&self) -> Replay {
+        let in_windows = self.parts.len() > 1;
+        Replay::Sampled { in_windows, lines: self.lines.lines_of_group() }
+    }
+
+    /// Takes over CTAs of the present part, from `first` on.
+    pub(super) fn collect(
+        &mut self,
+        first: u64,
+        recorders: &mut [&mut CtaRecorder],
+        hierarchy: &mut Hierarchy,
+        tracer: Option<&LaunchTracer>,
+    ) {
+        for recorder in recorders.iter_mut() {
+            for (key, counts) in recorder.memory.iter().filter(|(_, counts)| counts.sectors > 0) {
+                *self.sectors.row(key) += counts.sectors;
+            }
+            self.left_out_sectors += recorder.stream.take_left_out_sectors();
+        }
+        if !self.lines.is_whole() {
+            self.thin(first, recorders, tracer);
+        }
+        let mut streams: Vec<&mut CtaStream> =
+            recorders.iter_mut().map(|recorder| &mut recorder.stream).collect();
+        hierarchy.collect(&mut streams);
+    }
+
+    /// Leaves requests for the sampled lines alone, and counts their sectors.
+    fn thin(
+        &mut self,
+        first: u64,
+        recorders: &mut [&mut CtaRecorder],
+        tracer: Option<&LaunchTracer>,
+    ) {
+        let lines = self.lines;
+        recorders
+            .par_iter_mut()
+            .enumerate()
+            .for_each(|(index, recorder)| recorder.stream.thin(lines, first + index as u64));
+        for recorder in recorders.iter() {
+            for (row, sectors) in recorder.stream.sectors_of_rows() {
+                let of_single = || tracer.and_then(|tracer| tracer.row_of_single(row));
+                let row = match row {
+                    row if row < FIRST_SINGLE_ROW => row,
+                    single => of_single().map_or(single, |row| row * PARTS),
+                };
+                if row < FIRST_SINGLE_ROW {
+                    *self.sampled_sectors.row(row) += sectors;
+                }
+            }
+        }
+    }
+
+    /// The CTAs to hear of next, where all so far have been.
+    fn next(
+        &mut self,
+        hierarchy: &mut Hierarchy,
+        mut tracer: Option<&mut LaunchTracer>,
+        memory: &SparseRows<MemoryCounts>,
+    ) -> Vec<Range<u64>> {
+        while self.at < self.parts.len() {
+            self.end_part(hierarchy, tracer.as_deref_mut());
+        }
+        let Coming { warming, middle, more, last } = &mut self.coming;
+        let tried = self.measured.last().map(|part| &part.traffic);
+        if let Some(first) = middle.first()
+            && tried.is_some_and(|tried| !tried.is_filled && warming.widen(tried.filled))
+        {
+            self.parts.push(warming.before(first));
+            hierarchy.begin_window();
+        } else if !middle.is_empty() {
+            // The CTAs before the first one have just been.
+            let middle = std::mem::take(middle).into_iter();
+            self.parts.extend(middle.flat_map(|window| window.warmed(warming)).skip(1));
+        } else if let Some(last) = last.take() {
+            let of_middle = self.measured.iter().filter(|part| part.role == Role::Middle);
+            if !are_alike(of_middle, memory) {
+                let more = std::mem::take(more).into_iter();
+                self.parts.extend(more.flat_map(|window| window.warmed(warming)));
+            }
+            self.parts.extend(last.warmed(warming));
+            hierarchy.begin_window();
+        }
+        self.parts[self.at..].iter().map(|part| part.ctas.clone()).collect()
+    }
+
+    fn end_part(&mut self, hierarchy: &mut Hierarchy, tracer: Option<&mut LaunchTracer>) {
+        let Some(Part { ctas, role }) = self.parts.get(self.at) else { return };
+        let mut traffic = hierarchy.take_part();
+        let of_parts = (!self.lines.is_whole()).then(|| traffic.take_rows());
+        match tracer {
+            Some(tracer) => tracer.settle_part(&mut traffic),
+            None => traffic.add_singles(),
+        }
+        if let Some(of_parts) = of_parts {
+            // Rows of single requests belong to the first part.
+            traffic.renumber_rows(|row| row * PARTS);
+            traffic.add_rows(&of_parts);
+        }
+        let dirtied = traffic.dirty_sectors + traffic.l2.dram_write_sectors;
+        let dirtied = dirtied.saturating_sub(self.dirty_before);
+        self.dirty_before = traffic.dirty_sectors;
+        traffic.dirty_sectors *= self.lines.lines_of_group();
+        self.is_filled = traffic.is_filled;
+        let sectors = std::mem::replace(&mut self.sampled_sectors, SparseRows::new(0));
+        let lines = self.lines;
+        self.measured.push(Measured {
+            sampled: (!lines.is_whole()).then_some(Sampled { lines, sectors }),
+            role: *role,
+            ctas: ctas.end - ctas.start,
+            sectors: std::mem::replace(&mut self.sectors, SparseRows::new(0)),
+            left_out_sectors: std::mem::take(&mut self.left_out_sectors),
+            traffic,
+            dirtied,
+        });
+        self.at += 1;
+    }
+}
+
+/// The part of what was replayed that a variant does not know of.
+#[derive(Clone, Copy, Debug)]
+enum Without {
+    Nothing,
+    /// One of the middle windows.
+    Window(usize),
+    /// A part of the sampled lines.
+    Lines(u32),
+}
+
+impl Counter {
+    /// The table and the traffic from the windows, what they may be besides, and the L2.
+    pub(super) fn settle_windows(
+        &mut self,
+        mut windows: WindowReplay,
+        mut hierarchy: Hierarchy,
+    ) -> (Variant, Doubt, L2) {
+        while windows.at < windows.parts.len() {
+            windows.end_part(&mut hierarchy, self.tracer.as_mut());
+        }
+        let times = windows.lines.lines_of_group();
+        let capacity = hierarchy.l2_sectors() * times;
+        let is_first = hierarchy.is_of_first_launch(self.contents);
+        let (_, mut l2) = hierarchy.finish(self.contents);
+        let last = l2.take_traffic();
+        let middle = windows.measured.iter().filter(|part| part.role == Role::Middle);
+        let dirty: Vec<u64> = middle.map(|part| part.traffic.dirty_sectors).collect();
+        let ended = Ended {
+            dirty_at_start: windows.dirty_at_start * times,
+            is_filled: windows.is_filled,
+            capacity,
+            left: Left::of(&dirty, last.dirty_sectors * times),
+            is_first,
+        };
+        let measured = windows.measured.as_slice();
+        let variant =
+            |without: Without, unsure: Unsure| self.variant(measured, &ended, without, unsure);
+        let middle = windows.measured.iter().filter(|part| part.role == Role::Middle).count();
+        let parts = if windows.lines.is_whole() { 0 } else { PARTS };
+        let answer = |unsure: Unsure| Answer {
+            whole: variant(Without::Nothing, unsure),
+            without_window: (0..middle).map(|at| variant(Without::Window(at), unsure)).collect(),
+            without_lines: (0..parts).map(|part| variant(Without::Lines(part), unsure)).collect(),
+        };
+        let doubt = Doubt::Replay(Box::new(Unsure::EXTREMES.map(answer)));
+        (variant(Without::Nothing, Unsure::VALUE), doubt, l2)
+    }
+
+    /// The table and the traffic for an answer to what is unsure, from all that was replayed or
+    /// from a part of it.
+    fn variant(
+        &self,
+        measured: &[Measured],
+        ended: &Ended,
+        without: Without,
+        unsure: Unsure,
+    ) -> Variant {
+        let (without, part) = match without {
+            Without::Nothing => (None, None),
+            Without::Window(window) => (Some(window), None),
+            Without::Lines(part) => (None, Some(part)),
+        };
+        let pooled = Pooled { hits: unsure.hits, without: part };
+        let sampled = measured.iter().find_map(|part| part.sampled.as_ref());
+        let scatter = sampled.map_or(0.0, |sampled| sampled.lines.scatter(&self.l2));
+        let ends = measured.iter().filter(|part| part.role == Role::Itself);
+        let middle = measured.iter().filter(|part| part.role == Role::Middle);
+        let middle = middle.enumerate().filter(|(at, _)| Some(*at) != without);
+        let ends = Pool::of(ends, &self.memory, pooled);
+        let middle = Pool::of(middle.map(|(_, part)| part), &self.memory, pooled);
+        let mut memory = self.memory.clone();
+        let mut l2 = L2Traffic::default();
+        let mut stored = 0.0;
+        for (key, counts) in self.memory.iter().filter(|(_, counts)| counts.sectors > 0) {
+            let RowSum { sectors: of_ends, traffic } = ends.row(key);
+            let rest = (counts.sectors as f64 - of_ends).max(0.0);
+            let rate = middle.rate(key, &ends, unsure);
+            let mut sums: [f64; 4] = std::array::from_fn(|at| traffic[at] + rate[at] * rest);
+            if !writes(counts.kind) {
+                let [_, _, hits, read] = sums;
+                // None of it where the value is asked for.
+                let more_hits = match unsure {
+                    Unsure::VALUE => 0.0,
+                    Unsure { hits: most, .. } => scatter * (most * read - (1.0 - most) * hits),
+                };
+                sums[2] += more_hits;
+                sums[3] -= more_hits;
+            }
+            let [l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors] =
+                sums.map(|sum| sum.round().max(0.0) as u64);
+            let traffic =
+                RowTraffic { l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors };
+            memory.row(key).traffic = Some(traffic);
+            l2.add_row(counts.kind, &traffic);
+            stored += if writes(counts.kind) { counts.sectors as f64 } else { 0.0 };
+        }
+        let ctas = (self.ctas_in_order() - ends.ctas) as f64 / middle.ctas.max(1) as f64;
+        let local: [u64; 3] =
+            std::array::from_fn(|at| (ends.local[at] + middle.local[at] * ctas).round() as u64);
+        l2.write_sectors += local[0];
+        l2.write_hit_sectors += local[1];
+        let rest = (stored - ends.stored).max(0.0);
+        let times = if middle.stored > 0.0 { rest / middle.stored } else { ctas };
+        let dirtied = ends.dirtied + middle.dirtied * times;
+        ended.balance(dirtied, unsure.written, &mut l2);
+        l2.local = LocalTraffic {
+            write_back_sectors: local[0],
+            write_back_hit_sectors: local[1],
+            dram_write_sectors: local[2].min(l2.dram_write_sectors),
+            dirty_sectors: 0,
+        };
+        Variant { table: self.table_of(&memory), l2 }
+    }
+
+    fn table_of(&self, memory: &SparseRows<MemoryCounts>) -> BaseTable {
+        let (blocks, lanes) = (&self.blocks, &self.guarded_lanes);
+        self.code.table(blocks, lanes, &self.branches, memory, &self.products, true)
+    }
+}
