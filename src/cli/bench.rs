@@ -12,7 +12,6 @@ use super::{ExecutionOptions, KernelOptions, OutputOptions};
 #[command(mut_arg("inputs", |kernel| kernel
     .required(false)
     .required_unless_present_any(["device", "compare"])
-    .conflicts_with_all(["device", "compare"])
     // A changed argument goes behind the others.
     .index(1)))]
 #[command(mut_arg("of_compiler", |words| words.index(2)))]
@@ -47,7 +46,8 @@ pub(crate) struct Bench {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measurement of a GPU")]
 pub(crate) struct DeviceOptions {
-    /// Measure the GPU of this number by NVIDIA's driver, and write its file
+    /// Measure the GPU of this number by NVIDIA's driver, and write its file; with kernels, run
+    /// these on it, check their results, and write their times
     #[arg(long, value_name = "N")]
     pub(crate) device: Option<u32>,
 
@@ -56,8 +56,13 @@ pub(crate) struct DeviceOptions {
     #[arg(long, value_name = "GPU")]
     pub(crate) compare: Option<String>,
 
+    /// Do not compare what kernels leave with what their launch files expect; the references of
+    /// large kernels take this computer long
+    #[arg(long)]
+    pub(crate) unchecked: bool,
+
     /// Fields to measure, separated by commas [default: all]
-    #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
+    #[arg(long, value_name = "FIELDS", value_delimiter = ',', conflicts_with = "inputs")]
     pub(crate) only: Vec<String>,
 
     /// Trials of each kernel, whose mean counts

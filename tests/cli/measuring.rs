@@ -263,6 +263,63 @@ fn a_device_times_kernels_as_the_model_does_that_stands_for_it() {
     check("titan-v", "texture_pattern chains:8 ngroups:1 m:128,256", "cold", 2);
 }
 
+/// Runs kernels on the device of `exec`, and returns the status, the output and the errors.
+fn kernels_on_a_device(kernels: &str, options: &str) -> (i32, String, String) {
+    let ran = gpucast(&format!(
+        "exec --gpu titan-v {OWN} bench {kernels} --device 0 --trials 2 --warm-up 0 {options}"
+    ));
+    (ran.status, ran.stdout, ran.stderr)
+}
+
+#[test]
+fn kernels_run_on_a_device_and_leave_what_their_launch_files_expect() {
+    let kernels = "sgemm histogram --size small --arch sm_35";
+    let (status, output, errors) = kernels_on_a_device(kernels, "--format json");
+    assert_eq!(status, 0, "{errors}");
+    let document: Value = serde_json::from_str(&output).unwrap();
+    let kernels = document["kernels"].as_array().unwrap();
+    assert_eq!(kernels.len(), 2);
+    for kernel in kernels {
+        let results = kernel["results"].as_array().unwrap();
+        assert!(!results.is_empty() && results.iter().all(|result| result["agrees"] == true));
+        let times = kernel["times"].as_array().unwrap();
+        let names: Vec<_> = times.iter().map(|one| one["protocol"].as_str().unwrap()).collect();
+        assert_eq!(names, ["cold", "warm", "in_a_row"]);
+        assert!(times.iter().all(|one| one["median_s"].as_f64().unwrap() > 0.0), "{kernel}");
+    }
+}
+
+/// Structures, pointers in buffers and clusters reach the device as the executor has them.
+#[test]
+fn what_a_launch_file_passes_reaches_the_device() {
+    for (file, gpu) in [("pointers.toml", "titan-v"), ("cluster.toml", "h100-sxm")] {
+        let ran = gpucast(&format!(
+            "exec --gpu {gpu} {OWN} bench device/{file} --device 0 --trials 1 --warm-up 0"
+        ));
+        assert_eq!(ran.status, 0, "{file}: {}", ran.stderr);
+        assert!(ran.stdout.contains("right"), "{file}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn measured_kernels_are_what_compare_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("times.csv");
+    let options = format!("--unchecked --format csv --compare titan-v -o {}", file.display());
+    let (status, _, errors) = kernels_on_a_device("vector-add --size small", &options);
+    assert_eq!(status, 0, "{errors}");
+    let ran = gpucast(&format!("compare {} --format json", file.display()));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("vector-add"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_wrong_result_on_a_device_is_an_error() {
+    let (status, output, errors) = kernels_on_a_device("wrong-expectation.toml", "");
+    assert_eq!(status, 1, "{output}");
+    assert!(output.contains("wrong") && errors.contains("differ"), "{output}{errors}");
+}
+
 #[test]
 fn without_a_gpu_one_sentence_says_so() {
     // No machine has this many.
@@ -276,7 +333,7 @@ fn without_a_gpu_one_sentence_says_so() {
 fn wrong_options_are_told_before_anything_is_measured() {
     for (arguments, expected) in [
         ("bench", "<KERNEL>"),
-        ("bench sgemm --device 0", "cannot be used with"),
+        ("bench sgemm --unchecked --only sp_clock --device 0", "cannot be used with"),
         ("calibrate cost --measure empty_knl --on device:x --model p_x*f_thread_groups", "`x`"),
         ("bench --device 0 --only speed", "`speed` is not measured"),
     ] {

@@ -40,7 +40,7 @@ macro_rules! calibrate_cost {
     };
 }
 
-const DOCUMENTS: [Documented; 22] = [
+const DOCUMENTS: [Documented; 23] = [
     Documented {
         schema: "gpucast.predictions/1",
         meaning: "Predicted times with the counts and values behind them: `predict`",
@@ -120,6 +120,18 @@ const DOCUMENTS: [Documented; 22] = [
             "bench copy-few-blocks --size small --rounds 1 --threads 1 --format json",
         ],
         fits: &["bench vector-add --size small --rounds 1 --format json"],
+    },
+    Documented {
+        schema: "gpucast.measured-kernels/1",
+        meaning: "Results and times of kernels on a GPU: `bench --device KERNEL`",
+        shown_by: &[
+            "exec --gpu {inputs}/made-up.toml {own} bench vector-add histogram --size small \
+             --device 0 --trials 2 --warm-up 0 --format json",
+            "exec --gpu {inputs}/made-up.toml {own} bench vector-add --device 0 --unchecked \
+             --size small --trials 1 --warm-up 0 --format json",
+        ],
+        fits: &["exec --gpu titan-v {own} bench transpose --size small --device 0 --trials 1 \
+             --warm-up 0 --format json"],
     },
     Documented {
         schema: "gpucast.measured-gpu/1",

@@ -20,6 +20,9 @@
 //! // launch 64 2                        threads and CTAs
 //! ```
 //!
+//! `GPUCAST_EXPORT=FOLDER cargo test -p gpucast-interpreter --test all -- --ignored exported` writes
+//! each kernel with a launch file, and `gpucast bench --device 0 FOLDER/…` runs these on a GPU.
+//!
 //! The expected values were computed with Python's integers and fractions from the text of the
 //! PTX manual. Every file runs twice: as it stands, and with untyped (`.b32`) registers, as newer
 //! compilers write them.
@@ -373,4 +376,110 @@ fn every_executed_row_has_a_kernel() {
         .map(|(_, form)| form.text)
         .collect();
     assert!(unused.is_empty(), "no kernel uses\n{}", unused.join("\n"));
+}
+
+/// The text of each kernel with what it needs of its file, by name.
+fn alone(text: &str) -> Vec<(String, String)> {
+    let (mut shared, mut kernels, mut kernel) = (String::new(), Vec::new(), None::<String>);
+    for line in text.lines() {
+        if line.starts_with("//") {
+            continue;
+        }
+        if line.starts_with(".visible .entry ") {
+            kernel = Some(String::new());
+        }
+        let place = kernel.as_mut().unwrap_or(&mut shared);
+        place.push_str(line);
+        place.push('\n');
+        if line.starts_with('}') {
+            kernels.extend(kernel.take());
+        }
+    }
+    let name = |kernel: &str| {
+        kernel[".visible .entry ".len()..].split('(').next().unwrap().trim().to_owned()
+    };
+    kernels.iter().map(|kernel| (name(kernel), format!("{shared}{kernel}"))).collect()
+}
+
+/// The text for an architecture, if the front end takes it there.
+fn for_target(text: &str, target: &str, version: &str) -> Option<String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for line in &mut lines {
+        if line.starts_with(".target ") {
+            *line = format!(".target {target}");
+        } else if let Some(said) = line.strip_prefix(".version ") {
+            let number = |text: &str| text.trim().parse::<f64>().unwrap();
+            *line =
+                format!(".version {}", if number(said) > number(version) { version } else { said });
+        }
+    }
+    let text = lines.join("\n") + "\n";
+    gpucast_ptx_frontend::load(&text).is_ok().then_some(text)
+}
+
+/// The launch file of a case, and the files of its buffers: names and contents. Exact values are
+/// compared as bytes.
+fn launch_file(case: &Case) -> (String, Vec<(String, Vec<u8>)>) {
+    let kernel = &case.kernel;
+    let (mut buffers, mut expected, mut files) = (String::new(), String::new(), Vec::new());
+    let mut longest = 1;
+    for buffer in &case.buffers {
+        let Buffer { name, ty, before, after, tolerance } = buffer;
+        let count = before.as_ref().or(after.as_ref()).unwrap().len();
+        longest = longest.max(count);
+        let is_float = ty == "f32" || ty == "f64";
+        let (shown, len) = if is_float { (ty.as_str(), count) } else { ("u8", count * width(ty)) };
+        buffers += &format!("[buffers.{name}]\ntype = \"{shown}\"\nlen = {len}\n");
+        let mut stored = |when: &str, values: &[String]| {
+            let file = format!("{kernel}.{name}.{when}.bin");
+            files.push((file.clone(), values.iter().flat_map(|value| bytes(ty, value)).collect()));
+            file
+        };
+        if let Some(before) = before {
+            buffers += &format!("init = {{ file = {:?} }}\n", stored("before", before));
+        }
+        if let Some(after) = after {
+            let file = stored("after", after);
+            expected += &format!("[[expect]]\nbuffer = {name:?}\nfile = {file:?}\n");
+            expected += &format!("rtol = {tolerance:e}\natol = 0.0\n");
+        }
+    }
+    let names: Vec<String> =
+        case.buffers.iter().map(|buffer| format!("{:?}", buffer.name)).collect();
+    let launch = format!(
+        "[[launch]]\nkernel = {kernel:?}\ngrid = [{}, 1, 1]\nblock = [{}, 1, 1]\nargs = [{}]\n",
+        case.ctas.unwrap_or(1),
+        case.threads.unwrap_or(longest as u32),
+        names.join(", ")
+    );
+    (format!("module = \"{kernel}.ptx\"\n{buffers}{launch}{expected}"), files)
+}
+
+#[test]
+#[ignore = "it writes files for a run on a GPU"]
+fn exported() {
+    let folder = PathBuf::from(std::env::var("GPUCAST_EXPORT").expect("GPUCAST_EXPORT=FOLDER"));
+    let target = std::env::var("GPUCAST_TARGET").unwrap_or("sm_90a".to_owned());
+    let version = std::env::var("GPUCAST_PTX_VERSION").unwrap_or("9.0".to_owned());
+    let (mut written, mut left) = (0, 0);
+    for (stem, text) in files() {
+        let folder = folder.join(&stem);
+        std::fs::create_dir_all(&folder).unwrap();
+        let texts = alone(&text);
+        for case in cases(&text) {
+            let (_, text) = texts.iter().find(|(name, _)| *name == case.kernel).unwrap();
+            let Some(text) = for_target(text, &target, &version) else {
+                left += 1;
+                continue;
+            };
+            let (launch, files) = launch_file(&case);
+            let write =
+                |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
+            write(&format!("{}.ptx", case.kernel), text.as_bytes());
+            write(&format!("{}.toml", case.kernel), launch.as_bytes());
+            files.iter().for_each(|(name, bytes)| write(name, bytes));
+            written += 1;
+        }
+    }
+    println!("{written} kernels are written; {target} has not what {left} others need");
 }

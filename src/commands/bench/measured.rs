@@ -62,7 +62,7 @@ struct RawGroup<'a> {
 
 /// A state of the device; null is what it does not tell.
 #[derive(Serialize)]
-struct RawState {
+pub(super) struct RawState {
     sm_clock_mhz: Option<f64>,
     memory_clock_mhz: Option<f64>,
     throttle_reasons: Option<Vec<String>>,
@@ -84,8 +84,8 @@ impl From<&State> for RawState {
 
 /// What the driver tells, and the clock that figures were computed with.
 #[derive(Serialize)]
-struct DeviceFacts<'a> {
-    name: &'a str,
+pub(super) struct DeviceFacts<'a> {
+    pub(super) name: &'a str,
     driver_version: i32,
     compute_capability: ComputeCapability,
     sm_count: u64,
@@ -94,6 +94,22 @@ struct DeviceFacts<'a> {
     told_memory_clock_mhz: f64,
     l2_bytes: u64,
     memory_bytes: u64,
+}
+
+impl<'a> DeviceFacts<'a> {
+    pub(super) fn new(facts: &'a Facts, clock_mhz: f64) -> Self {
+        Self {
+            name: &facts.name,
+            driver_version: facts.driver_version,
+            compute_capability: facts.compute_capability,
+            sm_count: facts.sm_count,
+            clock_mhz,
+            told_clock_mhz: facts.clock_mhz,
+            told_memory_clock_mhz: facts.memory_clock_mhz,
+            l2_bytes: facts.l2_bytes,
+            memory_bytes: facts.memory_bytes,
+        }
+    }
 }
 
 /// A parameter as the library has it and as it was measured.
@@ -149,17 +165,7 @@ impl<'a> Document<'a> {
         let &Measurement { facts, clock_mhz, trials, compared, measured, left_out } = measurement;
         Self {
             schema: SCHEMA,
-            device: DeviceFacts {
-                name: &facts.name,
-                driver_version: facts.driver_version,
-                compute_capability: facts.compute_capability,
-                sm_count: facts.sm_count,
-                clock_mhz,
-                told_clock_mhz: facts.clock_mhz,
-                told_memory_clock_mhz: facts.memory_clock_mhz,
-                l2_bytes: facts.l2_bytes,
-                memory_bytes: facts.memory_bytes,
-            },
+            device: DeviceFacts::new(facts, clock_mhz),
             warm_up: trials.warm_up,
             trials: trials.timed,
             compared: compared.map(|gpu| gpu.name.as_str()),

@@ -1,6 +1,7 @@
 //! `gpucast bench`: how fast this computer executes kernels, and what counting costs; or a GPU.
 
 mod device;
+mod kernels;
 mod measured;
 
 use std::num::NonZeroUsize;
@@ -19,7 +20,10 @@ use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: &Bench, threads: Option<u16>) -> Result<(), Failure> {
     if arguments.device.is_wanted() {
-        return device::run(arguments);
+        return match arguments.kernel.inputs.is_empty() {
+            true => device::run(arguments),
+            false => kernels::run(arguments),
+        };
     }
     let ExecutionOptions { counting, ctas, caches, .. } = arguments.execution;
     if counting != CountingChoice::Auto || ctas.is_some() || caches != CacheChoice::Auto {

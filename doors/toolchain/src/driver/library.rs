@@ -65,6 +65,15 @@ mod signature {
         *mut *mut c_void,
         *mut *mut c_void,
     ) -> c_int;
+    pub(super) type LaunchEx = unsafe extern "C" fn(
+        *const super::LaunchConfig,
+        *mut c_void,
+        *mut *mut c_void,
+        *mut *mut c_void,
+    ) -> c_int;
+    pub(super) type SetFunction = unsafe extern "C" fn(*mut c_void, c_int, c_int) -> c_int;
+    pub(super) type FromDevice = unsafe extern "C" fn(*mut c_void, u64, usize) -> c_int;
+    pub(super) type OnDevice = unsafe extern "C" fn(u64, u64, usize) -> c_int;
     pub(super) type ErrorName = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 }
 
@@ -85,6 +94,43 @@ pub(super) enum Attribute {
     MaxBlocksPerMultiprocessor = 106,
 }
 
+/// `CUlaunchConfig`.
+#[repr(C)]
+struct LaunchConfig {
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared_bytes: c_uint,
+    stream: *mut c_void,
+    attributes: *const LaunchAttribute,
+    attribute_count: c_uint,
+}
+
+/// `CUlaunchAttribute` whose value is an extent; the union has 64 bytes.
+#[repr(C)]
+struct LaunchAttribute {
+    id: c_int,
+    _padding: [u8; 4],
+    extent: [c_uint; 3],
+    _rest: [c_uint; 13],
+}
+
+/// `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`.
+const CLUSTER_DIMENSION: c_int = 4;
+
+/// Dynamic shared memory that a kernel gets without asking for more.
+const MOST_SHARED_BYTES: u32 = 48 << 10;
+
+/// CTAs of a cluster that every GPU with clusters can run.
+const PORTABLE_CLUSTER: u32 = 8;
+
+/// `CUfunction_attribute`.
+#[derive(Clone, Copy)]
+#[repr(i32)]
+enum FunctionAttribute {
+    MaxDynamicSharedBytes = 8,
+    NonPortableCluster = 14,
+}
+
 /// The driver, with the context of one device.
 pub(super) struct Driver {
     library: Library,
@@ -103,10 +149,12 @@ pub(super) struct Entry {
     pub(super) name: String,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
+    /// CTAs of a cluster, where the launch says so.
+    pub(super) cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub(super) shared_bytes: u32,
-    /// Parameters, each of at most eight bytes. Whoever makes an entry has counted them in the PTX.
-    pub(super) parameters: usize,
+    /// Bytes of each parameter. Whoever makes an entry has read them in the PTX.
+    pub(super) parameters: Vec<usize>,
 }
 
 /// Device memory, which ends with this value.
@@ -256,6 +304,20 @@ impl Driver {
         Ok(Event { driver: self, handle })
     }
 
+    /// Begins what a profiler watches that was told not to watch from the start.
+    pub(super) fn start_profiler(&self) -> Result<(), DeviceError> {
+        let start = self.symbol::<signature::Synchronize>("cuProfilerStart")?;
+        // SAFETY: the call has no pointers.
+        self.check("cuProfilerStart", unsafe { start() })
+    }
+
+    /// Ends it.
+    pub(super) fn stop_profiler(&self) -> Result<(), DeviceError> {
+        let stop = self.symbol::<signature::Synchronize>("cuProfilerStop")?;
+        // SAFETY: the call has no pointers.
+        self.check("cuProfilerStop", unsafe { stop() })
+    }
+
     /// Waits for everything, and says whether a kernel failed.
     pub(super) fn synchronise(&self) -> Result<(), DeviceError> {
         let synchronise = self.symbol::<signature::Synchronize>("cuCtxSynchronize")?;
@@ -284,7 +346,9 @@ impl Module<'_> {
         // SAFETY: the module lives, and the text ends in zero.
         let result = unsafe { get(&raw mut function, self.handle, text.as_ptr()) };
         self.driver.check("cuModuleGetFunction", result)?;
-        Ok(Launcher { driver: self.driver, launch, function, entry })
+        let launcher = Launcher { driver: self.driver, launch, function, entry };
+        launcher.ask_for_leave()?;
+        Ok(launcher)
     }
 
     /// The memory of a variable.
@@ -317,36 +381,88 @@ pub(super) struct Launcher<'a> {
 }
 
 impl Launcher<'_> {
-    /// Launches the kernel with the bits of each of its parameters.
-    pub(super) fn launch(&self, arguments: &[u64]) -> Result<(), DeviceError> {
-        let Entry { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, parameters, name } =
-            &self.entry;
-        if arguments.len() != *parameters {
-            let given = arguments.len();
-            return Err(DeviceError(format!("{name} has {parameters} parameters and not {given}")));
+    /// Asks for what a launch may not take by itself: much shared memory, large clusters.
+    fn ask_for_leave(&self) -> Result<(), DeviceError> {
+        let Entry { shared_bytes, cluster, .. } = self.entry;
+        if shared_bytes > MOST_SHARED_BYTES {
+            let bytes = c_int::try_from(shared_bytes).unwrap_or(c_int::MAX);
+            self.set(FunctionAttribute::MaxDynamicSharedBytes, bytes)?;
         }
-        let mut arguments = arguments.to_vec();
+        match cluster.map(|extent| extent.iter().product()) {
+            Some(PORTABLE_CLUSTER..) => self.set(FunctionAttribute::NonPortableCluster, 1),
+            _ => Ok(()),
+        }
+    }
+
+    fn set(&self, attribute: FunctionAttribute, value: c_int) -> Result<(), DeviceError> {
+        let set = self.driver.symbol::<signature::SetFunction>("cuFuncSetAttribute")?;
+        // SAFETY: the function lives as long as its module.
+        let result = unsafe { set(self.function, attribute as c_int, value) };
+        self.driver.check("cuFuncSetAttribute", result)
+    }
+
+    /// Launches the kernel with the bytes of each of its parameters.
+    pub(super) fn launch(&self, arguments: &[Vec<u8>]) -> Result<(), DeviceError> {
+        let Entry { parameters, name, .. } = &self.entry;
+        let fits = |(given, &bytes): (&Vec<u8>, &usize)| given.len() >= bytes;
+        if arguments.len() != parameters.len() || !arguments.iter().zip(parameters).all(fits) {
+            let sizes: Vec<usize> = arguments.iter().map(Vec::len).collect();
+            return Err(DeviceError(format!(
+                "{name} has parameters of {parameters:?} bytes and not {sizes:?}"
+            )));
+        }
         let mut pointers: Vec<*mut c_void> =
-            arguments.iter_mut().map(|one| ptr::from_mut(one).cast()).collect();
+            arguments.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
+        match self.entry.cluster {
+            None => self.launch_plainly(&mut pointers),
+            Some(extent) => self.launch_clusters(extent, &mut pointers),
+        }
+    }
+
+    fn launch_plainly(&self, pointers: &mut [*mut c_void]) -> Result<(), DeviceError> {
+        let Entry { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, .. } = self.entry;
         // SAFETY: the function lives as long as its module. The library copies the bytes of each
-        // parameter of the PTX in the call. There is a pointer for each, and it names eight bytes,
-        // which no parameter of an entry exceeds.
+        // parameter of the PTX in the call, and does not write them. There is a pointer to as many
+        // bytes for each.
         let result = unsafe {
             (self.launch)(
                 self.function,
-                *gx,
-                *gy,
-                *gz,
-                *bx,
-                *by,
-                *bz,
-                *shared_bytes,
+                gx,
+                gy,
+                gz,
+                bx,
+                by,
+                bz,
+                shared_bytes,
                 ptr::null_mut(),
                 pointers.as_mut_ptr(),
                 ptr::null_mut(),
             )
         };
         self.driver.check("cuLaunchKernel", result)
+    }
+
+    fn launch_clusters(
+        &self,
+        extent: [u32; 3],
+        pointers: &mut [*mut c_void],
+    ) -> Result<(), DeviceError> {
+        let launch = self.driver.symbol::<signature::LaunchEx>("cuLaunchKernelEx")?;
+        let attribute =
+            LaunchAttribute { id: CLUSTER_DIMENSION, _padding: [0; 4], extent, _rest: [0; 13] };
+        let config = LaunchConfig {
+            grid: self.entry.grid,
+            block: self.entry.block,
+            shared_bytes: self.entry.shared_bytes,
+            stream: ptr::null_mut(),
+            attributes: &raw const attribute,
+            attribute_count: 1,
+        };
+        // SAFETY: as in `launch_plainly`; the configuration and its one attribute outlive the call.
+        let result = unsafe {
+            launch(&raw const config, self.function, pointers.as_mut_ptr(), ptr::null_mut())
+        };
+        self.driver.check("cuLaunchKernelEx", result)
     }
 }
 
@@ -371,6 +487,24 @@ impl Memory<'_> {
         // SAFETY: both sides have these bytes, and the call returns when they are copied.
         let result = unsafe { copy(self.address, bytes.as_ptr().cast(), count) };
         self.driver.check("cuMemcpyHtoD", result)
+    }
+
+    /// A copy of its bytes on the host.
+    pub(super) fn read(&self) -> Result<Vec<u8>, DeviceError> {
+        let copy = self.driver.symbol::<signature::FromDevice>("cuMemcpyDtoH_v2")?;
+        let mut bytes = vec![0_u8; self.bytes];
+        // SAFETY: both sides have these bytes, and the call returns when they are copied.
+        let result = unsafe { copy(bytes.as_mut_ptr().cast(), self.address, self.bytes) };
+        self.driver.check("cuMemcpyDtoH", result)?;
+        Ok(bytes)
+    }
+
+    /// Takes over the bytes of another memory of the device, as far as both have bytes.
+    pub(super) fn copy_from(&self, other: &Memory<'_>) -> Result<(), DeviceError> {
+        let copy = self.driver.symbol::<signature::OnDevice>("cuMemcpyDtoD_v2")?;
+        // SAFETY: both memories live and have these bytes.
+        let result = unsafe { copy(self.address, other.address, self.bytes.min(other.bytes)) };
+        self.driver.check("cuMemcpyDtoD", result)
     }
 }
 

@@ -5,12 +5,14 @@ mod nvml;
 mod planned;
 mod texture;
 
+pub use planned::{Left, PlanTimes};
+
 use gpucast_collection::language::{Array, Contents, Kernel, Parameter, Place, Type};
 use gpucast_collection::{Target, ptx};
 use gpucast_measure::conditions::State;
 use gpucast_measure::{ComputeCapability, Device, DeviceError, Facts, Job, Trials, flush};
 
-use library::{Attribute, Driver, Entry, Launcher, Memory};
+use library::{Attribute, Driver, Entry, Memory};
 use nvml::{Nvml, PciPlace};
 use texture::{TexelFormat, Texture};
 
@@ -25,6 +27,9 @@ pub struct Gpu {
 
 /// The word that fills inputs: 1 as a single number, and an ordinary double number if doubled.
 const FILL: u32 = 0x3F80_0000;
+
+/// Bytes of a buffer's address, and of a texture's handle.
+const POINTER_BYTES: usize = 8;
 
 /// Reads of what flushes the L2. An L2 may hold lines that were hit against data that is read once.
 const FLUSHES: u32 = 4;
@@ -130,17 +135,18 @@ fn entry(kernel: &Kernel) -> Entry {
         name: kernel.name.clone(),
         grid: kernel.grid,
         block: kernel.block,
+        cluster: None,
         shared_bytes: 0,
-        parameters: kernel.parameters.len(),
+        parameters: vec![POINTER_BYTES; kernel.parameters.len()],
     }
 }
 
-/// A launch that is timed, trial by trial.
+/// Work that is timed, trial by trial.
 struct Timing<'a> {
-    launcher: &'a Launcher<'a>,
-    arguments: Vec<u64>,
-    /// Launches between the two events.
-    launches: u32,
+    /// Prepares a trial, in time that does not count.
+    before: &'a dyn Fn() -> Result<(), DeviceError>,
+    /// Launches what counts.
+    work: &'a dyn Fn() -> Result<(), DeviceError>,
     /// True if no cache of the device may hold the data when the first one begins.
     is_cold: bool,
     trials: Trials,
@@ -157,17 +163,18 @@ enum Argument<'a> {
 }
 
 impl Argument<'_> {
-    /// The bits that are passed.
-    const fn bits(&self) -> u64 {
-        match self {
+    /// The bytes that are passed.
+    fn bytes(&self) -> Vec<u8> {
+        let bits = match self {
             Self::Buffer(memory) => memory.address,
             Self::Texture { texture, .. } => texture.handle,
-        }
+        };
+        bits.to_ne_bytes().to_vec()
     }
 }
 
-fn bits_of(arguments: &[Argument<'_>]) -> Vec<u64> {
-    arguments.iter().map(Argument::bits).collect()
+fn bytes_of(arguments: &[Argument<'_>]) -> Vec<Vec<u8>> {
+    arguments.iter().map(Argument::bytes).collect()
 }
 
 /// The format of texels that are words.
@@ -183,7 +190,7 @@ const fn texel_format(ty: Type) -> Option<TexelFormat> {
 impl Gpu {
     /// Seconds of each trial, between two events.
     fn timed(&self, timing: &Timing<'_>) -> Result<Vec<f64>, DeviceError> {
-        let Timing { launcher, ref arguments, launches, is_cold, trials } = *timing;
+        let Timing { before, work, is_cold, trials } = *timing;
         let flush = is_cold.then(|| flush(self.facts.l2_bytes));
         let flush_module =
             flush.as_ref().map(|flush| self.driver.load(&ptx::module(flush, self.target)));
@@ -197,12 +204,13 @@ impl Gpu {
         let (start, end) = (self.driver.event()?, self.driver.event()?);
         let mut times = Vec::new();
         for trial in 0..trials.warm_up + trials.timed {
+            before()?;
             if let Some((flusher, memory)) = &flusher {
-                let arguments = bits_of(memory);
+                let arguments = bytes_of(memory);
                 (0..FLUSHES).try_for_each(|_| flusher.launch(&arguments))?;
             }
             start.record()?;
-            (0..launches).try_for_each(|_| launcher.launch(arguments))?;
+            work()?;
             end.record()?;
             end.wait()?;
             if trial >= trials.warm_up {
@@ -226,9 +234,10 @@ impl Device for Gpu {
         let module = self.driver.load(&ptx::module(kernel, self.target))?;
         let launcher = module.launcher(entry(kernel))?;
         let memory = self.arguments(kernel, pointers)?;
-        let arguments = bits_of(&memory);
+        let arguments = bytes_of(&memory);
         let trials = Trials { warm_up, timed: trials };
-        self.timed(&Timing { launcher: &launcher, arguments, launches, is_cold, trials })
+        let work = || (0..launches).try_for_each(|_| launcher.launch(&arguments));
+        self.timed(&Timing { before: &|| Ok(()), work: &work, is_cold, trials })
     }
 
     fn state(&self) -> Option<State> {

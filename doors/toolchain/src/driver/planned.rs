@@ -3,28 +3,62 @@
 use gpucast_buffers::init::Init;
 use gpucast_buffers::scalar::ElementType;
 use gpucast_counters::hierarchy::L2Contents;
-use gpucast_forecast::input::plan::{Plan, PlannedArgument};
+use gpucast_forecast::input::plan::{Plan, PlannedArgument, Pointer};
 use gpucast_forecast::input::texture::{PlannedTexture, texture_of};
 use gpucast_forecast::run::module;
 use gpucast_measure::{DeviceError, Trials};
-use gpucast_ptx_frontend::module::Formal;
+use gpucast_ptx_frontend::module::{Formal, Module as SemanticModule};
 
-use super::library::{Entry, Memory, Module};
+use super::library::{Entry, Launcher, Memory, Module};
 use super::texture::{TexelFormat, Texture};
-use super::{Gpu, Timing};
+use super::{Gpu, POINTER_BYTES, Timing};
 
-/// Bytes of a parameter that is passed as bits.
-const MOST_BYTES: u64 = 8;
+/// Bytes and alignment of a tensor map.
+const TENSOR_MAP: (u64, u32) = (128, 64);
 
-/// Dynamic shared memory that a kernel gets without asking for more.
-const MOST_SHARED_BYTES: u32 = 48 << 10;
+/// What a plan left in its buffers after all its launches, in the order of the buffers.
+pub type Left = Vec<Vec<u8>>;
+
+/// Seconds of a plan's launches between two events, trial by trial, by what went before.
+#[derive(Clone, Debug, Default)]
+pub struct PlanTimes {
+    /// The buffers were filled anew, and the L2 was flushed.
+    pub cold: Vec<f64>,
+    /// The buffers were filled anew.
+    pub warm: Vec<f64>,
+    /// The same launches over and over, per time: each finds what the one before left.
+    pub in_a_row: Vec<f64>,
+}
+
+/// Executions of a plan between one pair of events, where they follow each other.
+const IN_A_ROW: u32 = 20;
+
+/// A plan whose modules and buffers are on the device.
+struct Ready<'a> {
+    launchers: Vec<(Launcher<'a>, Vec<Vec<u8>>, u32)>,
+    memory: &'a [Memory<'a>],
+    /// What the memory holds before the first launch.
+    pristine: &'a [Memory<'a>],
+}
+
+impl Ready<'_> {
+    fn fill(&self) -> Result<(), DeviceError> {
+        self.memory.iter().zip(self.pristine).try_for_each(|(memory, from)| memory.copy_from(from))
+    }
+
+    fn launch(&self) -> Result<(), DeviceError> {
+        self.launchers.iter().try_for_each(|(launcher, arguments, repeat)| {
+            (0..*repeat).try_for_each(|_| launcher.launch(arguments))
+        })
+    }
+}
 
 impl Gpu {
     /// Seconds of each trial of a plan's launch, between two events.
     ///
     /// # Errors
     ///
-    /// Plans that are not one launch of pointers and numbers, and whatever the driver refuses.
+    /// Plans that are not one launch, and whatever the driver refuses.
     pub fn time_plan(&mut self, plan: &Plan, trials: Trials) -> Result<Vec<f64>, DeviceError> {
         let refused = |what: &str| DeviceError(format!("{}: {what}", plan.module.name));
         let [launch] = plan.launches.as_slice() else {
@@ -33,53 +67,110 @@ impl Gpu {
         if launch.repeat != 1 {
             return Err(refused("repeated launches have no one time"));
         }
-        if launch.cluster.is_some() {
-            return Err(refused("clusters are not timed on a device"));
-        }
-        if plan.buffers.iter().any(|buffer| !buffer.pointers.is_empty()) {
-            return Err(refused("buffers of pointers are not passed to a device"));
-        }
-        if launch.shared_bytes > MOST_SHARED_BYTES {
-            return Err(refused(
-                "more than 48 KiB of dynamic shared memory need leave of the driver",
-            ));
-        }
-        let entry = Entry {
-            name: launch.kernel.clone(),
-            grid: launch.grid,
-            block: launch.block,
-            shared_bytes: launch.shared_bytes,
-            parameters: parameters(plan, &launch.kernel)?,
-        };
-        let module = self.driver.load(&plan.module.text)?;
-        self.fill_symbols(plan, &module)?;
-        let launcher = module.launcher(entry)?;
-        let memory: Vec<Memory<'_>> = plan
-            .buffers
-            .iter()
-            .map(|buffer| {
-                let memory = self.driver.allocate(buffer.bytes())?;
-                memory.write(&contents(&buffer.init, buffer.ty, buffer.bytes(), plan)?)?;
-                Ok(memory)
-            })
-            .collect::<Result<_, DeviceError>>()?;
-        let textures = self.textures(plan, &memory)?;
-        let bits = |argument: &PlannedArgument| match argument {
-            _ if texture_of(plan, argument).is_some() => texture_of(plan, argument)
-                .and_then(|index| textures.get(index))
-                .map(|texture| texture.handle)
-                .ok_or_else(|| refused("a handle leads to no texture")),
-            PlannedArgument::Pointer(pointer) => memory
-                .get(pointer.buffer)
-                .map(|memory| memory.address + pointer.offset)
-                .ok_or_else(|| refused("a pointer leads to no buffer")),
-            PlannedArgument::Scalar { bits, .. } => Ok(*bits),
-            PlannedArgument::Structure(_) => Err(refused("structures are not passed to a device")),
-        };
-        let arguments: Vec<u64> = launch.arguments.iter().map(bits).collect::<Result<_, _>>()?;
         // Without a flush, each trial finds what the one before it left.
         let is_cold = plan.l2 == L2Contents::Cold;
-        self.timed(&Timing { launcher: &launcher, arguments, launches: 1, is_cold, trials })
+        self.with(plan, |ready| {
+            ready.fill()?;
+            let work = || ready.launch();
+            self.timed(&Timing { before: &|| Ok(()), work: &work, is_cold, trials })
+        })
+    }
+
+    /// Executes a plan's launches once, and returns what they left. Then times them.
+    ///
+    /// A profiler that does not watch from the start sees the first execution alone
+    /// (`ncu --profile-from-start off`).
+    ///
+    /// # Errors
+    ///
+    /// Tensor maps, textures that are not linear memory, and whatever the driver refuses.
+    pub fn measure_plan(
+        &mut self,
+        plan: &Plan,
+        trials: Trials,
+    ) -> Result<(Left, PlanTimes), DeviceError> {
+        self.with(plan, |ready| {
+            ready.fill()?;
+            self.driver.synchronise()?;
+            self.driver.start_profiler()?;
+            ready.launch()?;
+            self.driver.synchronise()?;
+            self.driver.stop_profiler()?;
+            let left = ready.memory.iter().map(Memory::read).collect::<Result<_, _>>()?;
+            let fill = || ready.fill();
+            let work = || ready.launch();
+            let timing = |is_cold| Timing { before: &fill, work: &work, is_cold, trials };
+            let (cold, warm) = (self.timed(&timing(true))?, self.timed(&timing(false))?);
+            let row = || (0..IN_A_ROW).try_for_each(|_| ready.launch());
+            let timing = Timing { before: &fill, work: &row, is_cold: false, trials };
+            let in_a_row = self.timed(&timing)?;
+            let each = in_a_row.into_iter().map(|seconds| seconds / f64::from(IN_A_ROW));
+            Ok((left, PlanTimes { cold, warm, in_a_row: each.collect() }))
+        })
+    }
+
+    /// Brings a plan onto the device for as long as `body` works with it.
+    fn with<T>(
+        &self,
+        plan: &Plan,
+        body: impl FnOnce(&Ready<'_>) -> Result<T, DeviceError>,
+    ) -> Result<T, DeviceError> {
+        let module = self.driver.load(&plan.module.text)?;
+        self.fill_symbols(plan, &module)?;
+        let allocated = || {
+            let buffers = plan.buffers.iter();
+            // The driver allocates no memory without bytes.
+            buffers.map(|buffer| self.driver.allocate(buffer.bytes().max(1)))
+        };
+        let memory: Vec<Memory<'_>> = allocated().collect::<Result<_, _>>()?;
+        let pristine: Vec<Memory<'_>> = allocated().collect::<Result<_, _>>()?;
+        let address = |pointer: Pointer| {
+            let memory = memory.get(pointer.buffer);
+            memory.map_or(0, |memory| memory.address + pointer.offset)
+        };
+        for (buffer, memory) in plan.buffers.iter().zip(&pristine) {
+            let mut bytes = contents(&buffer.init, buffer.ty, buffer.bytes(), plan)?;
+            for &(at, pointer) in &buffer.pointers {
+                if let Some(place) = bytes.get_mut(at..at + POINTER_BYTES) {
+                    place.copy_from_slice(&address(pointer).to_le_bytes());
+                }
+            }
+            memory.write(&bytes)?;
+        }
+        let textures = self.textures(plan, &memory)?;
+        let bytes = |argument: &PlannedArgument| match argument {
+            _ if texture_of(plan, argument).is_some() => texture_of(plan, argument)
+                .and_then(|index| textures.get(index))
+                .map(|texture| texture.handle.to_le_bytes().to_vec())
+                .ok_or_else(|| refused(plan, "a handle leads to no texture")),
+            PlannedArgument::Pointer(pointer) => Ok(address(*pointer).to_le_bytes().to_vec()),
+            PlannedArgument::Scalar { bits, .. } => Ok(bits.to_le_bytes().to_vec()),
+            PlannedArgument::Structure(structure) => Ok(structure.with_addresses(address)),
+        };
+        let loaded = module::load(plan).map_err(|reports| {
+            let first = reports.first().map(ToString::to_string).unwrap_or_default();
+            refused(plan, &first)
+        })?;
+        let mut launchers = Vec::new();
+        for launch in &plan.launches {
+            let parameters = parameters(plan, &loaded.module, &launch.kernel)?;
+            let mut arguments: Vec<Vec<u8>> =
+                launch.arguments.iter().map(bytes).collect::<Result<_, _>>()?;
+            // A structure may end in padding.
+            for (argument, &size) in arguments.iter_mut().zip(&parameters) {
+                argument.resize(argument.len().max(size), 0);
+            }
+            let entry = Entry {
+                name: launch.kernel.clone(),
+                grid: launch.grid,
+                block: launch.block,
+                cluster: launch.cluster,
+                shared_bytes: launch.shared_bytes,
+                parameters,
+            };
+            launchers.push((module.launcher(entry)?, arguments, launch.repeat));
+        }
+        body(&Ready { launchers, memory: &memory, pristine: &pristine })
     }
 
     /// The textures of a plan, in their order. `memory` holds its buffers.
@@ -124,27 +215,31 @@ fn contents(init: &Init, ty: ElementType, bytes: u64, plan: &Plan) -> Result<Vec
     Ok(contents)
 }
 
-/// The number of a kernel's parameters, each of which is passed as bits.
-fn parameters(plan: &Plan, kernel: &str) -> Result<usize, DeviceError> {
-    let refused = |what: String| DeviceError(format!("{}: {what}", plan.module.name));
-    let loaded = module::load(plan).map_err(|reports| {
-        let first = reports.first().map(ToString::to_string).unwrap_or_default();
-        refused(first)
-    })?;
-    let function = loaded.module.functions.iter().find(|one| one.name == kernel);
-    let function = function.ok_or_else(|| refused(format!("there is no kernel {kernel}")))?;
-    let variables = &loaded.module.variables;
-    // Parameters of kernels are variables; those in registers are of device functions.
-    let is_passed = |one: &Formal| match one {
-        Formal::Variable(id) => {
-            variables.get(id.index()).is_some_and(|variable| variable.size_bytes <= MOST_BYTES)
+/// Bytes of each parameter of a kernel.
+fn parameters(
+    plan: &Plan,
+    module: &SemanticModule,
+    kernel: &str,
+) -> Result<Vec<usize>, DeviceError> {
+    let function = module.functions.iter().find(|function| function.name == kernel);
+    let none = || refused(plan, &format!("there is no kernel {kernel}"));
+    let size = |formal: &Formal| {
+        // Parameters of kernels are variables; those in registers are of device functions.
+        let Formal::Variable(id) = formal else {
+            return Err(refused(plan, "a parameter is a register"));
+        };
+        let variable = module.variables.get(id.index());
+        let variable = variable.ok_or_else(|| refused(plan, "a parameter is no variable"))?;
+        if (variable.size_bytes, variable.align) == TENSOR_MAP {
+            return Err(refused(plan, "tensor maps are not passed to a device"));
         }
-        Formal::Register(_) => false,
+        usize::try_from(variable.size_bytes).map_err(|_| refused(plan, "a parameter is too large"))
     };
-    match function.params.iter().all(is_passed) {
-        true => Ok(function.params.len()),
-        false => Err(refused("structures are not passed to a device".to_owned())),
-    }
+    function.ok_or_else(none)?.params.iter().map(size).collect()
+}
+
+fn refused(plan: &Plan, what: &str) -> DeviceError {
+    DeviceError(format!("{}: {what}", plan.module.name))
 }
 
 /// The format of texels that are words.
