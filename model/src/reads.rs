@@ -139,6 +139,7 @@ pub(crate) const SIMULATED: &[&str] = &[
     "l1_latency",
     "shared_latency",
     "constant_latency",
+    "constant_interval",
     "operand_latency",
     "shared_atomic_interval",
     "pending_accesses",

@@ -28,6 +28,10 @@ pub(crate) struct Waits {
     pub(crate) by_rate: f64,
 }
 
+/// What the L2 needs for a further lane at an address, over what it needs for a sector. An H200 takes
+/// 24 such lanes of all SMs in a clock, each warp at a word of its own, and 49 sectors with a lane each.
+const SERIAL_STEP: f64 = 2.0;
+
 /// Clocks that each server behind an SM works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Served {
@@ -179,9 +183,10 @@ impl<'a> MemorySystem<'a> {
         (cta, request): (u32, &Request),
     ) -> Waits {
         let memory = self.parameters;
-        let at_rate = sectors * ports.alike / memory.atomic_rate;
-        ports.served.l2 += at_rate;
         let serial = f64::from(request.serial.max(1));
+        let steps = sectors + SERIAL_STEP * (serial - 1.0);
+        let at_rate = steps * ports.alike / memory.atomic_rate;
+        ports.served.l2 += at_rate;
         let in_turn = (serial - 1.0) * memory.atomic_interval;
         let by_rate = self.l2.take(now, arrival, at_rate, memory.l2_latency);
         let turn = self.turns.wait(now, arrival + by_rate, (ports.sm, cta), request, ports.alike);

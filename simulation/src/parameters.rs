@@ -162,11 +162,13 @@ pub struct LoadStore {
     pub shared_latency: f64,
     /// Clocks of a load of constants by an instruction of its own.
     pub constant_latency: f64,
+    /// Clocks of an SM for each address of a load of constants by an instruction of its own.
+    pub constant_interval: f64,
     /// Clocks of a shuffle.
     pub shuffle_latency: f64,
     /// Clocks from the issue of an access until its operands may be overwritten.
     pub operand_latency: f64,
-    /// Further clocks of an atomic on shared memory, per lane at the same address.
+    /// Clocks of an atomic on shared memory for each lane at the same address.
     pub shared_atomic_interval: f64,
     /// Warp accesses that may wait for data.
     pub pending_accesses: u32,
@@ -187,8 +189,9 @@ impl LoadStore {
         };
         let busy = passes.max(lane_bytes(access, request) / bytes);
         match access.kind {
+            // An H200 takes a clock for 32 lanes at as many banks, and one for each lane at one word.
             AccessKind::Atomic | AccessKind::Reduction => {
-                busy + f64::from(request.serial.max(1)) * self.shared_atomic_interval
+                busy.max(f64::from(request.serial.max(1)) * self.shared_atomic_interval)
             }
             AccessKind::Load
             | AccessKind::Store

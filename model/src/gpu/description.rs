@@ -413,9 +413,11 @@ gpu! {
     store_bytes_rate: PerClock,
     /// Clocks of a load of constants by an instruction of its own.
     constant_latency: Span,
+    /// Clocks of an SM for each address of a load of constants by an instruction of its own.
+    constant_interval: Span,
     /// Clocks from the issue of an access until its operands may be overwritten.
     operand_latency: Span,
-    /// Further clocks of an atomic on shared memory for each lane at the same address.
+    /// Clocks of an atomic on shared memory for each lane at the same address.
     shared_atomic_interval: Span,
     /// Warp accesses of an SM that may wait for data.
     pending_accesses: Entries,

@@ -246,6 +246,7 @@ impl Gpu {
             l1_latency: figure!(gpu.l1_latency) as f64,
             shared_latency: figure!(gpu.shared_latency) as f64,
             constant_latency: figure!(gpu.constant_latency),
+            constant_interval: figure!(gpu.constant_interval),
             shuffle_latency: figure!(gpu.shuffle_latency),
             operand_latency: figure!(gpu.operand_latency),
             shared_atomic_interval: figure!(gpu.shared_atomic_interval),

@@ -245,8 +245,11 @@ impl Sm<'_> {
         let warp = &mut self.warps[place as usize];
         warp.arrived = clock;
         let interval = self.parameters.synchronisation.arrival_interval as u64;
+        // One unit takes the arrivals of all CTAs. An H200 with eight CTAs of eight warps takes 2.1
+        // clocks for each, and 2.0 with one CTA.
+        self.barrier_free = clock.max(self.barrier_free + interval);
         let cta = &mut self.ctas[warp.cta as usize];
-        cta.last_arrival = clock.max(cta.last_arrival + interval);
+        cta.last_arrival = cta.last_arrival.max(self.barrier_free);
         cta.waiting.push(place);
     }
 

@@ -55,6 +55,8 @@ pub(super) struct LoadStorePath<'a> {
     entries: Vec<Entry>,
     port: Stage,
     data: Stage,
+    /// Loads of constants.
+    constants: Stage,
     /// Loads that wait for data.
     pending: Outgoing,
     /// Stores that the L2 has not taken.
@@ -107,6 +109,7 @@ impl<'a> LoadStorePath<'a> {
             entries: vec![Entry::default(); parameters.issue.sub_cores.max(1) as usize],
             port: Stage::default(),
             data: Stage::default(),
+            constants: Stage::default(),
             pending: Outgoing::new(load_store.pending_accesses, load_store.pending_sectors),
             stored: Outgoing::new(u32::MAX, load_store.stored_sectors),
             under_way: UnderWay::new(),
@@ -216,10 +219,13 @@ impl<'a> LoadStorePath<'a> {
         let space = if access.space == Space::Generic { request.space } else { access.space };
         match space {
             Space::Constant => {
-                let (_, waited) = self.enter(sub_core, now, true);
-                let passes = f64::from(request.passes.max(1)) - 1.0;
-                let span = self.parameters.constant_latency + waited + passes;
-                self.way(now, span, [waited + passes, 0.0, 0.0], State::ShortScoreboard)
+                let (taken, waited) = self.enter(sub_core, now, true);
+                let interval = self.parameters.constant_interval;
+                let busy = f64::from(request.passes.max(1)) * interval;
+                let begun = self.constants.take(time_of(now), taken, busy);
+                let waits = waited + (begun - taken) + (busy - interval);
+                let span = self.parameters.constant_latency + waits;
+                self.way(now, span, [waits, 0.0, 0.0], State::ShortScoreboard)
             }
             Space::Shared => self.shared(sub_core, now, access, request),
             Space::Global | Space::Local | Space::Generic => {

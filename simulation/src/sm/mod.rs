@@ -99,6 +99,8 @@ pub(crate) struct Sm<'a> {
     next_start: f64,
     /// Barriers that were given up because nobody else could come.
     pub(crate) abandoned_barriers: u64,
+    /// The clock of the latest arrival at a barrier, of all CTAs.
+    barrier_free: u64,
     ends: Vec<Ended>,
 }
 
@@ -138,6 +140,7 @@ impl<'a> Sm<'a> {
             next_sub_core: 0,
             next_start: 0.0,
             abandoned_barriers: 0,
+            barrier_free: 0,
             ends: Vec::new(),
         }
     }

@@ -60,6 +60,7 @@ pub(crate) fn machine() -> Parameters {
             l1_latency: 28.0,
             shared_latency: 23.0,
             constant_latency: 27.0,
+            constant_interval: 2.0,
             shuffle_latency: 23.0,
             operand_latency: 11.0,
             shared_atomic_interval: 2.0,

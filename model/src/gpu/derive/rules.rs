@@ -310,6 +310,7 @@ pub const RULES: &[Rule] = &[
     tabulated("l1_tag_spread"),
     tabulated("store_bytes_rate"),
     tabulated("constant_latency"),
+    tabulated("constant_interval"),
     tabulated("operand_latency"),
     tabulated("shared_atomic_interval"),
     tabulated("pending_accesses"),
