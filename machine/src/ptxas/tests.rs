@@ -1,5 +1,8 @@
 //! The opcode tables and the reading of cubins against `nvdisasm`, whose listings are committed.
 
+#[path = "../../tests/archive/mod.rs"]
+mod archive;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,10 +39,9 @@ fn listed(text: &str) -> BTreeMap<(&str, u64), Listed<'_>> {
 }
 
 /// Everything in which a cubin's decoded code differs from its listing.
-fn differences(cubin: &Path) -> Vec<String> {
+fn differences(cubin: &Path, listing: &str) -> Vec<String> {
     let data = fs::read(cubin).unwrap();
-    let listing = fs::read_to_string(cubin.with_extension("listing")).unwrap();
-    let mut listing = listed(&listing);
+    let mut listing = listed(listing);
     let facts = Cubin::parse(&data).unwrap();
     // A module may have functions only.
     let Some(kernel) = facts.kernels.first() else { return Vec::new() };
@@ -91,16 +93,12 @@ fn differences(cubin: &Path) -> Vec<String> {
 
 #[test]
 fn instructions_are_those_that_the_vendors_disassembler_lists() {
-    let mut checked = 0;
-    for entry in fs::read_dir(inputs()).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "listing") {
-            let found = differences(&path.with_extension("cubin"));
-            assert!(found.is_empty(), "{}:\n{}", path.display(), found.join("\n"));
-            checked += 1;
-        }
+    let listings = archive::texts("listings.tar");
+    for (name, listing) in &listings {
+        let found = differences(&inputs().join(name).with_extension("cubin"), listing);
+        assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));
     }
-    assert!(checked >= 14, "only {checked} listings are there");
+    assert!(listings.len() >= 30, "only {} listings are there", listings.len());
 }
 
 /// A folder of other cubins and listings, where somebody has one; `regenerate.py` says how
@@ -115,7 +113,8 @@ fn instructions_of_a_folder_of_listings_are_known() {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "listing") {
-            let here = differences(&path.with_extension("cubin"));
+            let listing = fs::read_to_string(&path).unwrap();
+            let here = differences(&path.with_extension("cubin"), &listing);
             found.extend(here.into_iter().map(|one| format!("{}: {one}", path.display())));
         }
     }

@@ -6,10 +6,11 @@
 
 The kernels are `holdout/*.cu`; a comment `//: kernel grid=… block=… arguments` says how each is launched.
 
-With `--nvrtc` each file is compiled for every target, as `holdout/FILE.TARGET.ptx`. A target whose text differs
+With `--nvrtc` each file is compiled for every target, as `FILE.TARGET.ptx`. A target whose text differs
 from that of the one before in the line `.target` alone gets no file: the earlier one stands for it.
-Then every kernel is executed and `holdout.counts` written: `[kernel file.target]`, and below it
-ranges of lines, executions by warps, lanes that they were issued for, and by threads.
+Then every kernel is executed, and counts are written as `holdout.counts`: `[kernel file.target]`, and below it
+ranges of lines, executions by warps, lanes that they were issued for, and by threads. `holdout.tar` holds all
+these texts; `tar xf` shows them.
 
 With `--ptxas` the back end `ptxas` counts each kernel for each target, and `holdout.ptxas` is written:
 kernel, half, target and the metrics of the first line. Halves are drawn by a hash of the name: the rules were
@@ -28,8 +29,11 @@ import subprocess
 import tempfile
 import zlib
 
+import archive
+
 HERE = pathlib.Path(__file__).parent
 FOLDER = HERE / "holdout"
+ARCHIVE = HERE / "holdout.tar"
 TARGETS = ["sm_50", "sm_70", "sm_80", "sm_90"]
 METRICS = ["inst_executed", "ldst_executed", "inst_integer", "inst_fp_16", "inst_fp_32", "inst_fp_64",
            "inst_bit_convert", "inst_control", "inst_misc", "inst_compute_ld_st"]
@@ -53,19 +57,19 @@ def compiled(library, include, source, target):
     return ptx.value.decode()
 
 
-def write_ptx(options):
+def ptx_of_all(options):
     def body(text):
         return [line for line in text.splitlines() if not line.startswith(".target")]
 
+    texts = {}
     for source in sorted(FOLDER.glob("*.cu")):
         before = None
         for target in TARGETS:
             text = compiled(options.nvrtc, options.include, source, target)
-            path = FOLDER / f"{source.stem}.{target}.ptx"
-            path.unlink(missing_ok=True)
             if before is None or body(text) != body(before):
-                path.write_text(text)
+                texts[f"{source.stem}.{target}.ptx"] = text
                 before = text
+    return texts
 
 
 def launches():
@@ -77,11 +81,10 @@ def launches():
                 yield source.stem, kernel, words
 
 
-def module(file, target, folder):
+def module(texts, file, target, folder):
     """The PTX for a target."""
     older = TARGETS[: TARGETS.index(target) + 1]
-    paths = [FOLDER / f"{file}.{one}.ptx" for one in older]
-    text = [path for path in paths if path.exists()][-1].read_text()
+    text = [texts[name] for one in older if (name := f"{file}.{one}.ptx") in texts][-1]
     path = pathlib.Path(folder, f"{file}.{target}.ptx")
     path.write_text(re.sub(r"^\.target \w+", f".target {target}", text, flags=re.M))
     return path
@@ -110,10 +113,12 @@ def profile(options, rows, launch, path, *more):
     return run.stdout
 
 
-def write_counts(options, rows):
+def counts_of_all(options, texts, rows):
     text = []
     for launch in launches():
-        for path in sorted(FOLDER.glob(f"{launch[0]}.sm_*.ptx")):
+        for name in sorted(name for name in texts if name.startswith(f"{launch[0]}.sm_")):
+            path = rows.with_name(name)
+            path.write_text(texts[name])
             table = profile(options, rows, launch, path, "--machine", "none", "--by", "line",
                             "--source", "ptx", "--format", "csv")
             text.append(f"[{launch[1]} {path.stem}]\n")
@@ -127,11 +132,12 @@ def write_counts(options, rows):
                 else:
                     ranges.append([line, line, *counts])
             text += [" ".join(map(str, one)) + "\n" for one in ranges]
-    (HERE / "holdout.counts").write_text("".join(text))
+    return "".join(text)
 
 
 def write_ptxas(options, rows):
-    modules = {(file, target): module(file, target, rows.parent)
+    texts = archive.read(ARCHIVE)
+    modules = {(file, target): module(texts, file, target, rows.parent)
                for file in {launch[0] for launch in launches()} for target in TARGETS}
 
     def count(pair):
@@ -166,8 +172,9 @@ def main():
         rows = pathlib.Path(folder, "rows.bin")
         row_starts(rows)
         if options.nvrtc:
-            write_ptx(options)
-            write_counts(options, rows)
+            texts = ptx_of_all(options)
+            texts["holdout.counts"] = counts_of_all(options, texts, rows)
+            archive.write(ARCHIVE, texts)
         if options.ptxas:
             write_ptxas(options, rows)
 

@@ -6,8 +6,8 @@
         --ptxas PTXAS... --nvdisasm NVDISASM...
 
 For each kernel and architecture of the list it assembles the corpus's PTX, after `with_lines`, with
-the first assembler that knows the architecture, and writes `inputs/KERNEL.ARCHITECTURE.cubin`; and
-beside it `….listing`, what nvdisasm says of each instruction: offset, guard, mnemonic, target.
+the first assembler that knows the architecture, and writes `inputs/KERNEL.ARCHITECTURE.cubin`. The
+archive `listings.tar` holds for it what nvdisasm says of each instruction: offset, guard, mnemonic, target.
 No disassembler that is published today knows sm_35, so those cubins have no listing.
 """
 
@@ -16,6 +16,8 @@ import pathlib
 import re
 import subprocess
 import tempfile
+
+import archive
 
 HERE = pathlib.Path(__file__).parent
 CORPUS = HERE.parents[2] / "corpus" / "kernels"
@@ -80,6 +82,7 @@ def main():
     parser.add_argument("--nvdisasm", nargs="+", required=True)
     options = parser.parse_args()
     (HERE / "inputs").mkdir(exist_ok=True)
+    listings = {}
     for kernel, ptx, architectures in INPUTS:
         source = CORPUS / kernel / f"{ptx}.ptx" if kernel else HERE / f"{ptx}.ptx"
         text = subprocess.run([options.with_lines, source], check=True, capture_output=True).stdout
@@ -93,7 +96,8 @@ def main():
                     raise SystemExit(f"no assembler takes {kernel} for {architecture}")
                 shown = first_that_works(options.nvdisasm, ["-c", cubin])
                 if shown is not None and architecture != "sm_35":
-                    cubin.with_suffix(".listing").write_text("".join(listing(shown)))
+                    listings[f"{cubin.stem}.listing"] = "".join(listing(shown))
+    archive.write(HERE / "listings.tar", listings)
 
 
 if __name__ == "__main__":

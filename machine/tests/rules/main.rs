@@ -5,15 +5,19 @@
 //! (the example `machine_rules --ranges` writes the form). `corpus-small.ptxas` holds what the back
 //! end `ptxas` finds in the code that `ptxas` 12.9 makes of the same PTX: `inst_executed` and
 //! `ldst_executed`. `against_ptxas.py` writes it. The same of kernels that the rules were not made
-//! for is in `holdout.counts` and `holdout.ptxas`, which `holdout.py` writes.
+//! for is in `holdout.tar`, with their PTX, and in `holdout.ptxas`; `holdout.py` writes both.
 
 #![allow(
     clippy::unwrap_used,
     reason = "helpers of tests are not inside the test functions that the lints spare"
 )]
 
+#[path = "../archive/mod.rs"]
+mod archive;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 use gpucast_counters::machine::architecture::Architecture;
 use gpucast_counters::machine::{MachineProfile, MachineRow};
@@ -27,8 +31,11 @@ const SMALL: &str = include_str!("../ptxas/corpus-small.counts");
 const THESIS: &str = include_str!("../ptxas/thesis.counts");
 const THESIS_2017: &str = include_str!("../ptxas/thesis-2017.counts");
 const PTXAS: &str = include_str!("../ptxas/corpus-small.ptxas");
-const HOLDOUT: &str = include_str!("../ptxas/holdout.counts");
 const HOLDOUT_PTXAS: &str = include_str!("../ptxas/holdout.ptxas");
+
+/// The PTX of the hold-out kernels and `holdout.counts`, by the names of files.
+static HOLDOUT: LazyLock<BTreeMap<String, String>> =
+    LazyLock::new(|| archive::texts("holdout.tar"));
 
 /// One kernel of a file of counts.
 struct Counted {
@@ -309,14 +316,15 @@ fn deviations_of_kernels_that_users_might_write() {
 /// A hold-out kernel, by the PTX for its target: that for the nearest older one where the rest of
 /// it is the same.
 fn held_out(name: &str, target: &str) -> Counted {
-    let sections = || HOLDOUT.split('[').skip(1).filter(|s| s.starts_with(&format!("{name} ")));
+    let counts = &HOLDOUT["holdout.counts"];
+    let sections = || counts.split('[').skip(1).filter(|s| s.starts_with(&format!("{name} ")));
     let of = |section: &&str| {
         let ptx = section.lines().next().unwrap().split([' ', ']']).nth(1).unwrap().to_owned();
         let of_target: u32 = ptx.rsplit('_').next().unwrap().parse().unwrap();
         (of_target <= target[3..].parse().unwrap()).then_some(ptx)
     };
     let (ptx, section) = sections().filter_map(|s| Some((of(&s)?, s))).last().unwrap();
-    let text = text_of(&format!("tests/ptxas/holdout/{ptx}.ptx"));
+    let text = &HOLDOUT[&format!("{ptx}.ptx")];
     let of_text = text.lines().find(|line| line.starts_with(".target")).unwrap();
     let text = text.replace(of_text, &format!(".target {target}"));
     counted_in(&text, name, name, section.lines().skip(1))
