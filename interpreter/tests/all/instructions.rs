@@ -9,6 +9,8 @@
 //! //   1, 0x7fffffff -> -0x80000000
 //! // case a f32 -> d f32 ~1e-6          results with a relative error
 //! //   0.25 -> 0.5
+//! // case x u32, a u32 -> x u32, d u32  a buffer before and after the launch
+//! //   1, 2 -> 3, 1
 //! ```
 //!
 //! Otherwise a line is a buffer:
@@ -70,8 +72,8 @@ fn directory() -> PathBuf {
 enum Continued {
     /// Values of the buffer at this place, after the launch or before it.
     Values { at: usize, out: bool },
-    /// Cases, a line each: the first buffers are operands, the others results.
-    Cases { operands: usize },
+    /// Cases, a line each: the first buffers are operands; the places of results.
+    Cases { operands: usize, results: Vec<usize> },
 }
 
 /// The comments of a file, and what kernel follows each.
@@ -86,11 +88,12 @@ fn cases(text: &str) -> Vec<Case> {
             case.ctas = numbers.next();
         } else if let Some(rest) = line.strip_prefix("// case ") {
             let (operands, results) = rest.split_once("->").expect("results behind an arrow");
-            let operands: Vec<Buffer> = operands.split(',').map(buffer).collect();
-            continued = Some(Continued::Cases { operands: operands.len() });
             assert!(case.buffers.is_empty(), "cases name all buffers: {line}");
-            case.buffers = operands;
-            case.buffers.extend(results.split(',').map(buffer));
+            case.buffers = operands.split(',').map(buffer).collect();
+            let operands = case.buffers.len();
+            let results = results.split(',').map(buffer);
+            let results = results.map(|result| place(&mut case.buffers, result)).collect();
+            continued = Some(Continued::Cases { operands, results });
         } else if let Some((out, rest)) = line
             .strip_prefix("// in ")
             .map(|rest| (false, rest))
@@ -98,23 +101,20 @@ fn cases(text: &str) -> Vec<Case> {
         {
             let (head, values) = rest.split_once(':').expect("a colon after the type");
             let new = buffer(head);
-            let at = case.buffers.iter().position(|b| b.name == new.name).unwrap_or_else(|| {
-                case.buffers.push(new);
-                case.buffers.len() - 1
-            });
+            let at = place(&mut case.buffers, new);
             let list = if out { &mut case.buffers[at].after } else { &mut case.buffers[at].before };
             *list = Some(Vec::new());
             append(list, values);
             continued = Some(Continued::Values { at, out });
         } else if let Some(values) = line.strip_prefix("//   ") {
-            match continued {
+            match &continued {
                 None => {}
                 Some(Continued::Values { at, out }) => {
-                    let buffer = &mut case.buffers[at];
-                    append(if out { &mut buffer.after } else { &mut buffer.before }, values);
+                    let buffer = &mut case.buffers[*at];
+                    append(if *out { &mut buffer.after } else { &mut buffer.before }, values);
                 }
-                Some(Continued::Cases { operands }) => {
-                    add_case(&mut case.buffers, operands, values);
+                Some(Continued::Cases { operands, results }) => {
+                    add_case(&mut case.buffers, *operands, results, values);
                 }
             }
         } else if let Some(rest) = line.strip_prefix(".visible .entry ") {
@@ -135,20 +135,25 @@ fn buffer(head: &str) -> Buffer {
     Buffer { name, ty, tolerance, ..Buffer::default() }
 }
 
-/// Adds `OPERAND, … -> RESULT, …` to the buffers.
-fn add_case(buffers: &mut [Buffer], operands: usize, line: &str) {
-    let (before, after) = line.split_once("->").expect("results behind an arrow");
-    let (inputs, outputs) = buffers.split_at_mut(operands);
-    let lists = inputs.iter_mut().map(|buffer| &mut buffer.before);
-    add_row(lists.collect(), before);
-    add_row(outputs.iter_mut().map(|buffer| &mut buffer.after).collect(), after);
+/// The place of a buffer, which is added unless one of its name is there.
+fn place(buffers: &mut Vec<Buffer>, new: Buffer) -> usize {
+    buffers.iter().position(|buffer| buffer.name == new.name).unwrap_or_else(|| {
+        buffers.push(new);
+        buffers.len() - 1
+    })
 }
 
-fn add_row(lists: Vec<&mut Option<Vec<String>>>, values: &str) {
-    let values: Vec<&str> = values.split(',').map(str::trim).collect();
-    assert_eq!(lists.len(), values.len(), "a value for each buffer: {values:?}");
-    for (list, value) in lists.into_iter().zip(values) {
-        list.get_or_insert_default().push(value.to_owned());
+/// Adds `OPERAND, … -> RESULT, …` to the buffers.
+fn add_case(buffers: &mut [Buffer], operands: usize, results: &[usize], line: &str) {
+    let (before, after) = line.split_once("->").expect("results behind an arrow");
+    let values = |text: &str| text.split(',').map(|v| v.trim().to_owned()).collect::<Vec<_>>();
+    let (before, after) = (values(before), values(after));
+    assert_eq!((operands, results.len()), (before.len(), after.len()), "a value each: {line}");
+    for (buffer, value) in buffers.iter_mut().zip(before) {
+        buffer.before.get_or_insert_default().push(value);
+    }
+    for (&at, value) in results.iter().zip(after) {
+        buffers[at].after.get_or_insert_default().push(value);
     }
 }
 

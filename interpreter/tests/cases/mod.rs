@@ -10,8 +10,10 @@
 //!     0, 0 -> 0; 65535, 1 -> 0;            operands, and the results expected
 //! ```
 //!
-//! `a u8:b16` is a value of type `u8` that a register of type `b16` holds. A third word, `~1e-6`,
-//! is the relative error that a result may have.
+//! `a u8:b16` is a value of type `u8` that a register of type `b16` holds; one of type `pred` says
+//! whether the value is not zero. A third word, `~1e-6`, is the relative error that a result may
+//! have. A name on both sides of the arrow is a buffer that the instructions change in place:
+//! `%px` is the address of the thread's value in `x`.
 
 #![allow(clippy::expect_used, reason = "a file of cases that is wrong fails its test")]
 
@@ -83,7 +85,10 @@ fn write_kernel(ptx: &mut String, head: &str, core: &[&str], rows: &str) -> std:
     let (operands, results) = buffers.split_once("->").expect("results behind an arrow");
     let operands: Vec<Buffer> = operands.split(',').map(Buffer::new).collect();
     let results: Vec<Buffer> = results.split(',').map(Buffer::new).collect();
-    let all = || operands.iter().chain(&results);
+    let named = |buffers: &[Buffer], name| buffers.iter().any(|buffer| buffer.name == name);
+    let loaded = || operands.iter().filter(|buffer| !named(&results, buffer.name));
+    let stored = || results.iter().filter(|buffer| !named(&operands, buffer.name));
+    let all = || operands.iter().chain(stored());
 
     let shown = |buffers: &[Buffer]| {
         let shown =
@@ -99,21 +104,30 @@ fn write_kernel(ptx: &mut String, head: &str, core: &[&str], rows: &str) -> std:
     writeln!(ptx, ".visible .entry {name}({})\n{{", parameters.join(", "))?;
     writeln!(ptx, "    .reg .b32 %i;\n    mov.u32 %i, %tid.x;")?;
     for buffer in all() {
-        let Buffer { name, register, .. } = buffer;
-        writeln!(ptx, "    .reg .b64 %p{name};\n    .reg .{register} %{name};")?;
+        let name = buffer.name;
+        writeln!(ptx, "    .reg .b64 %p{name};")?;
         let bytes = buffer.bytes();
         writeln!(
             ptx,
             "    ld.param.u64 %p{name}, [{name}]; mad.wide.u32 %p{name}, %i, {bytes}, %p{name};"
         )?;
     }
-    for operand in &operands {
-        writeln!(ptx, "    ld.global.{} %{1}, [%p{1}];", operand.access(), operand.name)?;
+    for buffer in loaded().chain(stored()) {
+        writeln!(ptx, "    .reg .{} %{};", buffer.register, buffer.name)?;
+    }
+    for operand in loaded() {
+        let Buffer { name, ty, .. } = operand;
+        if operand.register == "pred" {
+            writeln!(ptx, "    .reg .{ty} %{name}w;\n    ld.global.{ty} %{name}w, [%p{name}];")?;
+            writeln!(ptx, "    setp.ne.{ty} %{name}, %{name}w, 0;")?;
+        } else {
+            writeln!(ptx, "    ld.global.{} %{name}, [%p{name}];", operand.access())?;
+        }
     }
     for line in core {
         writeln!(ptx, "{line}")?;
     }
-    for result in &results {
+    for result in stored() {
         writeln!(ptx, "    st.global.{} [%p{1}], %{1};", result.access(), result.name)?;
     }
     writeln!(ptx, "    ret;\n}}")
