@@ -4,10 +4,11 @@
 //! compare_back_ends COUNTS PTX_FOLDER CUBIN_FOLDER TARGET...
 //! ```
 //!
-//! `COUNTS` is a file like `holdout.counts` in `tests/ptxas/holdout.tar`. A header `[kernel file]` names a PTX
-//! file of the folder, `[name family kernel]` the file `family/sm_35.ptx`. The cubin of a PTX file
-//! is `FILE.TARGET.cubin` (`family.TARGET.cubin`), made from what the example `with_lines` writes.
-//! A line of the output is `target kernel ptxas rules kind`, with executions by warps.
+//! `COUNTS` is a file like `holdout.counts` in `tests/ptxas/holdout.tar`. A header `[kernel file]`
+//! names a PTX file of the folder, `[name family kernel]` the file `family/sm_35.ptx`. The cubin of
+//! a PTX file is `FILE.TARGET.cubin` (`family.TARGET.cubin`), made from what the example
+//! `with_lines` writes. A line of the output is `target kernel ptxas rules kind`, with executions
+//! by warps.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
 
 use std::error::Error;

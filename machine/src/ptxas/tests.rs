@@ -1,6 +1,6 @@
 //! The opcode tables and the reading of cubins against `nvdisasm`, whose listings are committed.
 
-#[path = "../../tests/archive/mod.rs"]
+#[path = "../../../tests/archive/mod.rs"]
 mod archive;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,7 +93,7 @@ fn differences(cubin: &Path, listing: &str) -> Vec<String> {
 
 #[test]
 fn instructions_are_those_that_the_vendors_disassembler_lists() {
-    let listings = archive::texts("listings.tar");
+    let listings = archive::texts("tests/ptxas/listings.tar");
     for (name, listing) in &listings {
         let found = differences(&inputs().join(name).with_extension("cubin"), listing);
         assert!(found.is_empty(), "{name}:\n{}", found.join("\n"));

@@ -26,12 +26,14 @@ import pathlib
 import re
 import struct
 import subprocess
+import sys
 import tempfile
 import zlib
 
-import archive
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[2] / "tests" / "archive"))
+import archive  # noqa: E402
 
-HERE = pathlib.Path(__file__).parent
 FOLDER = HERE / "holdout"
 ARCHIVE = HERE / "holdout.tar"
 TARGETS = ["sm_50", "sm_70", "sm_80", "sm_90"]

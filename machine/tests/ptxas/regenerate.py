@@ -15,11 +15,13 @@ import argparse
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 
-import archive
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[2] / "tests" / "archive"))
+import archive  # noqa: E402
 
-HERE = pathlib.Path(__file__).parent
 CORPUS = HERE.parents[2] / "corpus" / "kernels"
 #: Kernel, PTX, architectures; without a kernel it is a file beside this one.
 INPUTS = [

@@ -12,7 +12,7 @@
     reason = "helpers of tests are not inside the test functions that the lints spare"
 )]
 
-#[path = "../archive/mod.rs"]
+#[path = "../../../tests/archive/mod.rs"]
 mod archive;
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ const HOLDOUT_PTXAS: &str = include_str!("../ptxas/holdout.ptxas");
 
 /// The PTX of the hold-out kernels and `holdout.counts`, by the names of files.
 static HOLDOUT: LazyLock<BTreeMap<String, String>> =
-    LazyLock::new(|| archive::texts("holdout.tar"));
+    LazyLock::new(|| archive::texts("tests/ptxas/holdout.tar"));
 
 /// One kernel of a file of counts.
 struct Counted {

@@ -1,5 +1,7 @@
 //! The tests of the front end, in one program.
 
+#[path = "../../../tests/archive/mod.rs"]
+mod archive;
 mod cfg;
 mod compilers;
 mod containers;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles sources/ with each compiler into the committed PTX.
+"""Compiles sources/ with each compiler, and writes the archive ptx.tar; `tar xf` shows it.
 
     python3 regenerate.py
 
@@ -10,9 +10,14 @@ environment under target/ on the first run. No GPU, driver or CUDA installation 
 import os
 import pathlib
 import subprocess
+import sys
+import tempfile
 import venv
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[2] / "tests" / "archive"))
+import archive  # noqa: E402
+
 ENVIRONMENT = HERE.parents[2] / "target" / "ptx-compilers"
 WHEELS = [
     "nvidia-cuda-nvcc==13.5.37",
@@ -31,38 +36,46 @@ def run(*command, **environment):
     )
 
 
-def clang(architecture, *options):
+def clang(out, architecture, *options):
     run(
         "clang-19", "-x", "cuda", "-std=c++17", "-O2", "-nocudainc", "-nocudalib",
         "--cuda-device-only", f"--cuda-gpu-arch=sm_{architecture}", "-S", *options,
-        "sources/plain.cu", "-o", f"clang/plain_sm_{architecture}.ptx",
+        "sources/plain.cu", "-o", out / f"clang/plain_sm_{architecture}.ptx",
     )  # fmt: skip
 
 
-def main():
+def compile_all(out):
     python = ENVIRONMENT / "bin" / "python"
     if not python.exists():
         venv.create(ENVIRONMENT, with_pip=True)
         run(python, "-m", "pip", "install", "--quiet", *WHEELS)
     for compiler in ("clang", "llc", "nvcc", "triton", "numba"):
-        (HERE / compiler).mkdir(exist_ok=True)
+        (out / compiler).mkdir()
 
-    clang(35)
+    clang(out, 35)
     # With debug information, whose sections hold raw bytes; the directory is made up.
-    clang(90, "-g", "-fdebug-compilation-dir=/source")
-    run("llc-19", "-march=nvptx64", "-mcpu=sm_20", "sources/generic.ll", "-o", "llc/generic_sm_20.ptx")
-    run("llc-19", "-march=nvptx", "-mcpu=sm_30", "sources/generic.ll", "-o", "llc/generic_32_bit.ptx")
+    clang(out, 90, "-g", "-fdebug-compilation-dir=/source")
+    run("llc-19", "-march=nvptx64", "-mcpu=sm_20", "sources/generic.ll", "-o", out / "llc/generic_sm_20.ptx")
+    run("llc-19", "-march=nvptx", "-mcpu=sm_30", "sources/generic.ll", "-o", out / "llc/generic_32_bit.ptx")
 
     nvcc = next(ENVIRONMENT.glob("lib/python*/site-packages/nvidia/cu13/bin/nvcc"))
     headers = [f"-I{path.parent.parent}" for path in ENVIRONMENT.rglob("nv/target")]
     for architecture in (80, 120):
         run(
             nvcc, "-std=c++17", *headers, "-ptx", f"-arch=compute_{architecture}",
-            "sources/toolkit.cu", "-o", f"nvcc/toolkit_sm_{architecture}.ptx",
+            "sources/toolkit.cu", "-o", out / f"nvcc/toolkit_sm_{architecture}.ptx",
         )  # fmt: skip
     # Without line information, because that contains absolute paths.
-    run(python, "sources/tiles.py", "triton", TRITON_DISABLE_LINE_INFO="1", TRITON_ALWAYS_COMPILE="1")
-    run(python, "sources/loops.py", "numba")
+    run(python, "sources/tiles.py", out / "triton", TRITON_DISABLE_LINE_INFO="1", TRITON_ALWAYS_COMPILE="1")
+    run(python, "sources/loops.py", out / "numba")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder)
+        compile_all(out)
+        texts = {str(path.relative_to(out)): path.read_text() for path in out.glob("*/*.ptx")}
+    archive.write(HERE / "ptx.tar", texts)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// The texts of an archive of `tests/ptxas`, by the names of their files.
+/// The texts of an archive in the folder of a crate, by the names of their files.
 pub(crate) fn texts(archive: &str) -> BTreeMap<String, String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptxas").join(archive);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(archive);
     let mut archive = tar::Archive::new(File::open(path).unwrap());
     let text = |entry: std::io::Result<tar::Entry<'_, File>>| {
         let mut entry = entry.unwrap();
