@@ -13,6 +13,7 @@ pub const SCHEMA: &str = "gpucast.difference/1";
 
 /// A time before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct TimeChange {
     /// The GPU.
     pub gpu: String,
@@ -57,6 +58,7 @@ impl TimeChange {
 
 /// A metric before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct CountChange {
     /// The metric.
     pub metric: String,
@@ -85,6 +87,7 @@ impl CountChange {
 
 /// A launch before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LaunchChange {
     /// The kernel before.
     pub before: String,

@@ -55,7 +55,7 @@ fn text(view: &View<'_>) -> String {
             );
             text.push_str(&wrapped("", 0, WIDTH, &beyond));
         }
-        for LaunchAt { kernel, metrics, without } in &at.launches {
+        for LaunchAt { kernel, metrics, without, .. } in &at.launches {
             text.push_str(&format!("\n{kernel}\n{}\n", "=".repeat(kernel.len())));
             let row = |MetricAt { name, kind: own, count, .. }: &MetricAt| {
                 vec![(*name).to_owned(), kind(*own).to_owned(), number::count(*count)]

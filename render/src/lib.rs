@@ -22,7 +22,8 @@
 //! | [`program`] | launches of a host program |
 //! | [`mod@bench`] | speeds of the executor |
 //! | [`check`] | needs of kernels that nobody executed |
-//! | [`gpu`] | figures of a GPU |
+//! | [`gpu`] | figures of GPUs |
+//! | [`measured`], [`calibration`] | measured parameters of a GPU, fitted ones of a model |
 //! | [`diagnostic`] | faults of the input, with the text that they are in |
 //! | [`pictures`], [`report`] | all of it, drawn |
 //! | [`several`] | documents of several kernels as one |
@@ -34,6 +35,7 @@
 
 pub mod advice;
 pub mod bench;
+pub mod calibration;
 pub mod check;
 pub mod comparison;
 pub mod control;
@@ -48,6 +50,7 @@ mod format;
 pub mod gpu;
 mod html;
 pub mod json;
+pub mod measured;
 pub mod metric;
 #[cfg(feature = "parquet")]
 mod parquet;

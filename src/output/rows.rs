@@ -5,7 +5,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use gpucast_forecast::sweep::{Case, Cell, Rows, Table};
+use gpucast_forecast::sweep::{Case, Cell, Earlier, Rows, Table};
 use gpucast_render::sweep::{self, TableFormat};
 
 use super::Output;
@@ -178,83 +178,19 @@ impl Rows for RowFile {
     }
 }
 
-/// The rows that a stopped sweep has left.
-pub(crate) struct Earlier {
-    rows: Vec<Vec<Cell>>,
-    /// The cases that they are all rows of.
-    cases: usize,
-}
-
-impl Earlier {
-    /// Reads them; nothing if there is no file yet.
-    ///
-    /// # Errors
-    ///
-    /// If the file is of another sweep.
-    pub(crate) fn read(path: &Path, columns: &[String], cases: &[Case]) -> Result<Self, Failure> {
-        let partial = partial(path);
-        // A sweep that could not end in order left this one, and its last lines may be cut off.
-        let has_header = |text: &String| text.contains('\n');
-        let cut = fs::read_to_string(&partial).ok().filter(has_header);
-        let is_cut = cut.is_some();
-        let Some(text) = cut.or_else(|| fs::read_to_string(path).ok()) else {
-            return Ok(Self { rows: Vec::new(), cases: 0 });
-        };
-        let other = || {
-            let message = format!("{} is of another sweep", path.display());
-            let hint = "give the options of the sweep that wrote it, or another file";
-            Failure::Usage(Report::new(message).hint(hint))
-        };
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        if reader.headers().map_err(|_| other())?.iter().ne(columns.iter().map(String::as_str)) {
-            return Err(other());
-        }
-        let mut rows: Vec<Vec<Cell>> = Vec::new();
-        for record in reader.records() {
-            match record {
-                Ok(record) => rows.push(record.iter().map(cell).collect()),
-                Err(_) if is_cut => break,
-                Err(_) => return Err(other()),
-            }
-        }
-        let key = |case: &Case| {
-            let labels = case.labels.iter().map(Cell::plain).collect::<Vec<_>>();
-            (case.name.clone(), labels)
-        };
-        if cases.windows(2).any(|pair| key(&pair[0]) == key(&pair[1])) {
-            let message = "a kernel stands twice in a row, so that its rows cannot be told apart";
-            return Err(Failure::Usage(Report::new(message)));
-        }
-        let mut begun = 0;
-        let mut last_start = 0;
-        for (at, row) in rows.iter().enumerate() {
-            let is_of = |case: &Case| {
-                let labels = row.get(3..3 + case.labels.len()).unwrap_or_default();
-                row[0].plain() == *case.name
-                    && labels.iter().map(Cell::plain).eq(case.labels.iter().map(Cell::plain))
-            };
-            if begun > 0 && is_of(&cases[begun - 1]) {
-                continue;
-            }
-            match cases.get(begun) {
-                Some(case) if is_of(case) => (begun, last_start) = (begun + 1, at),
-                _ => return Err(other()),
-            }
-        }
-        if is_cut && begun > 0 {
-            rows.truncate(last_start);
-            begun -= 1;
-        }
-        Ok(Self { rows, cases: begun })
-    }
-}
-
-/// A field of CSV as the cell that wrote it.
-fn cell(text: &str) -> Cell {
-    match text.parse::<f64>() {
-        _ if text.is_empty() => Cell::Empty,
-        // A text such as `1e3` would come back as another one.
-        Ok(real) if real.to_string() == text => Cell::Real(real),
-        _ => Cell::text(text),
-    }
+/// The rows that a stopped sweep has left; none if there is no file yet.
+///
+/// # Errors
+///
+/// If the file is of another sweep.
+pub(crate) fn earlier(path: &Path, columns: &[String], cases: &[Case]) -> Result<Earlier, Failure> {
+    // A sweep that could not end in order left the partial one.
+    let has_header = |text: &String| text.contains('\n');
+    let cut = fs::read_to_string(partial(path)).ok().filter(has_header);
+    let is_cut = cut.is_some();
+    let Some(text) = cut.or_else(|| fs::read_to_string(path).ok()) else {
+        return Ok(Earlier::default());
+    };
+    let name = path.display().to_string();
+    Earlier::read(&name, &text, is_cut, columns, cases).map_err(Failure::Usage)
 }

@@ -5,6 +5,7 @@ use gpucast_ptx_frontend::Module;
 use crate::failure::{Report, SourceText};
 
 /// A module that has been read, with its text.
+#[non_exhaustive]
 pub struct Loaded {
     /// The text.
     pub source: SourceText,

@@ -22,6 +22,7 @@ pub mod expression;
 pub mod kernel_argument;
 pub mod kernel_name;
 pub(crate) mod launch_file;
+pub mod launch_text;
 mod load_caching;
 pub mod loaded;
 pub mod measurements;

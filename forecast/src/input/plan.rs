@@ -19,6 +19,7 @@ pub use super::pointer::Pointer;
 
 /// A module, its buffers, its launches, and their expected results.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Plan {
     /// The PTX text.
     pub module: SourceText,
@@ -75,6 +76,7 @@ impl Buffer {
 
 /// One launch, possibly repeated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PlannedLaunch {
     /// The kernel's name in the module.
     pub kernel: String,

@@ -8,6 +8,7 @@ use crate::input::plan::Plan;
 
 /// The machine code of a kernel for one architecture, as its compiler made it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct MachineCode {
     /// `sm_80`.
     pub target: String,
@@ -30,6 +31,7 @@ pub struct MachineCode {
 
 /// Machine code for one architecture.
 #[derive(Serialize)]
+#[non_exhaustive]
 pub struct MachineFile {
     /// `sm_80`.
     pub target: String,
@@ -85,6 +87,7 @@ impl MachineFile {
 
 /// Facts of a launch that its machine code settles, whatever is executed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct MachineFacts {
     /// The architecture of the machine code.
     pub target: String,

@@ -8,6 +8,7 @@ use crate::input::loaded::Loaded;
 /// The slice of a kernel on which its counts depend, if each pointer among its parameters leads to
 /// a buffer of its own.
 #[derive(Serialize)]
+#[non_exhaustive]
 pub struct KernelSlice {
     /// The reason why counting executes everything, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -13,6 +13,7 @@ use crate::number;
 
 /// The counts of all launches in one size of the problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CountsAt {
     /// The size of each parameter.
     pub sizes: Vec<u64>,
@@ -24,6 +25,7 @@ pub struct CountsAt {
 
 /// The counts of a launch in one size.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LaunchAt {
     /// The kernel.
     pub kernel: String,

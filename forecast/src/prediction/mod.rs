@@ -25,6 +25,7 @@ use crate::run::supervisor::Supervisor;
 
 /// A prediction with everything that is shown beside it.
 #[derive(Clone, Serialize)]
+#[non_exhaustive]
 pub struct PredictionView {
     /// The prediction.
     #[serde(flatten)]
@@ -48,6 +49,7 @@ pub struct PredictionView {
 
 /// A model that cannot predict, and why.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Declined {
     /// The kernel.
     pub kernel: String,

@@ -11,6 +11,7 @@ use crate::run::sources::Source;
 
 /// One change of circumstances, or all together, and the models' results.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct WhatIfView {
     /// The kernel.
     pub kernel: String,

@@ -11,6 +11,7 @@ use crate::input::plan::Plan;
 use crate::run::execute::{Executed, Timing, Watch};
 
 /// One repetition of a launch, checked.
+#[non_exhaustive]
 pub struct CheckedLaunch {
     /// Name of the kernel.
     pub kernel: String,

@@ -39,6 +39,7 @@ const MOST_SHARED_BYTES: u32 = 48 << 10;
 
 /// A launch that runs.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Proposal {
     /// All options of the launch.
     pub options: LaunchOptions,

@@ -18,7 +18,9 @@ pub mod axis;
 mod cases;
 mod families;
 mod points;
+mod resumed;
 pub mod shared;
+mod sizes;
 mod table;
 
 use std::sync::Arc;
@@ -36,6 +38,8 @@ use cases::Counted;
 pub use cases::{Case, CaseSource, Counting, Group, InFamily, Origin};
 pub use families::{CountingByFormulas, Family, PlanOfSizes, no_sizes};
 pub use points::{Point, combinations, number_of_points, points};
+pub use resumed::Earlier;
+pub use sizes::{fixed, numbers, parameters, place_among, varied};
 pub use table::{Cell, Table};
 
 /// More rows than any table has use for.

@@ -34,6 +34,7 @@ pub struct Tuning<'a> {
 
 /// The result of a configuration.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Trial {
     /// The configuration.
     pub configuration: Configuration,
@@ -45,6 +46,7 @@ pub struct Trial {
 
 /// A launch of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TriedLaunch {
     /// The kernel.
     pub kernel: String,

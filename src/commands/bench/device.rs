@@ -6,9 +6,9 @@ use gpucast_measure::conditions::{self, Group, Range, State};
 use gpucast_measure::parameters::all;
 use gpucast_measure::{Bench, Device as _, MeasureError, Parameter, Trials, gpu_file};
 use gpucast_render::Format;
+use gpucast_render::measured::{Document, LeftOut, Measurement};
 use gpucast_toolchain::driver;
 
-use super::measured::{Document, LeftOut, Measurement};
 use crate::cli::bench;
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal, diagnostic};

@@ -2,7 +2,6 @@
 
 mod device;
 mod kernels;
-mod measured;
 
 use std::num::NonZeroUsize;
 

@@ -1,26 +1,16 @@
 //! `gpucast gpus`: the parameter library.
 
 mod derive;
-mod diff;
 mod import;
 mod list;
 
 use gpucast_forecast::choice::gpu_argument;
-use gpucast_model::Gpu;
-use gpucast_render::gpu::fields;
-use gpucast_render::table::{Align, aligned};
-use gpucast_render::{TextOrJson, json};
-use serde::Serialize;
+use gpucast_render::TextOrJson;
+use gpucast_render::gpu as shown;
 
 use crate::cli::Gpus;
 use crate::failure::Failure;
 use crate::output::Output;
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    gpus: Vec<&'a Gpu>,
-}
 
 pub(crate) fn run(command: Gpus) -> Result<(), Failure> {
     let library = gpu_argument::library()?;
@@ -29,8 +19,8 @@ pub(crate) fn run(command: Gpus) -> Result<(), Failure> {
         Gpus::Show { gpu, set, format, output } => {
             let gpu = gpu_argument::changed(&gpu_argument::find(&library, &gpu)?, &set)?;
             Output::open(output)?.write(&match format {
-                TextOrJson::Text => show(&gpu),
-                TextOrJson::Json => json::document(&Document { schema: SCHEMA, gpus: vec![&gpu] })?,
+                TextOrJson::Text => shown::description(&gpu),
+                TextOrJson::Json => shown::document(&[&gpu])?,
             })
         }
         Gpus::Derive(arguments) => derive::run(&library, *arguments),
@@ -38,25 +28,8 @@ pub(crate) fn run(command: Gpus) -> Result<(), Failure> {
         Gpus::Diff { one, other, output } => {
             let one = gpu_argument::find(&library, &one)?;
             let other = gpu_argument::find(&library, &other)?;
-            diff::run(&one, &other, output)
+            let text = shown::differences(&one, &other, output.format)?;
+            Output::open(output.output)?.write(&text)
         }
     }
-}
-
-const SCHEMA: &str = "gpucast.gpus/1";
-
-fn show(gpu: &Gpu) -> String {
-    let rows: Vec<Vec<String>> = fields(gpu)
-        .into_iter()
-        .map(|field| {
-            let source = format!("{}: {}", field.source_kind, field.source);
-            vec![field.name, field.value, field.unit, source]
-        })
-        .collect();
-    let table = aligned(2, &[Align::Left, Align::Right, Align::Left, Align::Left], &rows);
-    let aliases = match gpu.aliases.as_slice() {
-        [] => String::new(),
-        names => format!(", also {}", names.join(", ")),
-    };
-    format!("{} ({}{aliases})\n\n{table}", gpu.display_name, gpu.name)
 }

@@ -1,6 +1,5 @@
 //! `gpucast kernels`: the collection of measurement kernels.
 
-mod launch_text;
 mod strip;
 pub(super) mod template;
 

@@ -6,13 +6,14 @@ use std::fs;
 use gpucast_collection::removal::{self, Destination, Fate, RemovalError, Stripped, Wanted};
 use gpucast_forecast::failure::suggest;
 use gpucast_forecast::input::kernel_argument;
+use gpucast_forecast::input::launch_text::{ThreadBuffer, launch_text};
 use gpucast_forecast::input::plan::{Plan, PlannedLaunch};
 use gpucast_forecast::settings;
 use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::module::Formal;
 use gpucast_ptx_frontend::types::StateSpace;
 
-use super::{launch_text, write_new};
+use super::write_new;
 use crate::cli::kernels::Strip;
 use crate::failure::{Failure, Report};
 use crate::output::Output;
@@ -32,7 +33,9 @@ pub(super) fn run(arguments: &Strip) -> Result<(), Failure> {
         return Output::open(None)?.write(&stripped.text);
     };
     let name = format!("{}-stripped", launch.kernel);
-    let file = launch_text::file(&plan, launch, stripped.destination.as_ref(), &name)?;
+    let buffer = stripped.destination.as_ref();
+    let buffer = buffer.map(|it| ThreadBuffer { name: &it.name, ty: it.ty });
+    let file = launch_text(&plan, launch, buffer, &name)?;
     fs::create_dir_all(folder).map_err(|error| Report::file("make", folder, &error))?;
     let mut text = String::new();
     for (ending, content) in [("ptx", &stripped.text), ("toml", &file)] {

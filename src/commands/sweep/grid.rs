@@ -1,6 +1,5 @@
 //! The grid of a sweep, as its options describe it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use gpucast_forecast::choice::count_on::CountOn;
@@ -154,52 +153,19 @@ impl<'a> Cases<'a> {
         for input in &inputs {
             for &size in &sizes {
                 let first = families.len();
-                let few: Vec<Axis> = fixed(axes);
+                let few: Vec<Axis> = sweep::fixed(axes);
                 for values in sweep::combinations(&few) {
-                    let fixed = parameters(&few, &values)?;
+                    let fixed = sweep::parameters(&few, &values).map_err(Failure::Usage)?;
                     families.push(family_of(arguments, input, size, axes, fixed)?);
                 }
                 for values in &combinations {
-                    let family = first + place_among(&few, axes, values);
+                    let family = first + sweep::place_among(&few, axes, values);
                     cases.push(case(arguments, input, size, axes, values, family)?);
                 }
             }
         }
         Ok(Self { labels, cases, families })
     }
-}
-
-/// The numbers of a combination by name.
-fn parameters(axes: &[Axis], values: &[&Value]) -> Result<Parameters, Failure> {
-    let number = |(axis, value): (&Axis, &&Value)| {
-        let number = axis.parameter(value).map_err(Failure::Usage)?;
-        Ok((axis.name.clone(), number))
-    };
-    axes.iter().zip(values).map(number).collect()
-}
-
-/// The names of the parameters that formulas are in, in order of the alphabet. Few values show no
-/// formula: each of them has a family of its own.
-fn varied(axes: &[Axis]) -> Vec<String> {
-    const ENOUGH: usize = 16;
-    let varied = axes.iter().filter(|axis| axis.values.len() >= ENOUGH);
-    varied.map(|axis| axis.name.clone()).collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-/// The axes of all other parameters.
-fn fixed(axes: &[Axis]) -> Vec<Axis> {
-    let varied = varied(axes);
-    axes.iter().filter(|axis| !varied.contains(&axis.name)).cloned().collect()
-}
-
-/// The place of a combination of `axes` among those of `few` of them.
-fn place_among(few: &[Axis], axes: &[Axis], values: &[&Value]) -> usize {
-    few.iter().fold(0, |place, axis| {
-        let mut all = axes.iter().zip(values);
-        let value = all.find(|(other, _)| other.name == axis.name).map(|(_, &value)| value);
-        let own = value.and_then(|value| axis.values.iter().position(|one| one == value));
-        place * axis.values.len() + own.unwrap_or_default()
-    })
 }
 
 /// A KERNEL with some fixed parameters in all combinations of the others.
@@ -210,15 +176,8 @@ fn family_of<'a>(
     axes: &[Axis],
     fixed: Parameters,
 ) -> Result<Family<'a>, Failure> {
-    let names = varied(axes);
-    let mut of_names: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
-    for axis in axes {
-        let values = axis.values.iter().map(|value| axis.parameter(value).map_err(Failure::Usage));
-        let values = values.collect::<Result<Vec<f64>, Failure>>()?;
-        if let Some(at) = names.iter().position(|name| *name == axis.name) {
-            of_names[at] = values;
-        }
-    }
+    let names = sweep::varied(axes);
+    let of_names = sweep::numbers(&names, axes).map_err(Failure::Usage)?;
     let swept = match names.is_empty() {
         true => Err("no parameter has sixteen values or more".to_owned()),
         false => Swept::of(&of_names).ok_or_else(|| sweep::no_sizes(&names)),
@@ -255,8 +214,8 @@ fn case(
     values: &[&Value],
     family: usize,
 ) -> Result<Case, Failure> {
-    let parameters = parameters(axes, values)?;
-    let sizes = parametric::sizes_of(&varied(axes), &parameters);
+    let parameters = sweep::parameters(axes, values).map_err(Failure::Usage)?;
+    let sizes = parametric::sizes_of(&sweep::varied(axes), &parameters);
     let place = sizes.map(|sizes| InFamily { family, sizes });
     let mut labels: Vec<Cell> = Vec::new();
     labels.extend(size.map(|size| Cell::text(size.name())));

@@ -13,7 +13,7 @@ use gpucast_render::sweep::{TableFormat, without_parquet};
 use crate::cli::shared_sweep::SharedSweep;
 use crate::cli::{CountingChoice, Sweep};
 use crate::failure::{Failure, Report};
-use crate::output::rows::{Earlier, RowFile};
+use crate::output::rows::{self, RowFile};
 use crate::output::{Terminal, diagnostic};
 use grid::Parts;
 
@@ -39,7 +39,7 @@ fn alone(arguments: &Sweep) -> Result<(), Failure> {
     let grid = Grid { axes, cases, points: &points, answers, count_on };
     let earlier = match (&arguments.output, arguments.resume) {
         (Some(path), true) if format == TableFormat::Csv => {
-            Some(Earlier::read(path, &grid.columns(), cases)?)
+            Some(rows::earlier(path, &grid.columns(), cases)?)
         }
         (_, true) => {
             let report = Report::new("only a sweep that writes CSV can be continued");

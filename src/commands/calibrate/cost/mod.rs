@@ -3,7 +3,6 @@
 
 mod gathering;
 mod measuring;
-mod table;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +14,7 @@ use gpucast_model::cost_model::{
     calibrate,
 };
 use gpucast_model::{Gpu, GpuLibrary};
+use gpucast_render::calibration::{self as shown, CostForm};
 use gpucast_render::{TextOrJson, json};
 use serde::Serialize;
 
@@ -84,7 +84,8 @@ pub(super) fn run(arguments: &CalibrateCost) -> Result<(), Failure> {
     }
     let text = match arguments.format {
         TextOrJson::Text => {
-            let table = table::describe(&gpu, &form, &calibration);
+            let Form { text, terms, formula } = &form;
+            let table = shown::cost(&gpu, CostForm { text, terms, formula }, &calibration);
             made.as_ref().map(Made::described).unwrap_or_default() + &table
         }
         TextOrJson::Json => json::document(&Document {

@@ -1,8 +1,16 @@
-//! The figures of a GPU as text.
+//! The figures of GPUs as text and documents.
+
+mod difference;
+mod list;
 
 use gpucast_forecast::number;
 use gpucast_model::Gpu;
 use serde_json::Value;
+
+pub use difference::differences;
+pub use list::{document, list};
+
+use crate::table::{Align, aligned};
 
 /// A figure of a GPU as text.
 #[derive(Clone, Debug)]
@@ -43,4 +51,21 @@ pub fn fields(gpu: &Gpu) -> Vec<Field> {
         })
     };
     map.iter().filter_map(field).collect()
+}
+
+/// All figures of a GPU as a table, each with its source.
+pub fn description(gpu: &Gpu) -> String {
+    let rows: Vec<Vec<String>> = fields(gpu)
+        .into_iter()
+        .map(|field| {
+            let source = format!("{}: {}", field.source_kind, field.source);
+            vec![field.name, field.value, field.unit, source]
+        })
+        .collect();
+    let table = aligned(2, &[Align::Left, Align::Right, Align::Left, Align::Left], &rows);
+    let aliases = match gpu.aliases.as_slice() {
+        [] => String::new(),
+        names => format!(", also {}", names.join(", ")),
+    };
+    format!("{} ({}{aliases})\n\n{table}", gpu.display_name, gpu.name)
 }

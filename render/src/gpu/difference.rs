@@ -1,16 +1,14 @@
-//! `gpucast gpus diff`.
+//! The fields in which two GPUs differ.
 
+use gpucast_forecast::failure::Report;
 use gpucast_forecast::number;
 use gpucast_model::gpu::Figure;
 use gpucast_model::gpu::quantity::Value;
 use gpucast_model::{Gpu, Model};
-use gpucast_render::table::{Align, aligned};
-use gpucast_render::{Format, csv, json};
 use serde::Serialize;
 
-use crate::cli::OutputOptions;
-use crate::failure::{Failure, Report};
-use crate::output::Output;
+use crate::table::{Align, aligned};
+use crate::{Format, csv, json};
 
 const SCHEMA: &str = "gpucast.gpus-diff/1";
 
@@ -57,23 +55,24 @@ impl Side {
     }
 }
 
-pub(super) fn run(
-    one: &Gpu,
-    other: &Gpu,
-    OutputOptions { format, output }: OutputOptions,
-) -> Result<(), Failure> {
+/// The fields in which two GPUs differ, in a form.
+///
+/// # Errors
+///
+/// Says that the document cannot be written.
+pub fn differences(one: &Gpu, other: &Gpu, format: Format) -> Result<String, Report> {
     let differences: Vec<Difference> =
         Gpu::FIELDS.iter().filter_map(|field| difference(field, one, other)).collect();
-    Output::open(output)?.write(&match format {
-        Format::Text => table(one, other, &differences),
+    match format {
+        Format::Text => Ok(table(one, other, &differences)),
         Format::Json => json::document(&Document {
             schema: SCHEMA,
             one: &one.name,
             other: &other.name,
             fields: &differences,
-        })?,
-        Format::Csv => as_csv(&differences)?,
-    })
+        }),
+        Format::Csv => as_csv(&differences),
+    }
 }
 
 fn difference(field: &'static str, one: &Gpu, other: &Gpu) -> Option<Difference> {

@@ -4,21 +4,30 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use gpucast_buffers::init::Init;
-use gpucast_collection::removal::Destination;
 use gpucast_counters::hierarchy::L2Contents;
-use gpucast_forecast::input::plan::{LoadCaching, Plan, PlannedArgument, PlannedLaunch};
 
+use super::plan::{LoadCaching, Plan, PlannedArgument, PlannedLaunch};
 use crate::failure::Report;
 
-/// The launch file for the module `name`.ptx, with a buffer for `destination` if there is one.
+/// A buffer with an element for each thread, which the last parameter points to.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadBuffer<'a> {
+    /// The parameter's name.
+    pub name: &'a str,
+    /// The type of the elements.
+    pub ty: &'a str,
+}
+
+/// The launch file for the module `name`.ptx, with one more buffer if there is one.
 ///
 /// # Errors
 ///
-/// Structures among the arguments, which a launch file would have to take apart, and textures.
-pub(super) fn file(
+/// Structures among the arguments, which a launch file would have to take apart, pointers in
+/// buffers, and textures.
+pub fn launch_text(
     plan: &Plan,
     launch: &PlannedLaunch,
-    destination: Option<&Destination>,
+    more: Option<ThreadBuffer<'_>>,
     name: &str,
 ) -> Result<String, Report> {
     if !plan.textures.is_empty() {
@@ -48,7 +57,7 @@ pub(super) fn file(
         let _ = write!(text, "\n[buffers.{:?}]\ntype = \"{ty}\"\nlen = {len}\n", buffer.name);
         text += &init(&buffer.init, &plan.folder)?;
     }
-    if let Some(Destination { name, ty }) = destination {
+    if let Some(ThreadBuffer { name, ty }) = more {
         let threads: u64 =
             launch.grid.iter().chain(&launch.block).map(|&one| u64::from(one)).product();
         let _ =
@@ -76,7 +85,7 @@ pub(super) fn file(
     for argument in &launch.arguments {
         arguments.push(written(plan, argument)?);
     }
-    arguments.extend(destination.map(|destination| format!("\"{}\"", destination.name)));
+    arguments.extend(more.map(|buffer| format!("\"{}\"", buffer.name)));
     let _ = writeln!(text, "args = [{}]", arguments.join(", "));
     Ok(text)
 }

@@ -1,22 +1,22 @@
-//! What was measured of a GPU, as text, CSV and JSON.
+//! Measured parameters of a GPU, as text, CSV and JSON.
 
+use gpucast_forecast::failure::Report;
 use gpucast_measure::conditions::{self, Group, State};
 use gpucast_measure::{
     ComputeCapability, Facts, Measured, OtherStallCount, Run, Trials, other_stall_count,
 };
 use gpucast_model::Gpu;
-use gpucast_render::table::{Align, aligned, wrapped};
-use gpucast_render::{csv, json};
 use serde::Serialize;
 
-use crate::failure::Report;
+use crate::table::{Align, aligned, wrapped};
+use crate::{csv, json};
 
 /// The schema of the document.
 const SCHEMA: &str = "gpucast.measured-gpu/1";
 
 /// A measurement of a GPU.
-#[derive(Serialize)]
-pub(super) struct Document<'a> {
+#[derive(Debug, Serialize)]
+pub struct Document<'a> {
     schema: &'static str,
     device: DeviceFacts<'a>,
     /// Trials of each kernel that do not count, and those that do.
@@ -39,7 +39,7 @@ pub(super) struct Document<'a> {
 }
 
 /// A latency of the GPU's file, and the one that machine code waits for.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize)]
 struct Contradiction {
     field: &'static str,
     given: f64,
@@ -53,7 +53,7 @@ impl From<OtherStallCount> for Contradiction {
 }
 
 /// The state of the device around a figure.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct RawGroup<'a> {
     field: &'a str,
     before: RawState,
@@ -61,8 +61,8 @@ struct RawGroup<'a> {
 }
 
 /// A state of the device; null is what it does not tell.
-#[derive(Serialize)]
-pub(super) struct RawState {
+#[derive(Debug, Serialize)]
+pub(crate) struct RawState {
     sm_clock_mhz: Option<f64>,
     memory_clock_mhz: Option<f64>,
     throttle_reasons: Option<Vec<String>>,
@@ -83,9 +83,9 @@ impl From<&State> for RawState {
 }
 
 /// What the driver tells, and the clock that figures were computed with.
-#[derive(Serialize)]
-pub(super) struct DeviceFacts<'a> {
-    pub(super) name: &'a str,
+#[derive(Debug, Serialize)]
+pub(crate) struct DeviceFacts<'a> {
+    pub(crate) name: &'a str,
     driver_version: i32,
     compute_capability: ComputeCapability,
     sm_count: u64,
@@ -97,7 +97,7 @@ pub(super) struct DeviceFacts<'a> {
 }
 
 impl<'a> DeviceFacts<'a> {
-    pub(super) fn new(facts: &'a Facts, clock_mhz: f64) -> Self {
+    pub(crate) fn new(facts: &'a Facts, clock_mhz: f64) -> Self {
         Self {
             name: &facts.name,
             driver_version: facts.driver_version,
@@ -113,7 +113,7 @@ impl<'a> DeviceFacts<'a> {
 }
 
 /// A parameter as the library has it and as it was measured.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Row {
     field: &'static str,
     unit: &'static str,
@@ -129,14 +129,16 @@ struct Row {
 }
 
 /// A parameter that was not measured.
-#[derive(Serialize)]
-pub(super) struct LeftOut {
-    pub(super) field: &'static str,
-    pub(super) reason: String,
+#[derive(Debug, Serialize)]
+pub struct LeftOut {
+    /// The field of a GPU's file.
+    pub field: &'static str,
+    /// The reason, as part of a sentence.
+    pub reason: String,
 }
 
 /// A kernel with its times.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct RawRun<'a> {
     field: &'a str,
     kernel: &'a str,
@@ -150,18 +152,25 @@ struct RawRun<'a> {
 }
 
 /// The parts of a measurement.
-pub(super) struct Measurement<'a> {
-    pub(super) facts: &'a Facts,
+#[derive(Clone, Copy, Debug)]
+pub struct Measurement<'a> {
+    /// What the driver tells.
+    pub facts: &'a Facts,
     /// The clock that figures in clocks were computed with, in MHz.
-    pub(super) clock_mhz: f64,
-    pub(super) trials: Trials,
-    pub(super) compared: Option<&'a Gpu>,
-    pub(super) measured: &'a [Measured],
-    pub(super) left_out: &'a [LeftOut],
+    pub clock_mhz: f64,
+    /// Trials of each kernel.
+    pub trials: Trials,
+    /// The GPU that the measured one is compared with.
+    pub compared: Option<&'a Gpu>,
+    /// What was measured.
+    pub measured: &'a [Measured],
+    /// What was not.
+    pub left_out: &'a [LeftOut],
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn new(measurement: &Measurement<'a>) -> Self {
+    /// The document of a measurement.
+    pub fn new(measurement: &Measurement<'a>) -> Self {
         let &Measurement { facts, clock_mhz, trials, compared, measured, left_out } = measurement;
         Self {
             schema: SCHEMA,
@@ -178,7 +187,7 @@ impl<'a> Document<'a> {
     }
 
     /// The same with every kernel's times, and with the device's states where it tells them.
-    pub(super) fn with_raw_data(self, runs: &'a [Run], groups: &'a [Group]) -> Self {
+    pub fn with_raw_data(self, runs: &'a [Run], groups: &'a [Group]) -> Self {
         let raw_group = |group: &'a Group| RawGroup {
             field: group.field,
             before: RawState::from(&group.before),
@@ -199,12 +208,17 @@ impl<'a> Document<'a> {
         Self { runs: Some(runs.iter().map(raw).collect()), conditions, ..self }
     }
 
-    pub(super) fn as_json(&self) -> Result<String, Report> {
+    /// The JSON document.
+    ///
+    /// # Errors
+    ///
+    /// Says that it cannot be written.
+    pub fn as_json(&self) -> Result<String, Report> {
         json::document(self)
     }
 
     /// The parameters as a table, and what was not measured.
-    pub(super) fn as_text(&self) -> String {
+    pub fn as_text(&self) -> String {
         let library = self.compared.unwrap_or("library");
         let titles = ["field", "unit", library, "measured", "ratio", "kernel"];
         let mut lines = vec![titles.map(str::to_owned).to_vec()];
@@ -242,13 +256,18 @@ impl<'a> Document<'a> {
     }
 
     /// What was not measured, as comments of a GPU's file.
-    pub(super) fn left_out_as_comments(&self) -> String {
+    pub fn left_out_as_comments(&self) -> String {
         let comment = |LeftOut { field, reason }: &LeftOut| format!("# {field}: {reason}.\n");
         let comments: String = self.left_out.iter().map(comment).collect();
         if comments.is_empty() { comments } else { format!("\n# Not measured.\n{comments}") }
     }
 
-    pub(super) fn as_csv(&self) -> Result<String, Report> {
+    /// A line for each parameter.
+    ///
+    /// # Errors
+    ///
+    /// Says that it cannot be written.
+    pub fn as_csv(&self) -> Result<String, Report> {
         let number = |value: &Option<f64>| value.map_or(String::new(), |value| value.to_string());
         let lines: Vec<Vec<String>> = self
             .parameters
