@@ -70,7 +70,7 @@ mod row_key;
 mod sparse;
 pub mod stages;
 pub mod stored;
-mod student;
+pub mod student;
 pub mod table;
 mod tally;
 pub mod tensor;

@@ -1,7 +1,7 @@
 //! Linear least squares with the uncertainty of its coefficients.
 
+use gpucast_counters::student::two_sided;
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
 use thiserror::Error;
 
 use crate::qr::{Decomposition, dot, norm};
@@ -134,11 +134,7 @@ pub(crate) fn margin(
     degrees_of_freedom: usize,
     confidence: f64,
 ) -> Option<f64> {
-    if !(0.0..1.0).contains(&confidence) {
-        return None;
-    }
-    let t = StudentsT::new(0.0, 1.0, degrees_of_freedom as f64).ok()?;
-    Some(standard_error * t.inverse_cdf(0.5 + confidence / 2.0))
+    Some(standard_error * two_sided(confidence, degrees_of_freedom as u64)?)
 }
 
 #[cfg(test)]
