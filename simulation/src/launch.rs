@@ -156,6 +156,23 @@ pub struct Request {
     pub beside: Beside,
 }
 
+impl Request {
+    /// Joins this request with one for other bytes of the same sectors, as one wider access makes
+    /// both: what one fetched the other found there.
+    pub fn join(&mut self, other: &Self) {
+        let all = |one: &Self| one.l1_sectors + one.l2_sectors + one.dram_sectors;
+        let sectors = all(self).max(all(other));
+        self.dram_sectors = self.dram_sectors.max(other.dram_sectors);
+        self.l2_sectors = self.l2_sectors.max(other.l2_sectors).min(sectors - self.dram_sectors);
+        self.l1_sectors = sectors - self.dram_sectors - self.l2_sectors;
+        self.lanes = self.lanes.max(other.lanes);
+        self.lines = self.lines.max(other.lines);
+        self.passes = self.passes.max(other.passes);
+        self.serial = self.serial.max(other.serial);
+        self.is_paired &= other.is_paired;
+    }
+}
+
 /// What an execution of an instruction brings about beside the load-store path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Beside {
@@ -193,4 +210,36 @@ pub struct Turn {
     /// True if CTAs share the line, so that those of all SMs take turns there. Else each CTA has a
     /// line of its own.
     pub is_shared: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_requests_keep_the_furthest_level_of_each_sector() {
+        let request = |l1_sectors, l2_sectors, dram_sectors| Request {
+            space: Space::Global,
+            lanes: 32,
+            lines: 4,
+            passes: 4,
+            serial: 1,
+            is_paired: false,
+            l1_sectors,
+            l2_sectors,
+            dram_sectors,
+            first_sector: None,
+            beside: Beside::Nothing,
+        };
+        // The first one fetched what the second one found in the first-level cache.
+        let mut one = request(16, 0, 0);
+        one.join(&request(0, 4, 12));
+        assert_eq!(one, request(0, 4, 12));
+        let mut one = request(0, 8, 8);
+        one.join(&request(4, 0, 12));
+        assert_eq!(one, request(0, 4, 12));
+        let mut more = request(2, 0, 0);
+        more.join(&Request { passes: 7, lanes: 1, ..request(0, 1, 0) });
+        assert_eq!(more, Request { passes: 7, ..request(1, 1, 0) });
+    }
 }

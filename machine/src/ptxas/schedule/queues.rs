@@ -76,28 +76,13 @@ impl Queues {
             for other in queue.joined.iter().map(of_ptx) {
                 // Instructions of one block differ only if they have guards.
                 if other.len() == requests.len() {
-                    requests.iter_mut().zip(other).for_each(|(one, other)| join(one, other));
+                    requests.iter_mut().zip(other).for_each(|(one, other)| one.join(other));
                 }
             }
             requests
         };
         self.by_ptx.iter().map(of_queue).collect()
     }
-}
-
-/// Joins a request with one for other bytes of the same sectors: what one fetched the other found
-/// there.
-fn join(one: &mut Request, other: &Request) {
-    let all = |one: &Request| one.l1_sectors + one.l2_sectors + one.dram_sectors;
-    let sectors = all(one).max(all(other));
-    one.dram_sectors = one.dram_sectors.max(other.dram_sectors);
-    one.l2_sectors = one.l2_sectors.max(other.l2_sectors).min(sectors - one.dram_sectors);
-    one.l1_sectors = sectors - one.dram_sectors - one.l2_sectors;
-    one.lanes = one.lanes.max(other.lanes);
-    one.lines = one.lines.max(other.lines);
-    one.passes = one.passes.max(other.passes);
-    one.serial = one.serial.max(other.serial);
-    one.is_paired &= other.is_paired;
 }
 
 /// The most bytes that a machine access for each PTX instruction moves; none if there is no such
@@ -137,38 +122,4 @@ fn address(instruction: &PtxInstruction) -> Option<&Address> {
         Operand::Address(address) => Some(address),
         _ => None,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use gpucast_simulation::launch::Beside;
-
-    use super::*;
-
-    #[test]
-    fn joined_requests_keep_the_furthest_level_of_each_sector() {
-        let request = |l1_sectors, l2_sectors, dram_sectors| Request {
-            space: Space::Global,
-            lanes: 32,
-            lines: 4,
-            passes: 4,
-            serial: 1,
-            is_paired: false,
-            l1_sectors,
-            l2_sectors,
-            dram_sectors,
-            first_sector: None,
-            beside: Beside::Nothing,
-        };
-        // The first one fetched what the second one found in the first-level cache.
-        let mut one = request(16, 0, 0);
-        join(&mut one, &request(0, 4, 12));
-        assert_eq!(one, request(0, 4, 12));
-        let mut one = request(0, 8, 8);
-        join(&mut one, &request(4, 0, 12));
-        assert_eq!(one, request(0, 4, 12));
-        let mut more = request(2, 0, 0);
-        join(&mut more, &Request { passes: 7, lanes: 1, ..request(0, 1, 0) });
-        assert_eq!(more, Request { passes: 7, ..request(1, 1, 0) });
-    }
 }

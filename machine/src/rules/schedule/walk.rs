@@ -109,8 +109,10 @@ impl Walker<'_, '_> {
         let of = |operation| record.requests.get(&operation).map_or(&[][..], Vec::as_slice);
         let mut requests = of(queue.operation).to_vec();
         for &follower in &queue.followers {
-            for (request, other) in requests.iter_mut().zip(of(follower)) {
-                join(request, other);
+            // Instructions of one block differ only if they have guards.
+            let other = of(follower);
+            if other.len() == requests.len() {
+                requests.iter_mut().zip(other).for_each(|(one, other)| one.join(other));
             }
         }
         let block = self.compiled.graph.op(queue.operation).block;
@@ -200,19 +202,6 @@ const fn idle(space: Space) -> Request {
         first_sector: None,
         beside: Beside::Nothing,
     }
-}
-
-/// Joins two requests that one wider access makes. Words that follow each other lie in the same
-/// sectors and banks as their window, so that the larger of both counts.
-fn join(request: &mut Request, other: &Request) {
-    request.lanes = request.lanes.max(other.lanes);
-    request.lines = request.lines.max(other.lines);
-    request.passes = request.passes.max(other.passes);
-    request.serial = request.serial.max(other.serial);
-    request.is_paired &= other.is_paired;
-    request.l1_sectors = request.l1_sectors.max(other.l1_sectors);
-    request.l2_sectors = request.l2_sectors.max(other.l2_sectors);
-    request.dram_sectors = request.dram_sectors.max(other.dram_sectors);
 }
 
 /// Divides a request among several instructions; the first ones take what is left over.
