@@ -105,7 +105,8 @@ pub fn roofs(profile: &KernelProfile, gpu: &Gpu, data_clocks: Option<f64>) -> Ve
     let (Some(data_clocks), Ok(parameters)) = (data_clocks, gpu.sm_parameters()) else {
         return roofs;
     };
-    let slots = f64::from(parameters.issue.sub_cores) * f64::from(parameters.issue.width);
+    let slots =
+        f64::from(parameters.issue.sub_partitions) * f64::from(parameters.issue.issue_width);
     add("the issue slots", total(metric!("inst_executed")), Some(slots * clocks_per_ms));
     let textures = textures_per_clock(&parameters).map(|rate| rate * clocks_per_ms);
     add("the texture units", total(metric!("inst_executed_tex_ops")), textures);
@@ -122,7 +123,7 @@ fn sm_clocks_per_ms(gpu: &Gpu) -> Option<f64> {
 fn textures_per_clock(parameters: &Parameters) -> Option<f64> {
     use gpucast_simulation::code::Class;
     let unit = parameters.units[Class::Texture as usize];
-    let units = if unit.is_shared { 1 } else { parameters.issue.sub_cores };
+    let units = if unit.is_shared { 1 } else { parameters.issue.sub_partitions };
     (unit.interval > 0.0).then(|| f64::from(units) / unit.interval)
 }
 

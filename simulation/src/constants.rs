@@ -71,10 +71,10 @@ impl ConstantLines {
                 }
             };
             let number = *numbers
-                .entry((loads, area, line_of(offset, costs.line_bytes)))
+                .entry((loads, area, line_of(offset, costs.constant_line)))
                 .or_insert_with(|| {
                     let next = wide_numbers.len() as u32;
-                    let key = (area, line_of(offset, costs.far_line_bytes));
+                    let key = (area, line_of(offset, costs.constant_far_line));
                     let wide = *wide_numbers.entry(key).or_insert(next);
                     lines.push(Line { wide, there: None });
                     lines.len() as u32 - 1
@@ -111,8 +111,8 @@ impl ConstantLines {
         };
         let offset = u64::from(sector) * SECTOR_BYTES;
         let Self { costs, recorded, recorded_wide, .. } = self;
-        let there = recorded.entry(line_of(offset, costs.line_bytes)).or_insert_with(|| {
-            let number = line_of(offset, costs.far_line_bytes);
+        let there = recorded.entry(line_of(offset, costs.constant_line)).or_insert_with(|| {
+            let number = line_of(offset, costs.constant_far_line);
             let mut wide = recorded_wide.get(&number).copied();
             let there = fetch(&mut wide, costs, now);
             recorded_wide.extend(wide.map(|wide| (number, wide)));
@@ -127,8 +127,8 @@ impl ConstantLines {
 fn fetch(wide: &mut Option<f64>, costs: &ConstantCosts, now: f64) -> f64 {
     match *wide {
         // The last part of the way is that from the cache of level 1.5.
-        Some(there) => now.max(there - costs.near_latency) + costs.near_latency,
-        None => *wide.insert(now + costs.far_latency),
+        Some(there) => now.max(there - costs.constant_near_latency) + costs.constant_near_latency,
+        None => *wide.insert(now + costs.constant_far_latency),
     }
 }
 

@@ -21,9 +21,9 @@ impl Distributor {
     /// For a launch whose CTAs are on `active` SMs, each of which holds `resident` at a time.
     pub(crate) fn new(parameters: &Parameters, active: f64, resident: u64) -> Self {
         let costs = parameters.launch;
-        let interval = costs.cta_interval * active;
+        let interval = costs.cta_launch_interval * active;
         let ahead = interval * resident.saturating_sub(1) as f64;
-        Self { interval, ahead, due: costs.start + ahead }
+        Self { interval, ahead, due: costs.launch_start + ahead }
     }
 
     /// The clock at which a CTA starts whose place is free from the clock `at` on.

@@ -104,9 +104,9 @@ impl<'a> MemorySystem<'a> {
             reads: 0.0,
             writes: 0.0,
             turns: Turns::new(launch, parameters),
-            clocks_per_second: parameters.clock_mhz * 1e6,
+            clocks_per_second: parameters.sp_clock * 1e6,
             fades: std::array::from_fn(|clocks| {
-                let memory = AVERAGED_LATENCIES * parameters.memory.dram_latency;
+                let memory = AVERAGED_LATENCIES * parameters.memory.memory_latency;
                 (-(clocks as f64) / memory).exp()
             }),
             parameters: &parameters.memory,
@@ -120,7 +120,7 @@ impl<'a> MemorySystem<'a> {
 
     /// Clocks in which a bandwidth serves one sector of each of some SMs.
     fn clocks_per_sector(&self, bandwidth: f64, sms: f64) -> f64 {
-        self.parameters.sector_bytes * sms * self.clocks_per_second / bandwidth
+        self.parameters.sector * sms * self.clocks_per_second / bandwidth
     }
 
     /// Loads sectors from the L2, and others from DRAM.
@@ -133,7 +133,7 @@ impl<'a> MemorySystem<'a> {
     ) -> Waits {
         let memory = self.parameters;
         let sectors = l2 + dram;
-        let interval = 1.0 / memory.request_rate;
+        let interval = 1.0 / memory.l2_request_rate;
         let request = ports.request.take(now, arrival, interval, interval);
         let at_l2 = arrival + request;
         let work = sectors * self.clocks_per_sector(memory.l2_read_bandwidth, ports.alike);
@@ -145,7 +145,7 @@ impl<'a> MemorySystem<'a> {
         } else {
             (0.0, 0.0)
         };
-        let reply = sectors * memory.sector_bytes / memory.reply_bytes;
+        let reply = sectors * memory.sector / memory.l2_reply_bytes_rate;
         let port = ports.reply.take(now, at_l2 + l2_wait + rate + delay, reply, reply);
         let l2 = request + l2_wait + port;
         Waits { l2, dram: rate + delay, by_rate: l2 + rate }
@@ -207,9 +207,9 @@ impl<'a> MemorySystem<'a> {
         let work =
             sectors * self.clocks_per_sector(memory.dram_bandwidth * efficiency, ports.alike);
         ports.served.dram += work;
-        let utilisation = self.dram.utilisation(now, work, memory.dram_latency, &self.fades);
+        let utilisation = self.dram.utilisation(now, work, memory.memory_latency, &self.fades);
         let delay = memory.queueing_delay(share, utilisation);
-        (self.dram.take(now, arrival, work, memory.dram_latency), delay)
+        (self.dram.take(now, arrival, work, memory.memory_latency), delay)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::launch::Request;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
     /// Clock of the SM, in MHz.
-    pub clock_mhz: f64,
+    pub sp_clock: f64,
     /// SMs of the GPU.
     pub sm_count: u32,
     /// Issue, by sub-core.
@@ -36,11 +36,11 @@ pub struct Parameters {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Issue {
     /// Sub-cores of an SM, each with a scheduler and units of its own.
-    pub sub_cores: u32,
+    pub sub_partitions: u32,
     /// Instructions of one warp that a scheduler may issue in a clock.
-    pub width: u32,
+    pub issue_width: u32,
     /// The warp that goes first.
-    pub scheduler: Scheduler,
+    pub warp_scheduler: Scheduler,
 }
 
 /// The choice of a scheduler among warps that are ready. Both stay with the last warp while it is
@@ -107,10 +107,10 @@ pub struct Tensor {
     /// there are none.
     pub rates: [f64; TensorFormat::ALL.len()],
     /// Clocks from a product's last multiply-add until its result is there.
-    pub latency: f64,
+    pub tensor_latency: f64,
     /// Asynchronous products that may wait for the tensor core: of a warpgroup, or of the SM where
     /// they are in tensor memory.
-    pub queue: u32,
+    pub tensor_queue: u32,
     /// Tensor memory; all zero where there is none.
     pub memory: TensorMemory,
 }
@@ -120,22 +120,22 @@ pub struct Tensor {
 pub struct TensorMemory {
     /// Clocks of a product until an mbarrier is told, besides those for the first factor and for
     /// the columns of the sum.
-    pub latency: f64,
+    pub tensor_memory_latency: f64,
     /// Further clocks of a product by a pair of SMs.
-    pub pair_latency: f64,
+    pub tensor_pair_latency: f64,
     /// Bytes that it sends to the registers of all sub-cores in a clock.
-    pub read_bytes: f64,
+    pub tensor_memory_read_rate: f64,
     /// Bytes that it takes from the registers of all sub-cores in a clock.
-    pub write_bytes: f64,
+    pub tensor_memory_write_rate: f64,
     /// Columns that the CTAs of an SM share.
-    pub columns: u32,
+    pub tensor_memory_columns: u32,
 }
 
 /// The load-store path of an SM.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadStore {
     /// Memory instructions of a sub-core that wait for the path, besides the one under way.
-    pub queue: u32,
+    pub memory_queue: u32,
     /// Clocks of the address stage of a sub-core for an instruction with an address per lane.
     pub address_interval: f64,
     /// The same with a uniform address, and for shared memory.
@@ -143,19 +143,19 @@ pub struct LoadStore {
     /// Clocks of the SM's port from one memory instruction to the next, of all sub-cores.
     pub port_interval: f64,
     /// Bytes that the first-level cache returns to registers in a clock, lanes counted apart.
-    pub l1_bytes: f64,
+    pub l1_bytes_rate: f64,
     /// Bytes that shared memory returns to registers in a clock.
-    pub shared_bytes: f64,
+    pub shared_bytes_rate: f64,
     /// The same for loads whose lanes come in pairs with one address.
     pub shared_paired_bytes: f64,
     /// Lines whose tags the first-level cache compares in a clock.
-    pub tags: f64,
+    pub l1_tag_rate: f64,
     /// Further clocks for tags that meet in one bank of tags, times the square root of the lines.
-    pub tag_spread: f64,
+    pub l1_tag_spread: f64,
     /// Clocks of one pass over the banks.
     pub pass_interval: f64,
     /// Bytes that stores bring to the L2 in a clock.
-    pub store_bytes: f64,
+    pub store_bytes_rate: f64,
     /// Clocks of a load that hits the first-level cache.
     pub l1_latency: f64,
     /// Clocks of a load from shared memory.
@@ -185,7 +185,7 @@ impl LoadStore {
         let passes = f64::from(request.passes.max(1)) * self.pass_interval;
         let bytes = match access.kind {
             AccessKind::Load if request.is_paired => self.shared_paired_bytes,
-            _ => self.shared_bytes,
+            _ => self.shared_bytes_rate,
         };
         let busy = passes.max(lane_bytes(access, request) / bytes);
         match access.kind {
@@ -207,16 +207,16 @@ impl LoadStore {
     #[must_use]
     pub fn global_clocks(&self, access: &MemoryAccess, request: &Request) -> f64 {
         let lines = f64::from(request.lines.max(1));
-        let tags = lines / self.tags + self.tag_spread * lines.sqrt();
+        let tags = lines / self.l1_tag_rate + self.l1_tag_spread * lines.sqrt();
         let passes = f64::from(request.passes.max(1)) * self.pass_interval;
         let bytes = lane_bytes(access, request);
         match access.kind {
-            AccessKind::Load => tags.max(passes).max(bytes / self.l1_bytes),
-            AccessKind::AsyncCopy => tags.max(passes).max(bytes / self.shared_bytes),
+            AccessKind::Load => tags.max(passes).max(bytes / self.l1_bytes_rate),
+            AccessKind::AsyncCopy => tags.max(passes).max(bytes / self.shared_bytes_rate),
             AccessKind::BulkCopy | AccessKind::BulkStore | AccessKind::BulkReduction => 1.0,
             AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {
                 let sectors = request.l1_sectors + request.l2_sectors + request.dram_sectors;
-                tags.max(f64::from(sectors) * SECTOR_BYTES / self.store_bytes)
+                tags.max(f64::from(sectors) * SECTOR_BYTES / self.store_bytes_rate)
             }
         }
     }
@@ -238,15 +238,15 @@ pub struct Memory {
     /// Further clocks of a hit in the far partition of the L2; half of all hits are.
     pub l2_far_latency: f64,
     /// Clocks of a load from DRAM, unloaded, from issue to use.
-    pub dram_latency: f64,
+    pub memory_latency: f64,
     /// Bytes per second that the L2 delivers to all SMs.
     pub l2_read_bandwidth: f64,
     /// Bytes per second that the L2 takes from all SMs.
     pub l2_write_bandwidth: f64,
     /// Bytes per clock that an SM's port to the L2 delivers.
-    pub reply_bytes: f64,
+    pub l2_reply_bytes_rate: f64,
     /// Requests per clock that an SM sends to the L2.
-    pub request_rate: f64,
+    pub l2_request_rate: f64,
     /// Bytes per second of DRAM by its data sheet.
     pub dram_bandwidth: f64,
     /// The share of it that reads alone or writes alone reach.
@@ -257,7 +257,7 @@ pub struct Memory {
     /// the delay is `linear · u + hyperbolic · u/(1 − u)`.
     pub queueing: [Queueing; 4],
     /// Bytes per sector.
-    pub sector_bytes: f64,
+    pub sector: f64,
     /// Further clocks of an atomic at the L2.
     pub atomic_latency: f64,
     /// Clocks between atomics on one address of the L2, per lane.
@@ -289,7 +289,7 @@ impl Memory {
             let points = self.queueing.map(|one| (one.written, part(&one)));
             between(written, &points)
         };
-        self.dram_latency
+        self.memory_latency
             * (of(|one| one.linear) * utilisation
                 + of(|one| one.hyperbolic) * utilisation / (1.0 - utilisation))
     }
@@ -323,7 +323,7 @@ pub struct Synchronisation {
     /// Clocks from the last arrival at a CTA's barrier to the first issue behind it.
     pub barrier_latency: f64,
     /// Clocks between arrivals at a barrier.
-    pub arrival_interval: f64,
+    pub barrier_arrival_interval: f64,
     /// Clocks from the end of a phase of an mbarrier to the issue of a warp that waits for it.
     pub mbarrier_latency: f64,
     /// Clocks of a fence by scope: CTA, GPU, system.
@@ -334,24 +334,24 @@ pub struct Synchronisation {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaunchCosts {
     /// Clocks between CTAs that the GPU starts, of all SMs.
-    pub cta_interval: f64,
+    pub cta_launch_interval: f64,
     /// Clocks from the end of a CTA until the next one issues in its place.
-    pub replacement: f64,
+    pub cta_replacement: f64,
     /// Clocks between the first issues of the warps of a CTA.
-    pub warp_interval: f64,
+    pub warp_launch_interval: f64,
     /// Clocks from the start of a launch to the first issue of its first CTA.
-    pub start: f64,
+    pub launch_start: f64,
     /// Clocks from the last CTA's end to that of the launch.
-    pub end: f64,
+    pub launch_end: f64,
     /// Clocks to fetch the first line of code that no cache holds.
     pub code_latency: f64,
     /// Clocks for each further line of code of the first CTA of an SM.
     pub code_line_interval: f64,
     /// Bytes of a line of code.
-    pub code_line_bytes: f64,
+    pub code_line: f64,
     /// Bytes of code that the instruction caches of a sub-core hold. The simulation does not read
     /// it yet: code is fetched once.
-    pub code_cache_bytes: f64,
+    pub code_cache_size: f64,
     /// The constants that no cache holds when a launch begins.
     pub constants: ConstantCosts,
 }
@@ -360,11 +360,11 @@ pub struct LaunchCosts {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConstantCosts {
     /// Clocks to fetch a line that the cache of level 1.5 holds.
-    pub near_latency: f64,
+    pub constant_near_latency: f64,
     /// Clocks to fetch a line that the L2 holds.
-    pub far_latency: f64,
+    pub constant_far_latency: f64,
     /// Bytes of a line of the cache that instructions read.
-    pub line_bytes: f64,
+    pub constant_line: f64,
     /// Bytes of a line of the cache of level 1.5.
-    pub far_line_bytes: f64,
+    pub constant_far_line: f64,
 }

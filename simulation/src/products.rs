@@ -42,13 +42,16 @@ impl Parameters {
         let sms = f64::from(product.sms.max(1));
         // Each SM of a pair reads its own part of the factors.
         let reading = self.reading_clocks(request) / sms;
-        let first =
-            if product.reads_a { rows * ROW_BYTES / self.load_store.shared_bytes } else { 0.0 };
+        let first = if product.reads_a {
+            rows * ROW_BYTES / self.load_store.shared_bytes_rate
+        } else {
+            0.0
+        };
         let memory = &self.tensor.memory;
-        let pair = if product.sms > 1 { memory.pair_latency } else { 0.0 };
+        let pair = if product.sms > 1 { memory.tensor_pair_latency } else { 0.0 };
         ProductClocks {
             interval: computing.max(reading),
-            latency: first + computing + memory.latency + pair,
+            latency: first + computing + memory.tensor_memory_latency + pair,
         }
     }
 
@@ -56,7 +59,10 @@ impl Parameters {
     #[must_use]
     pub fn tensor_copy_clocks(&self, request: &Request) -> ProductClocks {
         let reading = self.reading_clocks(request);
-        ProductClocks { interval: reading, latency: reading + self.tensor.memory.latency }
+        ProductClocks {
+            interval: reading,
+            latency: reading + self.tensor.memory.tensor_memory_latency,
+        }
     }
 
     /// Clocks of a sub-core's way between tensor memory and registers for a transfer; 0 if there is
@@ -64,8 +70,9 @@ impl Parameters {
     #[must_use]
     pub fn transfer_clocks(&self, bytes: u32, writes: bool) -> f64 {
         let memory = &self.tensor.memory;
-        let rate = if writes { memory.write_bytes } else { memory.read_bytes };
-        let of_sub_core = rate / f64::from(self.issue.sub_cores.max(1));
+        let rate =
+            if writes { memory.tensor_memory_write_rate } else { memory.tensor_memory_read_rate };
+        let of_sub_core = rate / f64::from(self.issue.sub_partitions.max(1));
         if of_sub_core > 0.0 { f64::from(bytes) / of_sub_core } else { 0.0 }
     }
 

@@ -91,7 +91,7 @@ impl<'a> Representative<'a> {
             scale: work.scale_of(&class.runs),
         };
         for _ in 0..standing.resident.min(representative.feed.simulated()) {
-            representative.start(parameters.launch.start);
+            representative.start(parameters.launch.launch_start);
         }
         representative.next_event = representative.sm.next_event();
         representative
@@ -111,7 +111,7 @@ impl<'a> Representative<'a> {
             if self.sm.has_ends() {
                 for ended in self.sm.take_ends() {
                     self.ends.push(ended);
-                    self.start(ended.clock as f64 + self.parameters.launch.replacement);
+                    self.start(ended.clock as f64 + self.parameters.launch.cta_replacement);
                 }
             } else if !self.sm.step(memory) {
                 self.is_done = true;
@@ -161,7 +161,7 @@ impl<'a> Representative<'a> {
                 }
             }
         }
-        let start = self.parameters.launch.start.min(clocks);
+        let start = self.parameters.launch.launch_start.min(clocks);
         let served = self.sm.served().over(part.max(f64::MIN_POSITIVE) / self.scale);
         End {
             clocks: start + (clocks - start) * self.scale,

@@ -135,7 +135,7 @@ fn most_simulated(instructions: f64, class: &SmClass, resident: u64, limits: Lim
 /// own columns of tensor memory.
 #[must_use]
 pub fn resident_ctas(launch: &Launch, resident: u32, parameters: &Parameters) -> u32 {
-    let columns = parameters.tensor.memory.columns;
+    let columns = parameters.tensor.memory.tensor_memory_columns;
     let held = columns.checked_div(launch.tensor_columns).unwrap_or(u32::MAX);
     resident.min(held).max(1)
 }
@@ -180,7 +180,7 @@ impl Run<'_> {
         let last = last.unwrap_or(0);
         let End { mut clocks, simulated, ctas, .. } = ends[last];
         let sm = &self.sms[last].sm;
-        let start = parameters.launch.start.min(clocks);
+        let start = parameters.launch.launch_start.min(clocks);
         let mut served = Served {
             atomics: busiest_line(launch) * parameters.memory.atomic_interval * work.scale,
             ..Served::default()
@@ -192,8 +192,8 @@ impl Run<'_> {
         // Bursts may be served ahead of their share, but not a whole launch.
         let (floor, awaited) = served.busiest();
         let short = (start + floor - clocks).max(0.0);
-        clocks += short + parameters.launch.end;
-        let slots = sm.slots(simulated + parameters.launch.end);
+        clocks += short + parameters.launch.launch_end;
+        let slots = sm.slots(simulated + parameters.launch.launch_end);
         // Start and tail are there once, however many CTAs follow each other.
         let once = slots.of(State::Launch).min(start) + slots.of(State::Tail);
         let factor = (clocks - short - once) / (slots.total() - once).max(1.0);

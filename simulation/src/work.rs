@@ -80,7 +80,7 @@ impl Work {
         let of_class = |(class, work): (&CtaClass, &OfClass)| {
             let sum: f64 = class.samples.iter().map(of_sample).sum();
             let beyond = if work.kept > 0.0 { work.whole / work.kept } else { 1.0 };
-            sum / class.samples.len().max(1) as f64 * beyond + parameters.launch.replacement
+            sum / class.samples.len().max(1) as f64 * beyond + parameters.launch.cta_replacement
         };
         launch.classes.iter().zip(&self.of_class).map(of_class).collect()
     }
@@ -106,7 +106,7 @@ fn latency(request: &Request, parameters: &Parameters) -> f64 {
     if request.lanes == 0 {
         0.0
     } else if request.dram_sectors > 0 {
-        parameters.memory.dram_latency
+        parameters.memory.memory_latency
     } else if request.l2_sectors > 0 {
         parameters.memory.l2_latency
     } else {

@@ -110,7 +110,7 @@ impl Results {
         let mut add = |name: &str, clocks: &dyn Fn(&Launch) -> f64| {
             let all: f64 =
                 invocations.iter().map(|one| one.count as f64 * clocks(&one.launch)).sum();
-            let kernel_ms = all / (parameters.clock_mhz * 1e3);
+            let kernel_ms = all / (parameters.sp_clock * 1e3);
             let launches = profile.invocations.max(1) as f64;
             let added = |timing: Timing| timing.added_ms(gpu, kernel_ms / launches).unwrap();
             let added_ms = conditions.timing.map_or(0.0, added);

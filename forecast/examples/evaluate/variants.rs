@@ -50,19 +50,19 @@ impl Without {
                     instruction.control = Control::NEXT;
                 }
             }
-            Self::LaneWidth => parameters.load_store.l1_bytes = f64::INFINITY,
+            Self::LaneWidth => parameters.load_store.l1_bytes_rate = f64::INFINITY,
             Self::Launches => {
                 parameters.launch = LaunchCosts {
-                    cta_interval: 0.0,
-                    replacement: 0.0,
-                    warp_interval: 0.0,
-                    start: 0.0,
-                    end: 0.0,
+                    cta_launch_interval: 0.0,
+                    cta_replacement: 0.0,
+                    warp_launch_interval: 0.0,
+                    launch_start: 0.0,
+                    launch_end: 0.0,
                     code_latency: 0.0,
                     code_line_interval: 0.0,
                     constants: ConstantCosts {
-                        near_latency: 0.0,
-                        far_latency: 0.0,
+                        constant_near_latency: 0.0,
+                        constant_far_latency: 0.0,
                         ..parameters.launch.constants
                     },
                     ..parameters.launch

@@ -41,7 +41,7 @@ fn gpu(name: &str) -> Gpu {
 
 fn clocks(model: &dyn Model, source: &Source, gpu: &Gpu) -> f64 {
     let ms = model.predict(&source.profile, gpu, &source.conditions).unwrap().time_ms;
-    ms * 1e3 * gpu.sm_parameters().unwrap().clock_mhz
+    ms * 1e3 * gpu.sm_parameters().unwrap().sp_clock
 }
 
 #[test]

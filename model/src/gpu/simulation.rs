@@ -9,8 +9,8 @@
 use gpucast_counters::banks::Serving;
 use gpucast_simulation::code::{Class, TensorFormat};
 use gpucast_simulation::parameters::{
-    ConstantCosts, Issue, LaunchCosts, LoadStore, Memory, Parameters, Queueing, Synchronisation,
-    Tensor, TensorMemory, Unit, UnitUse,
+    ConstantCosts, Issue, LaunchCosts, LoadStore, Memory, Parameters, Queueing, Scheduler,
+    Synchronisation, Tensor, TensorMemory, Unit, UnitUse,
 };
 
 use super::description::Gpu;
@@ -42,6 +42,14 @@ macro_rules! maybe {
     };
 }
 
+/// A part of the parameters: fields of a GPU that it holds under their own names, and then those
+/// that are computed from others.
+macro_rules! part {
+    ($gpu:ident => $part:ident { $($field:ident),* $(,)? } $({ $($other:ident: $value:expr),* $(,)? })?) => {
+        $part { $($field: figure!($gpu.$field).parameter(),)* $($($other: $value,)*)? }
+    };
+}
+
 impl Gpu {
     /// Every constant of the simulation of an SM, from the fields of a completed GPU.
     ///
@@ -50,47 +58,31 @@ impl Gpu {
     /// When a field is missing; GPUs before compute capability 3.0 lack several.
     pub fn sm_parameters(&self) -> Result<Parameters, MissingField> {
         let gpu = self;
-        Ok(Parameters {
-            clock_mhz: figure!(gpu.sp_clock),
-            sm_count: narrow(figure!(gpu.sm_count)),
-            issue: Issue {
-                sub_cores: narrow(figure!(gpu.sub_partitions)),
-                width: narrow(figure!(gpu.issue_width)),
-                scheduler: figure!(gpu.warp_scheduler),
-            },
+        Ok(part!(gpu => Parameters { sp_clock, sm_count } {
+            issue: part!(gpu => Issue { sub_partitions, issue_width, warp_scheduler }),
             units: self.unit_of_each_class()?,
             latencies: self.latencies()?,
             tensor: self.tensor_cores()?,
             load_store: self.load_store()?,
             memory: self.memory()?,
-            synchronisation: Synchronisation {
-                barrier_latency: figure!(gpu.barrier_latency),
-                arrival_interval: figure!(gpu.barrier_arrival_interval),
-                mbarrier_latency: figure!(gpu.mbarrier_latency),
+            synchronisation: part!(gpu => Synchronisation {
+                barrier_latency, barrier_arrival_interval, mbarrier_latency,
+            } {
                 fences: [
                     figure!(gpu.fence_cta_latency),
                     figure!(gpu.fence_gpu_latency),
                     figure!(gpu.fence_system_latency),
                 ],
-            },
-            launch: LaunchCosts {
-                cta_interval: figure!(gpu.cta_launch_interval),
-                replacement: figure!(gpu.cta_replacement),
-                warp_interval: figure!(gpu.warp_launch_interval),
-                start: figure!(gpu.launch_start),
-                end: figure!(gpu.launch_end),
-                code_latency: figure!(gpu.code_latency),
-                code_line_interval: figure!(gpu.code_line_interval),
-                code_line_bytes: figure!(gpu.code_line) as f64,
-                code_cache_bytes: figure!(gpu.code_cache_size) as f64,
-                constants: ConstantCosts {
-                    near_latency: figure!(gpu.constant_near_latency),
-                    far_latency: figure!(gpu.constant_far_latency),
-                    line_bytes: figure!(gpu.constant_line) as f64,
-                    far_line_bytes: figure!(gpu.constant_far_line) as f64,
-                },
-            },
-        })
+            }),
+            launch: part!(gpu => LaunchCosts {
+                cta_launch_interval, cta_replacement, warp_launch_interval, launch_start,
+                launch_end, code_latency, code_line_interval, code_line, code_cache_size,
+            } {
+                constants: part!(gpu => ConstantCosts {
+                    constant_near_latency, constant_far_latency, constant_line, constant_far_line,
+                }),
+            }),
+        }))
     }
 
     /// The generation of the compute capability.
@@ -210,64 +202,48 @@ impl Gpu {
                 .unwrap_or(0.0);
             }
         }
-        Ok(Tensor {
-            rates,
-            latency: figure!(gpu.tensor_latency),
-            queue: narrow(figure!(gpu.tensor_queue)),
+        Ok(part!(gpu => Tensor { tensor_latency, tensor_queue } {
+            rates: rates,
             memory: TensorMemory {
-                latency: maybe!(gpu.tensor_memory_latency).unwrap_or(0.0),
-                pair_latency: maybe!(gpu.tensor_pair_latency).unwrap_or(0.0),
-                read_bytes: maybe!(gpu.tensor_memory_read_rate).unwrap_or(0.0),
-                write_bytes: maybe!(gpu.tensor_memory_write_rate).unwrap_or(0.0),
-                columns: maybe!(gpu.tensor_memory_columns).map_or(0, narrow),
+                tensor_memory_latency: maybe!(gpu.tensor_memory_latency).unwrap_or(0.0),
+                tensor_pair_latency: maybe!(gpu.tensor_pair_latency).unwrap_or(0.0),
+                tensor_memory_read_rate: maybe!(gpu.tensor_memory_read_rate).unwrap_or(0.0),
+                tensor_memory_write_rate: maybe!(gpu.tensor_memory_write_rate).unwrap_or(0.0),
+                tensor_memory_columns: maybe!(gpu.tensor_memory_columns).map_or(0, narrow),
             },
-        })
+        }))
     }
 
     fn load_store(&self) -> Result<LoadStore, MissingField> {
         let gpu = self;
         let shared_bytes = figure!(gpu.shared_bytes_rate);
-        Ok(LoadStore {
-            queue: narrow(figure!(gpu.memory_queue)),
-            address_interval: figure!(gpu.address_interval),
-            uniform_address_interval: figure!(gpu.uniform_address_interval),
+        Ok(part!(gpu => LoadStore {
+            memory_queue, address_interval, uniform_address_interval, shared_bytes_rate,
+            l1_tag_rate, l1_tag_spread, store_bytes_rate, l1_latency, shared_latency,
+            constant_latency, constant_interval, shuffle_latency, operand_latency,
+            shared_atomic_interval, pending_accesses, pending_sectors, stored_sectors,
+        } {
             port_interval: WARP_LANES / figure!(gpu.load_store_rate),
             // GPUs whose loads bypass the cache return them at the rate of shared memory.
-            l1_bytes: maybe!(gpu.l1_bytes_rate).unwrap_or(shared_bytes),
-            shared_bytes,
+            l1_bytes_rate: maybe!(gpu.l1_bytes_rate).unwrap_or(shared_bytes),
             shared_paired_bytes: match maybe!(gpu.shared_serving) {
                 Some(Serving::InPairedPhases) => 2.0 * shared_bytes,
                 _ => shared_bytes,
             },
-            tags: figure!(gpu.l1_tag_rate),
-            tag_spread: figure!(gpu.l1_tag_spread),
             pass_interval: (PASS_BYTES / shared_bytes).max(1.0),
-            store_bytes: figure!(gpu.store_bytes_rate),
-            l1_latency: figure!(gpu.l1_latency) as f64,
-            shared_latency: figure!(gpu.shared_latency) as f64,
-            constant_latency: figure!(gpu.constant_latency),
-            constant_interval: figure!(gpu.constant_interval),
-            shuffle_latency: figure!(gpu.shuffle_latency),
-            operand_latency: figure!(gpu.operand_latency),
-            shared_atomic_interval: figure!(gpu.shared_atomic_interval),
-            pending_accesses: narrow(figure!(gpu.pending_accesses)),
-            pending_sectors: narrow(figure!(gpu.pending_sectors)),
-            stored_sectors: narrow(figure!(gpu.stored_sectors)),
-        })
+        }))
     }
 
     fn memory(&self) -> Result<Memory, MissingField> {
         /// Bytes per second of a gigabyte per second.
         const GIGA: f64 = 1e9;
         let gpu = self;
-        Ok(Memory {
-            l2_latency: figure!(gpu.l2_latency) as f64,
-            l2_far_latency: figure!(gpu.l2_far_latency),
-            dram_latency: figure!(gpu.memory_latency) as f64,
+        Ok(part!(gpu => Memory {
+            l2_latency, l2_far_latency, memory_latency, l2_reply_bytes_rate, l2_request_rate,
+            sector, atomic_latency, atomic_interval, atomic_rate,
+        } {
             l2_read_bandwidth: GIGA * figure!(gpu.l2_bandwidth),
             l2_write_bandwidth: GIGA * figure!(gpu.l2_write_bandwidth),
-            reply_bytes: figure!(gpu.l2_reply_bytes_rate),
-            request_rate: figure!(gpu.l2_request_rate),
             dram_bandwidth: GIGA * figure!(gpu.peak_memory_bandwidth),
             dram_efficiency: figure!(gpu.dram_efficiency) / 100.0,
             dram_mixed_efficiency: figure!(gpu.dram_mixed_efficiency) / 100.0,
@@ -293,11 +269,7 @@ impl Gpu {
                     hyperbolic: figure!(gpu.write_queueing_hyperbolic),
                 },
             ],
-            sector_bytes: figure!(gpu.sector) as f64,
-            atomic_latency: figure!(gpu.atomic_latency),
-            atomic_interval: figure!(gpu.atomic_interval),
-            atomic_rate: figure!(gpu.atomic_rate),
-        })
+        }))
     }
 }
 
@@ -314,6 +286,35 @@ impl ByRate for UnitUse {
         let is_shared = rate < sub_cores;
         let lanes = if is_shared { rate } else { rate / sub_cores };
         Self { unit: Some(unit), interval: WARP_LANES / lanes, is_shared, ..ISSUED_ONLY }
+    }
+}
+
+/// A field of a GPU as the simulation has it.
+trait AsParameter<T> {
+    fn parameter(self) -> T;
+}
+
+impl AsParameter<f64> for f64 {
+    fn parameter(self) -> f64 {
+        self
+    }
+}
+
+impl AsParameter<f64> for u64 {
+    fn parameter(self) -> f64 {
+        self as f64
+    }
+}
+
+impl AsParameter<u32> for u64 {
+    fn parameter(self) -> u32 {
+        narrow(self)
+    }
+}
+
+impl AsParameter<Scheduler> for Scheduler {
+    fn parameter(self) -> Scheduler {
+        self
     }
 }
 

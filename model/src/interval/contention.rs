@@ -64,7 +64,7 @@ struct Delays {
 impl Together<'_> {
     /// Warps of the fullest sub-core.
     pub(super) fn warps_of_sub_core(&self, ctas: f64) -> f64 {
-        (self.warps * ctas / f64::from(self.parameters.issue.sub_cores.max(1))).ceil()
+        (self.warps * ctas / f64::from(self.parameters.issue.sub_partitions.max(1))).ceil()
     }
 
     /// The clocks of a residency by what they are spent on.

@@ -105,8 +105,8 @@ impl Demand {
     ) {
         let parameters = machine.parameters;
         self.instructions += 1.0;
-        let pairs = parameters.issue.width > 1 && instruction.control.stall == 0;
-        self.issue += if pairs { 1.0 / f64::from(parameters.issue.width) } else { 1.0 };
+        let pairs = parameters.issue.issue_width > 1 && instruction.control.stall == 0;
+        self.issue += if pairs { 1.0 / f64::from(parameters.issue.issue_width) } else { 1.0 };
         let units = unit_of(instruction, parameters);
         if let Some(unit) = units.unit {
             let busy = if units.is_shared { &mut self.shared_units } else { &mut self.units };
@@ -249,14 +249,14 @@ impl Demand {
     /// Clocks of the SM's ports to and from the L2.
     fn ports(&self, parameters: &Parameters) -> f64 {
         let memory = &parameters.memory;
-        let requests = self.requests / memory.request_rate;
-        requests.max(self.l2_reads * memory.sector_bytes / memory.reply_bytes)
+        let requests = self.requests / memory.l2_request_rate;
+        requests.max(self.l2_reads * memory.sector / memory.l2_reply_bytes_rate)
     }
 
     /// Clocks of the L2 for the work of `ctas` CTAs of the whole GPU.
     pub(super) fn l2_clocks(&self, ctas: f64, parameters: &Parameters) -> f64 {
         let memory = &parameters.memory;
-        let sector = memory.sector_bytes * parameters.clock_mhz * 1e6;
+        let sector = memory.sector * parameters.sp_clock * 1e6;
         ctas * (self.l2_reads * sector / memory.l2_read_bandwidth
             + self.l2_writes * sector / memory.l2_write_bandwidth
             + self.l2_updates / memory.atomic_rate)
@@ -266,7 +266,7 @@ impl Demand {
     pub(super) fn dram_clocks(&self, ctas: f64, parameters: &Parameters) -> f64 {
         let memory = &parameters.memory;
         let bandwidth = memory.dram_bandwidth * memory.efficiency(self.written_share());
-        let sector = memory.sector_bytes * parameters.clock_mhz * 1e6;
+        let sector = memory.sector * parameters.sp_clock * 1e6;
         ctas * (self.dram_reads + self.dram_writes) * sector / bandwidth
     }
 

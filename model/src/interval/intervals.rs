@@ -220,7 +220,7 @@ impl Walked<'_> {
     /// The line of code that an instruction is in.
     fn line_of(&self, at: usize) -> usize {
         let bytes = f64::from(self.code.bytes) / self.code.instructions.len().max(1) as f64;
-        let in_line = self.machine.parameters.launch.code_line_bytes / bytes.max(1.0);
+        let in_line = self.machine.parameters.launch.code_line / bytes.max(1.0);
         (at as f64 / in_line.max(1.0)) as usize
     }
 }
@@ -351,14 +351,14 @@ impl Progress {
             },
             Action::Multiply { is_asynchronous: true, .. } => {
                 self.products.push_back(self.units[Unit::Tensor as usize].max(result.done));
-                let most = walked.machine.parameters.tensor.queue.max(1) as usize;
+                let most = walked.machine.parameters.tensor.tensor_queue.max(1) as usize;
                 self.await_products(most);
             }
             Action::AwaitProducts { pending } => self.await_products(usize::from(pending)),
             Action::CtaBarrier => {
                 let others = walked.warps_of_cta.saturating_sub(1) as f64;
-                let clocks =
-                    synchronisation.barrier_latency + others * synchronisation.arrival_interval;
+                let clocks = synchronisation.barrier_latency
+                    + others * synchronisation.barrier_arrival_interval;
                 self.wait(Event { done: now + clocks, cause: State::Barrier, uses_path: false });
             }
             Action::AwaitCounter { counter, pending } => {
@@ -421,7 +421,7 @@ impl Progress {
                 let done = result.done + (begun - now);
                 self.tensor_done = self.tensor_done.later(Event { done, ..result });
                 self.leaving.push_back(begun);
-                while self.leaving.len() > parameters.tensor.queue.max(1) as usize {
+                while self.leaving.len() > parameters.tensor.tensor_queue.max(1) as usize {
                     let done = self.leaving.pop_front().unwrap_or_default();
                     self.wait(Event { done, cause: State::Products, uses_path: false });
                 }

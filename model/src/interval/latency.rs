@@ -43,7 +43,7 @@ pub(super) fn latency(
         Action::Access(access) => of_access(&access, request, parameters),
         Action::Multiply { .. } => {
             let interval = unit_of(instruction, parameters).interval;
-            computed(interval + parameters.tensor.latency)
+            computed(interval + parameters.tensor.tensor_latency)
         }
         Action::Fence(scope) => Latency {
             cause: State::Membar,
@@ -122,7 +122,7 @@ fn of_access(access: &MemoryAccess, request: Option<&Request>, parameters: &Para
                 }
                 AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy => {
                     if request.dram_sectors > 0 {
-                        (memory.dram_latency, State::DramLatency)
+                        (memory.memory_latency, State::DramLatency)
                     } else if request.l2_sectors > 0 {
                         (l2, State::L2Latency)
                     } else {

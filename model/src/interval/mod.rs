@@ -83,7 +83,7 @@ impl Analysis {
         let mut analysis = Self {
             resident_ctas,
             stack: Clocks::default(),
-            clock_mhz: parameters.clock_mhz,
+            clock_mhz: parameters.sp_clock,
             instructions: 0.0,
             intervals: 0,
             alone: 0.0,

@@ -20,9 +20,9 @@ fn machine() -> Parameters {
     let library = GpuLibrary::builtin().expect("the library is readable");
     let gpu = library.get("h100-sxm").expect("it has an H100");
     let mut machine = gpu.sm_parameters().expect("all is known of it");
-    machine.launch.start = 0.0;
-    machine.launch.end = 0.0;
-    machine.launch.warp_interval = 0.0;
+    machine.launch.launch_start = 0.0;
+    machine.launch.launch_end = 0.0;
+    machine.launch.warp_launch_interval = 0.0;
     machine
 }
 
@@ -121,7 +121,7 @@ fn one_warp_takes_the_latencies_of_its_chain() {
     for (request, latency) in [
         (Request::global(4, 0, 0), machine.load_store.l1_latency),
         (Request::global(0, 4, 0), machine.memory.l2_latency + machine.memory.l2_far_latency / 2.0),
-        (Request::global(0, 0, 4), machine.memory.dram_latency),
+        (Request::global(0, 0, 4), machine.memory.memory_latency),
     ] {
         let clocks = round(&chain(), 1, &[request], 1);
         assert!((clocks / latency - 1.0).abs() < 0.01, "{clocks} for {latency}");
@@ -174,7 +174,7 @@ fn streams_take_the_bandwidth_of_dram() {
     let clocks = round(&code, 64, &[request], sms);
     let bytes = 64.0 * 512.0 * sms as f64;
     let efficiency = machine.memory.efficiency(0.0);
-    let rate = machine.memory.dram_bandwidth * efficiency / (machine.clock_mhz * 1e6);
+    let rate = machine.memory.dram_bandwidth * efficiency / (machine.sp_clock * 1e6);
     assert!((clocks / (bytes / rate) - 1.0).abs() < 0.01, "{clocks} for {}", bytes / rate);
 }
 

@@ -9,7 +9,7 @@ pub(super) fn unit_of(instruction: &Instruction, parameters: &Parameters) -> Uni
     let mut units = parameters.units[instruction.class as usize];
     if let Action::Multiply { multiply_adds, format, .. } = instruction.action {
         let rate = parameters.tensor.rates[format as usize];
-        let of_sub_core = rate / f64::from(parameters.issue.sub_cores.max(1));
+        let of_sub_core = rate / f64::from(parameters.issue.sub_partitions.max(1));
         if of_sub_core > 0.0 {
             units.unit = Some(Unit::Tensor);
             units.interval = f64::from(multiply_adds) / of_sub_core;

@@ -74,8 +74,8 @@ pub(super) fn predict(launch: &Launch, resident: u32, parameters: &Parameters) -
     let tail = longest - predicted.stack.total();
     predicted.stack.0[State::Tail as usize] += tail.max(0.0);
     let costs = parameters.launch;
-    predicted.stack.0[State::Launch as usize] += costs.start;
-    predicted.stack.0[State::Tail as usize] += costs.end;
+    predicted.stack.0[State::Launch as usize] += costs.launch_start;
+    predicted.stack.0[State::Tail as usize] += costs.launch_end;
     predicted
 }
 
@@ -158,8 +158,8 @@ fn waves(profile: &Profile, ctas: f64, resident: f64, parameters: &Parameters) -
     let first = Residency { ctas: held, ctas_of_gpu: (held * sms).min(ctas), replacement: 0.0 };
     let mut stack = together.stack(first);
     // CTAs of the first wave start one after the other; the last of them still runs its way.
-    let last_start = costs.cta_interval * (held - 1.0) * active
-        + costs.warp_interval * (profile.warps - 1.0).max(0.0);
+    let last_start = costs.cta_launch_interval * (held - 1.0) * active
+        + costs.warp_launch_interval * (profile.warps - 1.0).max(0.0);
     let alone = profile.alone.whole().clocks() + profile.imbalance;
     let late = last_start + alone - stack.total();
     stack.0[State::Launch as usize] += late.max(0.0);
@@ -168,7 +168,7 @@ fn waves(profile: &Profile, ctas: f64, resident: f64, parameters: &Parameters) -
         let further = together.stack(residency);
         stack.0.iter_mut().zip(further.0).for_each(|(sum, clocks)| *sum += times * clocks);
     };
-    let replaced = Residency { replacement: costs.replacement, ..first };
+    let replaced = Residency { replacement: costs.cta_replacement, ..first };
     if waves > 2.0 {
         add(replaced, waves - 2.0);
     }

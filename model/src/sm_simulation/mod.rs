@@ -164,7 +164,7 @@ impl Analysis {
             by_ptx: Vec::new(),
             clocks: 0.0,
             interval: (0.0, 0.0),
-            clock_mhz: parameters.clock_mhz,
+            clock_mhz: parameters.sp_clock,
             instructions: 0,
             ctas: (0, 0),
             drift: 0.0,
@@ -300,8 +300,8 @@ fn spread(parameters: &Parameters, direction: f64) -> Parameters {
         &mut spread.load_store.shared_latency,
         &mut spread.load_store.shuffle_latency,
         &mut spread.memory.l2_latency,
-        &mut spread.memory.dram_latency,
-        &mut spread.launch.replacement,
+        &mut spread.memory.memory_latency,
+        &mut spread.launch.cta_replacement,
         &mut spread.synchronisation.barrier_latency,
     ] {
         *clocks *= latency;
@@ -369,7 +369,7 @@ impl Model for SmSimulation {
             clocks * *count as f64
         };
         let clocks = invocations.iter().map(of_kind).sum();
-        let time_ms = milliseconds(clocks, parameters.clock_mhz);
+        let time_ms = milliseconds(clocks, parameters.sp_clock);
         let added_ms = match conditions.timing {
             Some(timing) => timing.added_to_all_ms(time_ms, profile, gpu)?,
             None => 0.0,

@@ -40,7 +40,7 @@ fn pointer_chases_take_the_latency_of_their_level() {
         for (level, measured, request) in [
             ("L1", parameters.load_store.l1_latency, Request::global(1, 0, 0)),
             ("L2", parameters.memory.l2_latency, Request::global(0, 1, 0)),
-            ("DRAM", parameters.memory.dram_latency, Request::global(0, 0, 1)),
+            ("DRAM", parameters.memory.memory_latency, Request::global(0, 0, 1)),
         ] {
             let mut near = parameters.clone();
             near.memory.l2_far_latency = 0.0;

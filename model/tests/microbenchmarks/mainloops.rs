@@ -117,13 +117,13 @@ fn time(parameters: &Parameters, row: &Row) -> f64 {
     let launch = Launch::of_equal_ctas(writer.finish(), warps, 1);
     let outcome = simulate(&launch, 1, parameters, Limits::default());
     assert_eq!(outcome.abandoned_barriers, 0);
-    outcome.clocks / (parameters.clock_mhz * 1e3)
+    outcome.clocks / (parameters.sp_clock * 1e3)
 }
 
 #[test]
 fn products_of_one_cta_take_the_time_of_a_b200() {
     let mut parameters = machine("B200").unwrap();
-    parameters.clock_mhz = CLOCK_MHZ;
+    parameters.sp_clock = CLOCK_MHZ;
     let (mut copying, mut multiplying) = (Errors::default(), Errors::default());
     for row in rows() {
         let simulated = time(&parameters, &row);

@@ -61,7 +61,7 @@ fn streams_over_occupancy_are_those_of_seven_gpus() {
             let launch = stream(loads, stores, warps, ctas);
             let clocks = simulate(&launch, blocks, &parameters, Limits::default()).clocks;
             let bytes = (ctas * warps as u64 * 32 * 8) as f64 * (loads + stores) as f64;
-            let simulated = bytes / (clocks / (parameters.clock_mhz * 1e6)) / 1e9;
+            let simulated = bytes / (clocks / (parameters.sp_clock * 1e6)) / 1e9;
             let error = simulated / measured - 1.0;
             all.0.push(error);
             by.entry((row["gpu"].clone(), kernel.to_owned())).or_default().0.push(error);

@@ -87,7 +87,7 @@ fn strided_loads_take_the_clocks_of_three_gpus() {
         let rounds = 60;
         let launch = strided(&requests, bytes as u32, rounds);
         let clocks = simulate(&launch, 1, &parameters, Limits::default()).clocks;
-        let cold = parameters.launch.start + parameters.launch.end + 700.0;
+        let cold = parameters.launch.launch_start + parameters.launch.launch_end + 700.0;
         let simulated = (clocks - cold).max(0.0) / (rounds * usize::from(LOADS) * 32) as f64;
         let error = simulated / measured - 1.0;
         all.0.push(error);

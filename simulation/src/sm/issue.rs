@@ -91,7 +91,7 @@ impl Sm<'_> {
     /// in the same clock.
     #[inline]
     fn occupy(&mut self, sub_core: usize, at: usize, op: &Op, clock: u64) -> bool {
-        let width = self.parameters.issue.width;
+        let width = self.parameters.issue.issue_width;
         let core = &mut self.sub_cores[sub_core];
         let pairs = width > 1 && op.control.stall == 0 && core.in_clock + 1 < width;
         core.take_slot(at, clock, pairs);
@@ -195,10 +195,10 @@ impl Sm<'_> {
     fn multiply_beside(&mut self, sub_core: usize, place: u32, clock: u64, effect: &mut Effect) {
         let tensor = &self.parameters.tensor;
         let free = self.sub_cores[sub_core].units.free(Unit::Tensor);
-        effect.way.result.done = clock_at(free + tensor.latency);
+        effect.way.result.done = clock_at(free + tensor.tensor_latency);
         let warp = &mut self.warps[place as usize];
         warp.products.push_back(effect.way.result.done);
-        let most = tensor.queue.max(1) as usize;
+        let most = tensor.tensor_queue.max(1) as usize;
         if let Some(first) = warp.products.len().checked_sub(1 + most) {
             effect.resume = effect.resume.max(warp.products[first]);
             warp.awaited = Event::of(State::Products, clock, effect.resume);
@@ -244,7 +244,7 @@ impl Sm<'_> {
     fn arrive(&mut self, place: u32, clock: u64) {
         let warp = &mut self.warps[place as usize];
         warp.arrived = clock;
-        let interval = self.parameters.synchronisation.arrival_interval as u64;
+        let interval = self.parameters.synchronisation.barrier_arrival_interval as u64;
         // One unit takes the arrivals of all CTAs. An H200 with eight CTAs of eight warps takes 2.1
         // clocks for each, and 2.0 with one CTA.
         self.barrier_free = clock.max(self.barrier_free + interval);

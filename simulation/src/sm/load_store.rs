@@ -106,7 +106,7 @@ impl<'a> LoadStorePath<'a> {
     ) -> Self {
         let (memory, load_store) = (&parameters.memory, &parameters.load_store);
         Self {
-            entries: vec![Entry::default(); parameters.issue.sub_cores.max(1) as usize],
+            entries: vec![Entry::default(); parameters.issue.sub_partitions.max(1) as usize],
             port: Stage::default(),
             data: Stage::default(),
             constants: Stage::default(),
@@ -124,7 +124,7 @@ impl<'a> LoadStorePath<'a> {
             l2: (
                 memory.l2_latency,
                 memory.l2_far_latency,
-                memory.dram_latency,
+                memory.memory_latency,
                 memory.atomic_latency,
             ),
         }
@@ -154,7 +154,7 @@ impl<'a> LoadStorePath<'a> {
     /// The clock from which a sub-core's queue takes the next instruction.
     pub(super) fn free_at(&self, sub_core: usize) -> u64 {
         let leaving = &self.entries[sub_core].leaving;
-        let places = self.parameters.queue as usize + 1;
+        let places = self.parameters.memory_queue as usize + 1;
         if leaving.len() < places { 0 } else { leaving[leaving.len() - places] }
     }
 
@@ -174,7 +174,7 @@ impl<'a> LoadStorePath<'a> {
         let taken = self.port.take(time_of(now), accepted, self.parameters.port_interval);
         entry.address_free = taken;
         entry.leaving.push_back(clock_at(taken));
-        if entry.leaving.len() > self.parameters.queue as usize + 1 {
+        if entry.leaving.len() > self.parameters.memory_queue as usize + 1 {
             entry.leaving.pop_front();
         }
         (taken, taken - unloaded)

@@ -122,7 +122,7 @@ impl<'a> Sm<'a> {
             parameters,
             requests: launch.classes.iter().map(samples).collect(),
             queues: Queues::of(&launch.code),
-            sub_cores: vec![SubCore::new(); parameters.issue.sub_cores.max(1) as usize],
+            sub_cores: vec![SubCore::new(); parameters.issue.sub_partitions.max(1) as usize],
             warps: Vec::new(),
             vacant_warps: BinaryHeap::new(),
             ctas: Vec::new(),
@@ -165,7 +165,7 @@ impl<'a> Sm<'a> {
         for (index, warp) in trace.warps.iter().enumerate() {
             // An SM starts one warp after the other, whichever CTA it is of.
             let start = self.next_start.max(at as f64);
-            self.next_start = start + self.parameters.launch.warp_interval;
+            self.next_start = start + self.parameters.launch.warp_launch_interval;
             let begins = start as u64;
             let slot = self.free_warp();
             let queues = &self.requests[class as usize][sample][index];
@@ -228,7 +228,7 @@ impl<'a> Sm<'a> {
 
     /// The clock of the next issue, and its sub-core.
     fn next_issue(&mut self) -> (u64, usize) {
-        let scheduler = self.parameters.issue.scheduler;
+        let scheduler = self.parameters.issue.warp_scheduler;
         let (mut clock, mut sub_core) = (NEVER, 0);
         for (index, core) in self.sub_cores.iter_mut().enumerate() {
             if core.is_stale {

@@ -52,7 +52,7 @@ impl Prepared {
     pub(crate) fn new(launch: &Launch, parameters: &Parameters) -> Self {
         let code = &launch.code;
         let bytes = f64::from(code.bytes) / code.instructions.len().max(1) as f64;
-        let in_line = (parameters.launch.code_line_bytes / bytes.max(1.0)).max(1.0);
+        let in_line = (parameters.launch.code_line / bytes.max(1.0)).max(1.0);
         let mut barriers = 0;
         let mut counted = 0_u64;
         let ops: Vec<Op> = code
@@ -73,7 +73,7 @@ impl Prepared {
                 let mut units = parameters.units[class];
                 if let Action::Multiply { multiply_adds, format, .. } = instruction.action {
                     let rate = parameters.tensor.rates[format as usize];
-                    let of_sub_core = rate / f64::from(parameters.issue.sub_cores.max(1));
+                    let of_sub_core = rate / f64::from(parameters.issue.sub_partitions.max(1));
                     if of_sub_core > 0.0 {
                         units.unit = Some(Unit::Tensor);
                         units.interval = f64::from(multiply_adds) / of_sub_core;
@@ -88,7 +88,7 @@ impl Prepared {
                 let is_queued = matches!(instruction.action, Action::Access(_))
                     || instruction.class == Class::Shuffle;
                 let latency = match instruction.action {
-                    Action::Multiply { .. } => units.interval + parameters.tensor.latency,
+                    Action::Multiply { .. } => units.interval + parameters.tensor.tensor_latency,
                     Action::TensorMemory(TensorMemoryAction::Transfer { .. }) => {
                         units.interval + parameters.load_store.shared_latency
                     }

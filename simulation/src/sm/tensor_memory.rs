@@ -83,7 +83,7 @@ impl Sm<'_> {
         clock: u64,
         effect: &mut Effect,
     ) {
-        let most = self.parameters.tensor.queue.max(1) as usize;
+        let most = self.parameters.tensor.tensor_queue.max(1) as usize;
         let core = &mut self.tensor_core;
         let begun = core.free.max(clock as f64);
         core.free = begun + clocks.interval;

@@ -94,7 +94,7 @@ fn idle_ctas_beside_working_ones_cost_their_start() {
         assert!((0.98..1.1).contains(&(time / alone)), "{order:?}: {time} for {alone}");
     }
     // The GPU starts one CTA in so many clocks, idle ones included.
-    let starts = 100_000.0 * machine.launch.cta_interval;
+    let starts = 100_000.0 * machine.launch.cta_launch_interval;
     for order in [&[(1, 32), (0, 100_000)][..], &[(0, 100_000), (1, 32)]] {
         let time = of(order);
         assert!(time > 0.9 * starts && time < 1.3 * (starts + alone), "{order:?}: {time}");

@@ -73,7 +73,7 @@ fn loads_of_four_words_return_more_slowly_than_one_pass() {
     // All lanes read the same sixteen bytes.
     let uniform = Request { lines: 1, passes: 1, ..Request::global(1, 0, 0) };
     let clocks = round(&machine, &code, 64, &[uniform]) / 64.0;
-    let bytes = 32.0 * 16.0 / machine.load_store.l1_bytes;
+    let bytes = 32.0 * 16.0 / machine.load_store.l1_bytes_rate;
     assert!((clocks / bytes - 1.0).abs() < 0.05, "{clocks}");
 }
 
@@ -180,7 +180,7 @@ fn machines_that_pair_instructions_issue_two_in_a_clock() {
     let mut machine = machine();
     machine.units[Class::Fp32 as usize].interval = 1.0;
     let single = round(&machine, &code, 4, &[]);
-    machine.issue.width = 2;
+    machine.issue.issue_width = 2;
     let double = round(&machine, &code, 4, &[]);
     assert!((single - 2.0).abs() < 0.05 && (double - 1.0).abs() < 0.05, "{single} {double}");
 }
@@ -234,7 +234,7 @@ fn a_launch_never_outruns_the_bandwidth_of_memory() {
     };
     let ctas = 80 * 500;
     let launch = Launch::of_equal_ctas(writer.finish(), vec![trace; 32], ctas);
-    let seconds = run(&machine, &launch, 2).clocks / (machine.clock_mhz * 1e6);
+    let seconds = run(&machine, &launch, 2).clocks / (machine.sp_clock * 1e6);
     let bytes = (ctas * 32 * 512) as f64;
     let peak = machine.memory.dram_bandwidth * machine.memory.dram_efficiency;
     let share = bytes / seconds / peak;
@@ -254,7 +254,7 @@ fn a_copy_beside_the_warp_is_waited_for_where_the_code_says() {
         })
     };
     let dram = [Request::global(0, 0, 4)];
-    let latency = machine.memory.dram_latency;
+    let latency = machine.memory.memory_latency;
     let at_once = round(&machine, &copy(0), 1, &dram);
     let later = round(&machine, &copy(3), 1, &dram);
     assert!(at_once > latency, "{at_once}");
@@ -287,7 +287,7 @@ fn products_beside_the_warp_overlap_with_it() {
 fn products_beside_the_warp_wait_in_a_queue_with_an_end() {
     const MULTIPLY_ADDS: u32 = 16 * 8 * 16 * 16;
     let mut machine = machine();
-    machine.tensor.queue = 3;
+    machine.tensor.tensor_queue = 3;
     let busy = f64::from(MULTIPLY_ADDS) / (machine.tensor.rates[0] / 4.0);
     let clocks = |products: usize| {
         let code = looped(|writer| {
@@ -314,7 +314,7 @@ fn products_beside_the_warp_wait_in_a_queue_with_an_end() {
     let further = clocks(6) - clocks(5);
     assert!((further - busy).abs() < 1.0, "{further} of {busy}");
     let fourth = clocks(4) - clocks(3);
-    assert!((fourth - busy - machine.tensor.latency).abs() < 4.0, "{fourth} of {busy}");
+    assert!((fourth - busy - machine.tensor.tensor_latency).abs() < 4.0, "{fourth} of {busy}");
 }
 
 #[test]
@@ -379,8 +379,10 @@ fn starts_in_front_of_busy_memory_are_lost_to_the_memory() {
         Launch::of_equal_ctas(code.clone(), vec![trace; 8], 80 * 400)
     };
     // The GPU starts CTAs faster than they end.
-    let machine =
-        Parameters { launch: LaunchCosts { cta_interval: 0.5, ..machine().launch }, ..machine() };
+    let machine = Parameters {
+        launch: LaunchCosts { cta_launch_interval: 0.5, ..machine().launch },
+        ..machine()
+    };
     let share = |launch: &Launch, state: State| {
         let outcome = run(&machine, launch, 8);
         outcome.slots.of(state) / outcome.clocks
@@ -471,8 +473,8 @@ fn a_hit_waits_for_the_sector_that_another_warp_fetches() {
         run(&machine, &launch, 1).slots.of(State::DramLatency)
     };
     // Slots are averaged over the sub-cores, and each warp has one of its own.
-    let sub_cores = f64::from(machine.issue.sub_cores);
-    let waited = |clocks: f64| clocks * sub_cores / machine.memory.dram_latency;
+    let sub_cores = f64::from(machine.issue.sub_partitions);
+    let waited = |clocks: f64| clocks * sub_cores / machine.memory.memory_latency;
     let (one, both) = (waited(clocks(8, 16)), waited(clocks(8, 8)));
     assert!((0.9..1.1).contains(&one), "{one}");
     assert!((1.9..2.1).contains(&both), "{both}");
@@ -484,8 +486,8 @@ fn a_hit_waits_for_the_sector_that_another_warp_fetches() {
 #[test]
 fn an_sm_starts_one_warp_after_the_other_whichever_cta_it_is_of() {
     let mut machine = machine();
-    machine.launch.warp_interval = 100.0;
-    machine.launch.cta_interval = 0.0;
+    machine.launch.warp_launch_interval = 100.0;
+    machine.launch.cta_launch_interval = 0.0;
     let mut writer = Writer::default();
     writer.op("MOV", Class::Integer, Control::after(4)).exit();
     let code = writer.finish();
@@ -501,7 +503,11 @@ fn an_sm_starts_one_warp_after_the_other_whichever_cta_it_is_of() {
 #[test]
 fn the_first_reader_of_a_line_of_constants_waits_for_it_and_later_ones_do_not() {
     let machine = machine();
-    let ConstantCosts { near_latency, far_latency, .. } = machine.launch.constants;
+    let ConstantCosts {
+        constant_near_latency: near_latency,
+        constant_far_latency: far_latency,
+        ..
+    } = machine.launch.constants;
     // Clocks that a warp waits for constants at some offsets of the bank of parameters.
     let waited = |warps: usize, offsets: &[u32]| {
         let mut writer = Writer::default();
@@ -529,7 +535,11 @@ fn the_first_reader_of_a_line_of_constants_waits_for_it_and_later_ones_do_not() 
 #[test]
 fn a_load_of_constants_waits_for_the_line_of_its_request_once() {
     let machine = machine();
-    let ConstantCosts { near_latency, far_latency, .. } = machine.launch.constants;
+    let ConstantCosts {
+        constant_near_latency: near_latency,
+        constant_far_latency: far_latency,
+        ..
+    } = machine.launch.constants;
     let code = looped(|writer| {
         writer.access(Space::Constant, AccessKind::Load, 4, Control::after(1).signals(0));
         writer.op("FADD", Class::Fp32, Control::after(4).waits(1));
@@ -565,7 +575,7 @@ fn fences(count: usize) -> Code {
 fn rounds_of_equal_ctas_are_extrapolated_to_the_clock() {
     // Four CTAs of an SM begin with cold code and apart. From the second round on they repeat.
     let machine = Parameters {
-        launch: LaunchCosts { warp_interval: 4.0, code_latency: 300.0, ..machine().launch },
+        launch: LaunchCosts { warp_launch_interval: 4.0, code_latency: 300.0, ..machine().launch },
         ..machine()
     };
     let code = fences(80);
@@ -592,7 +602,7 @@ fn ctas_in_the_place_of_others_start_as_fast_as_the_gpu_starts_ctas() {
         run(&machine, &Launch::of_equal_ctas(code.clone(), vec![trace], ctas), 16).clocks
     };
     let of_cta = (clocks(400) - clocks(200)) / 200.0;
-    let of_sms = machine.launch.cta_interval * f64::from(machine.sm_count);
+    let of_sms = machine.launch.cta_launch_interval * f64::from(machine.sm_count);
     assert!((of_cta / of_sms - 1.0).abs() < 0.01, "{of_cta} for {of_sms}");
 }
 
@@ -656,7 +666,7 @@ const TILE_SECTORS: u16 = 512;
 fn bulk_stores_take_the_l2_and_device_memory() {
     let memory = machine().memory;
     let sectors = |ctas: u64| ctas as f64 * TILES as f64 * f64::from(TILE_SECTORS);
-    let clocks = |work: f64, per_second: f64| work * machine().clock_mhz * 1e6 / per_second;
+    let clocks = |work: f64, per_second: f64| work * machine().sp_clock * 1e6 / per_second;
     for (pending, ctas) in [(0, 640), (1, 640), (1, 80), (0, 80)] {
         // All that is stored is written to device memory.
         let stored = tiles_out(AccessKind::BulkStore, pending, ctas);

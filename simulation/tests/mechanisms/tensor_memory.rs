@@ -73,7 +73,7 @@ fn computing(columns: f64) -> f64 {
 fn a_product_takes_its_first_factor_its_columns_and_the_way_to_the_mbarrier() {
     let machine = machine();
     let clocks = round(&machine, 1, issued(64, 48), 1, 1);
-    let (first, memory) = (128.0 * 32.0 / 128.0, machine.tensor.memory.latency);
+    let (first, memory) = (128.0 * 32.0 / 128.0, machine.tensor.memory.tensor_memory_latency);
     let expected = first + computing(64.0) + memory + machine.synchronisation.mbarrier_latency;
     assert!((clocks - expected).abs() < 5.0, "{clocks} for {expected}");
 }
@@ -110,7 +110,7 @@ fn each_sm_of_a_pair_multiplies_and_reads_its_own_part() {
     assert!((each(2, 1200) - 600.0).abs() < 0.5, "{}", each(2, 1200));
     let alone = |sms| round(&machine, 1, issued(64, 48), 1, sms);
     let further = alone(2) - alone(1);
-    assert!((further - machine.tensor.memory.pair_latency).abs() < 0.5, "{further}");
+    assert!((further - machine.tensor.memory.tensor_pair_latency).abs() < 0.5, "{further}");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn the_queue_in_front_of_the_tensor_core_has_an_end() {
         run(&machine, &Launch::of_equal_ctas(code, warps, 1), 1).clocks
     };
     // Five wait and one is under way; the next one is issued when the first has ended.
-    let queued = machine.tensor.queue as usize + 1;
+    let queued = machine.tensor.tensor_queue as usize + 1;
     assert!(issue(queued) < computing(256.0), "{}", issue(queued));
     assert!(issue(queued + 1) < computing(256.0) * 1.1, "{}", issue(queued + 1));
     let more = issue(queued + 11) - issue(queued + 1);
@@ -225,7 +225,9 @@ fn transfers(machine: &Parameters, warps: usize, count: usize, writes: bool) -> 
 fn transfers_take_the_way_of_their_sub_core() {
     let machine = machine();
     let memory = &machine.tensor.memory;
-    for (writes, rate) in [(false, memory.read_bytes), (true, memory.write_bytes)] {
+    for (writes, rate) in
+        [(false, memory.tensor_memory_read_rate), (true, memory.tensor_memory_write_rate)]
+    {
         let moving = 8192.0 / (rate / 4.0);
         let alone = transfers(&machine, 1, 1, writes);
         let expected = moving + machine.load_store.shared_latency;
@@ -295,7 +297,7 @@ fn a_warp_that_multiplies_waits_for_one_that_copies_and_the_other_way_round() {
         (clocks(200) - clocks(100)) / 100.0
     };
     // One stage: a copy, then a product, each seen by the other warp.
-    let copy = machine.memory.dram_latency + 36.0;
+    let copy = machine.memory.memory_latency + 36.0;
     let product = 32.0 + computing(64.0) + 70.0 + 36.0;
     let one = clocks(1);
     assert!((one / (copy + product) - 1.0).abs() < 0.15, "{one} for {copy} + {product}");

@@ -78,7 +78,7 @@ fn sub_cores_together_compute_at_the_rate_of_the_sm() {
         let parameters = gpu.sm_parameters().unwrap();
         let fp32 = unit(&parameters, Class::Fp32);
         let pipes = f64::from(1 + u32::from(fp32.other.is_some()));
-        let lanes = f64::from(parameters.issue.sub_cores) * pipes * 32.0 / fp32.interval;
+        let lanes = f64::from(parameters.issue.sub_partitions) * pipes * 32.0 / fp32.interval;
         assert!((lanes - gpu.number("fp32_rate").unwrap()).abs() < 1e-9, "{name}: {lanes}");
     }
 }
@@ -87,8 +87,8 @@ fn sub_cores_together_compute_at_the_rate_of_the_sm() {
 fn eight_sub_cores_are_three_lines() {
     let file = "name = \"eight\"\nbase = \"h100-sxm\"\nsub_partitions = 8\n";
     let (eight, four) = (of_file(file), parameters("h100-sxm"));
-    assert_eq!((four.issue.sub_cores, eight.issue.sub_cores), (4, 8));
-    assert_eq!(eight.issue.width, four.issue.width);
+    assert_eq!((four.issue.sub_partitions, eight.issue.sub_partitions), (4, 8));
+    assert_eq!(eight.issue.issue_width, four.issue.issue_width);
     // The same lanes in more pieces.
     let interval = |of: &Parameters| unit(of, Class::Fp32).interval;
     assert!((interval(&eight) - 2.0 * interval(&four)).abs() < 1e-9);
@@ -97,10 +97,10 @@ fn eight_sub_cores_are_three_lines() {
 #[test]
 fn a_wide_l1_is_three_lines() {
     let file = "name = \"wide\"\nbase = \"h100-sxm\"\nl1_bytes_rate = 256\n";
-    assert!((of_file(file).load_store.l1_bytes - 256.0).abs() < 1e-9);
+    assert!((of_file(file).load_store.l1_bytes_rate - 256.0).abs() < 1e-9);
     let file = "name = \"old\"\nbase = \"h100-sxm\"\nwarp_scheduler = \"greedy-then-oldest\"\n";
-    assert_eq!(of_file(file).issue.scheduler, Scheduler::GreedyThenOldest);
-    assert_eq!(parameters("h100-sxm").issue.scheduler, Scheduler::GreedyThenYoungest);
+    assert_eq!(of_file(file).issue.warp_scheduler, Scheduler::GreedyThenOldest);
+    assert_eq!(parameters("h100-sxm").issue.warp_scheduler, Scheduler::GreedyThenYoungest);
 }
 
 #[test]
@@ -121,4 +121,41 @@ fn tensor_cores_have_the_published_ratios_of_formats() {
     assert!((rate("rtx-3090", TensorFormat::HalfInSingle) - 256.0).abs() < 1e-9);
     assert!(rate("gtx-1660-ti", TensorFormat::HalfInHalf) < 1e-9);
     assert!(rate("a100-sxm-80gb", TensorFormat::Fp8) < 1e-9);
+}
+
+/// The simulation's parameters have the names of the fields that they are made from, so that a name
+/// is found from the GPU's file to the clock that it decides. Other names are groups, and what is
+/// computed from several fields or in another unit.
+#[test]
+fn parameters_have_the_names_of_their_fields() {
+    let shown = format!("{:#?}", parameters("h100-sxm"));
+    let names = shown.lines().filter_map(|line| line.trim_start().split_once(':'));
+    let names: std::collections::BTreeSet<&str> = names.map(|(name, _)| name).collect();
+    let other: Vec<&str> = names.into_iter().filter(|name| !Gpu::FIELDS.contains(name)).collect();
+    let of_unit = ["interval", "is_shared", "other", "unit"];
+    let of_queueing = ["hyperbolic", "linear", "written"];
+    let groups = [
+        "constants",
+        "issue",
+        "launch",
+        "load_store",
+        "memory",
+        "queueing",
+        "synchronisation",
+        "tensor",
+        "units",
+    ];
+    let computed = [
+        "dram_bandwidth",
+        "fences",
+        "l2_read_bandwidth",
+        "latencies",
+        "pass_interval",
+        "port_interval",
+        "rates",
+        "shared_paired_bytes",
+    ];
+    let mut expected = [&of_unit[..], &of_queueing, &groups, &computed].concat();
+    expected.sort_unstable();
+    assert_eq!(other, expected);
 }
