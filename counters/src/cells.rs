@@ -318,10 +318,12 @@ impl Frame<'_> {
         let cta = CtaShape {
             threads,
             shared_bytes: self.program.static_shared_bytes() + u64::from(self.dynamic_shared_bytes),
-            registers_per_thread: self.registers.map(|one| self.device.registers_of_thread(one)),
+            registers_per_thread: self
+                .registers
+                .map(|one| self.device.registers_of_thread(one, threads)),
         };
         let facts = LaunchFacts {
-            registers_are_estimated: self.registers.is_some_and(|one| one.is_estimated),
+            estimated_registers: self.registers.and_then(|one| one.estimated),
             cluster_ctas: self.cluster_ctas,
             ..LaunchFacts::new(ctas, cta, &self.device)
         };

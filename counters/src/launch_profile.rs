@@ -120,7 +120,7 @@ impl LaunchProfile {
             cta: self.launch.cta,
             extents: Some(Extents { grid, block: self.block }),
             cluster_ctas: self.launch.cluster_ctas,
-            registers_are_estimated: self.launch.registers_are_estimated,
+            estimated_registers: self.launch.estimated_registers,
         }
     }
 

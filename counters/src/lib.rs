@@ -89,6 +89,6 @@ pub use metric::{Kind, Level, MetricValue, Metrics, Number};
 pub use observer::{
     Counter, DEFAULT_SAMPLE, Drawn, LEAST_SAMPLE, Population, SampleSize, WindowSizes,
 };
-pub use occupancy::{CtaShape, Limiter, Occupancy, ThreadRegisters};
+pub use occupancy::{CtaShape, Limiter, Occupancy, RegisterRange, ThreadRegisters};
 pub use profile::KernelProfile;
 pub use refusal::{Extents, Refusal, RequestedLaunch};

@@ -213,9 +213,10 @@ impl Counter {
     /// launch begins.
     #[must_use]
     pub fn with_registers(mut self, registers: ThreadRegisters) -> Self {
-        self.cta.registers_per_thread = Some(self.device.registers_of_thread(registers));
+        self.cta.registers_per_thread =
+            Some(self.device.registers_of_thread(registers, self.cta.threads));
         self.facts = LaunchFacts {
-            registers_are_estimated: registers.is_estimated,
+            estimated_registers: registers.estimated,
             cluster_ctas: self.facts.cluster_ctas,
             ..LaunchFacts::new(self.facts.ctas, self.cta, &self.device)
         };

@@ -33,19 +33,46 @@ pub struct CtaShape {
 pub struct ThreadRegisters {
     /// Their number.
     pub count: u32,
-    /// True if it is not that of machine code for the GPU's own generation.
-    pub is_estimated: bool,
+    /// Where the true number is taken to lie, unless `count` is stated or that of machine code for
+    /// the GPU's own generation.
+    pub estimated: Option<RegisterRange>,
+}
+
+/// The range of an estimated number of registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegisterRange {
+    /// The least.
+    pub least: u32,
+    /// The most.
+    pub most: u32,
 }
 
 impl DeviceModel {
-    /// The registers that a thread has on this GPU. A compiler for it spills what an estimate has
-    /// beyond the limit of a thread.
+    /// The registers of each of `threads` threads of a CTA on this GPU. A compiler for it spills
+    /// what an estimate has beyond the limit of a thread. If the range of an estimate holds numbers
+    /// with which the CTA fits an SM, the true one is taken to be among them: somebody launches it.
     #[must_use]
-    pub fn registers_of_thread(
-        &self,
-        ThreadRegisters { count, is_estimated }: ThreadRegisters,
-    ) -> u32 {
-        if is_estimated { count.min(self.limits.max_registers_per_thread) } else { count }
+    pub fn registers_of_thread(&self, registers: ThreadRegisters, threads: u64) -> u32 {
+        let ThreadRegisters { count, estimated } = registers;
+        let Some(RegisterRange { least, .. }) = estimated else { return count };
+        let count = count.min(self.limits.max_registers_per_thread);
+        let fits = |registers: &u32| {
+            let (taken, most) = registers_of_cta(self, threads, *registers);
+            taken <= most
+        };
+        (least..=count).rev().find(fits).unwrap_or(count)
+    }
+
+    /// The most registers of a thread with which an SM holds `ctas` CTAs of `threads` threads: what
+    /// an assembler keeps to that knows the bounds of a launch. `None` if there is no such number.
+    #[must_use]
+    pub fn most_registers(&self, threads: u64, ctas: u32) -> Option<u32> {
+        let holds = |registers: &u32| {
+            let registers_per_thread = Some(*registers);
+            let cta = CtaShape { threads, shared_bytes: 0, registers_per_thread };
+            self.occupancy(cta).ctas_per_sm >= ctas
+        };
+        (1..=self.limits.max_registers_per_thread).rev().find(holds)
     }
 
     /// The CTAs that an SM runs at the same time, and the limit that keeps it from more.

@@ -11,7 +11,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::device::DeviceModel;
-use crate::occupancy::{CtaShape, registers_of_cta, shared_limit};
+use crate::occupancy::{CtaShape, RegisterRange, registers_of_cta, shared_limit};
 
 /// A launch, as far as a GPU may refuse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +22,10 @@ pub struct RequestedLaunch {
     pub extents: Option<Extents>,
     /// CTAs of a cluster; 1 without clusters.
     pub cluster_ctas: u32,
-    /// True if the registers are not those of machine code for this GPU's generation. A compiler
-    /// for the GPU spills what is beyond a thread's limit, so that one refuses nothing.
-    pub registers_are_estimated: bool,
+    /// The range of the registers, if they are not those of machine code for this GPU's generation.
+    /// A compiler for the GPU spills what is beyond a thread's limit, so that one refuses nothing.
+    /// What is within a CTA's limit somewhere in the range is not refused.
+    pub estimated_registers: Option<RegisterRange>,
 }
 
 /// The shape of a grid.
@@ -73,8 +74,8 @@ pub enum Refusal {
         registers: u64,
         /// The most that a CTA can have.
         limit: u64,
-        /// True if the number is an estimate.
-        is_estimated: bool,
+        /// The range of the registers of a thread, if their number is an estimate.
+        estimated: Option<RegisterRange>,
     },
     /// Shared memory of a CTA.
     SharedMemory {
@@ -104,12 +105,20 @@ impl fmt::Display for Refusal {
             Self::RegistersOfThread { registers, limit } => {
                 write!(f, "a thread has {registers} registers, and at most {limit} are possible")
             }
-            Self::Registers { of_thread, registers, limit, is_estimated } => write!(
-                f,
-                "a block takes {registers} registers ({of_thread} a thread{}), and at most {limit} are \
-                 possible",
-                if is_estimated { ", estimated" } else { "" }
-            ),
+            Self::Registers { of_thread, registers, limit, estimated } => {
+                let estimated = match estimated {
+                    Some(RegisterRange { least, most }) if least < most => {
+                        format!(", estimated within {least} to {most}")
+                    }
+                    Some(_) => ", estimated".to_owned(),
+                    None => String::new(),
+                };
+                write!(
+                    f,
+                    "a block takes {registers} registers ({of_thread} a thread{estimated}), and at most \
+                     {limit} are possible"
+                )
+            }
             Self::SharedMemory { bytes, limit } => write!(
                 f,
                 "a block takes {bytes} bytes of shared memory, and at most {limit} are possible"
@@ -135,7 +144,7 @@ impl DeviceModel {
     /// The reasons for which this GPU refuses a launch; none if it can run.
     #[must_use]
     pub fn refusals(&self, launch: &RequestedLaunch) -> Vec<Refusal> {
-        let RequestedLaunch { cta, extents, cluster_ctas, registers_are_estimated } = *launch;
+        let RequestedLaunch { cta, extents, cluster_ctas, estimated_registers } = *launch;
         let mut refusals = Vec::new();
         let limits = &self.limits;
         let threads_limit = u64::from(limits.max_threads_per_cta);
@@ -143,7 +152,7 @@ impl DeviceModel {
             refusals.push(Refusal::Threads { threads: cta.threads, limit: threads_limit });
         }
         refusals.extend(extents.into_iter().flat_map(|extents| self.extents_beyond(extents)));
-        refusals.extend(self.registers_beyond(cta, registers_are_estimated));
+        refusals.extend(self.registers_beyond(cta, estimated_registers));
         if shared_limit(self, cta.shared_bytes) == Some(0) {
             let (bytes, limit) = (cta.shared_bytes, limits.max_shared_bytes_per_cta);
             refusals.push(Refusal::SharedMemory { bytes, limit });
@@ -181,16 +190,18 @@ impl DeviceModel {
         beyond
     }
 
-    fn registers_beyond(&self, cta: CtaShape, is_estimated: bool) -> Option<Refusal> {
+    fn registers_beyond(&self, cta: CtaShape, estimated: Option<RegisterRange>) -> Option<Refusal> {
         let of_thread = cta.registers_per_thread?;
         let most = self.limits.max_registers_per_thread;
-        if of_thread > most && !is_estimated {
+        if of_thread > most && estimated.is_none() {
             return Some(Refusal::RegistersOfThread { registers: of_thread, limit: most });
         }
         let of_thread = of_thread.min(most);
-        let (registers, limit) = registers_of_cta(self, cta.threads, of_thread);
-        let refusal = Refusal::Registers { of_thread, registers, limit, is_estimated };
-        (registers > limit).then_some(refusal)
+        let least = estimated.map_or(of_thread, |range| range.least.min(of_thread));
+        let (taken_at_least, limit) = registers_of_cta(self, cta.threads, least);
+        let (registers, _) = registers_of_cta(self, cta.threads, of_thread);
+        let refusal = Refusal::Registers { of_thread, registers, limit, estimated };
+        (taken_at_least > limit).then_some(refusal)
     }
 }
 
@@ -205,6 +216,7 @@ pub fn reasons(refusals: &[Refusal]) -> String {
 mod tests {
     use super::*;
     use crate::hierarchy::L2Geometry;
+    use crate::occupancy::ThreadRegisters;
     use gpucast_ptx_frontend::ComputeCapability;
 
     fn launch(threads: u32, registers: u32, shared_bytes: u64) -> RequestedLaunch {
@@ -216,7 +228,7 @@ mod tests {
             },
             extents: Some(Extents { grid: Some([8, 1, 1]), block: [threads, 1, 1] }),
             cluster_ctas: 1,
-            registers_are_estimated: false,
+            estimated_registers: None,
         }
     }
 
@@ -284,12 +296,37 @@ mod tests {
     fn estimates_beyond_a_threads_limit_are_spills() {
         // Fermi has 63 registers for a thread.
         assert_eq!(refusals((2, 0), &launch(64, 80, 0)).len(), 1);
-        let estimated = RequestedLaunch { registers_are_estimated: true, ..launch(64, 63, 0) };
+        let of_other_code = |threads, count| RequestedLaunch {
+            estimated_registers: Some(RegisterRange { least: count, most: count }),
+            ..launch(threads, count, 0)
+        };
+        let estimated = of_other_code(64, 63);
         assert!(refusals((2, 0), &estimated).is_empty());
         let device = DeviceModel::GTX_480;
-        let estimated = RequestedLaunch { registers_are_estimated: true, ..launch(64, 80, 0) };
+        let estimated = of_other_code(64, 80);
         assert!(device.refusals(&estimated).is_empty());
-        let large = RequestedLaunch { registers_are_estimated: true, ..launch(1024, 80, 0) };
+        let large = of_other_code(1024, 80);
         assert!(device.refusals(&large)[0].to_string().contains("63 a thread, estimated"));
+    }
+
+    #[test]
+    fn a_range_refuses_what_no_number_of_it_lets_run() {
+        let (capability, l2) = (ComputeCapability::new(8, 0), L2Geometry::GTX_480);
+        let device = DeviceModel::for_capability(capability, 30, l2).unwrap();
+        // 1,024 threads have at most 64 registers each.
+        for (count, least, taken, refused) in
+            [(100, 66, 100, true), (80, 65, 80, true), (80, 60, 64, false), (48, 40, 48, false)]
+        {
+            let range = RegisterRange { least, most: 2 * count };
+            let registers = ThreadRegisters { count, estimated: Some(range) };
+            assert_eq!(device.registers_of_thread(registers, 1024), taken);
+            let estimated_registers = Some(range);
+            let launch = RequestedLaunch { estimated_registers, ..launch(1024, taken, 0) };
+            assert_eq!(!device.refusals(&launch).is_empty(), refused, "{count}");
+        }
+        // Two CTAs of 256 threads leave 128 registers each of 65,536, three 80 (85.3 by eights).
+        assert_eq!(device.most_registers(256, 2), Some(128));
+        assert_eq!(device.most_registers(256, 3), Some(80));
+        assert_eq!(device.most_registers(1024, 1), Some(64));
     }
 }

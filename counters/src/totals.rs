@@ -11,7 +11,7 @@ use crate::hierarchy::L2Traffic;
 use crate::integer_kind::IntegerKind;
 use crate::machine::architecture::Architecture;
 use crate::machine::{MachineProfile, MachineRow, SharedPasses, shared_passes};
-use crate::occupancy::CtaShape;
+use crate::occupancy::{CtaShape, RegisterRange};
 use crate::operation::{FlopKind, Flops, Precision};
 use crate::table::{BaseTable, Row};
 use crate::tensor::TensorFormat;
@@ -73,8 +73,9 @@ pub struct LaunchFacts {
     pub threads_per_cta: u64,
     /// The resources that a CTA takes on an SM.
     pub cta: CtaShape,
-    /// True if its registers are not those of machine code for the modelled GPU's generation.
-    pub registers_are_estimated: bool,
+    /// The range of its registers, if they are not those of machine code for the modelled GPU's
+    /// generation.
+    pub estimated_registers: Option<RegisterRange>,
     /// CTAs of a cluster; 1 without clusters, and 0 where nothing says it.
     pub cluster_ctas: u32,
     /// CTAs that one SM runs at a time.
@@ -100,7 +101,7 @@ impl LaunchFacts {
             ctas,
             threads_per_cta: cta.threads,
             cta,
-            registers_are_estimated: false,
+            estimated_registers: None,
             cluster_ctas: 1,
             ctas_per_sm: device.ctas_per_sm(cta).into(),
             max_warps_per_sm: device.limits.max_warps.into(),
@@ -114,7 +115,7 @@ impl LaunchFacts {
     /// True if the CTAs that an SM holds follow from registers that are known.
     #[must_use]
     pub fn residency_is_known(&self) -> bool {
-        self.cta.registers_per_thread.is_some() && !self.registers_are_estimated
+        self.cta.registers_per_thread.is_some() && self.estimated_registers.is_none()
     }
 
     fn warps_per_cta(&self) -> u64 {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gpucast_counters::device::DeviceModel;
-use gpucast_counters::{CtaShape, Extents, KernelProfile, Refusal, RequestedLaunch};
+use gpucast_counters::{CtaShape, Extents, KernelProfile, Refusal, RegisterRange, RequestedLaunch};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -91,8 +91,8 @@ pub struct LaunchShape {
     pub shared_bytes: u64,
     /// Registers of a thread, if something gives them.
     pub registers: Option<u32>,
-    /// True if the registers are not those of machine code for the GPU's generation.
-    pub registers_are_estimated: bool,
+    /// The range of the registers, if they are not those of machine code for the GPU's generation.
+    pub estimated_registers: Option<RegisterRange>,
     /// The shape of the grid, if it is known.
     pub extents: Option<Extents>,
     /// Blocks of a cluster; 1 without clusters, and 0 where nothing says it.
@@ -108,7 +108,7 @@ impl LaunchShape {
             threads_per_block: launch.cta.threads,
             shared_bytes: launch.cta.shared_bytes,
             registers: launch.cta.registers_per_thread,
-            registers_are_estimated: launch.registers_are_estimated,
+            estimated_registers: launch.estimated_registers,
             extents: launch.extents,
             cluster_blocks: launch.cluster_ctas,
         }
@@ -132,7 +132,7 @@ impl LaunchShape {
             cta: self.cta(),
             extents: self.extents,
             cluster_ctas: self.cluster_blocks,
-            registers_are_estimated: self.registers_are_estimated,
+            estimated_registers: self.estimated_registers,
         };
         let threads = self.threads_per_block;
         let of_threads = || {
@@ -149,7 +149,10 @@ impl LaunchShape {
     /// compiler for this GPU may keep to the limit and spill.
     #[must_use]
     pub fn surely_refused_by(&self, gpu: &Gpu) -> Option<Warning> {
-        let is_sure = |one: &Refusal| !matches!(one, Refusal::Registers { is_estimated: true, .. });
+        let is_sure = |refusal: &Refusal| match *refusal {
+            Refusal::Registers { estimated: Some(range), of_thread, .. } => range.least < of_thread,
+            _ => true,
+        };
         let refusals: Vec<Refusal> = self.refusals(gpu).into_iter().filter(is_sure).collect();
         let gpu = gpu.name.clone();
         (!refusals.is_empty()).then_some(Warning::Unlaunchable { gpu, refusals })
@@ -161,6 +164,30 @@ impl LaunchShape {
         let refusals = self.refusals(gpu);
         let gpu = gpu.name.clone();
         (!refusals.is_empty()).then_some(Warning::Unlaunchable { gpu, refusals })
+    }
+
+    /// The warning that the launch runs otherwise, or not at all, with the most registers that an
+    /// estimate allows; `None` if it does not matter, or the launch is refused anyhow.
+    #[must_use]
+    pub fn depends_on_registers(&self, gpu: &Gpu) -> Option<Warning> {
+        let (registers, RegisterRange { least, most }) =
+            (self.registers?, self.estimated_registers?);
+        let device = gpu.device_model().ok()?;
+        let most = most.min(device.limits.max_registers_per_thread);
+        let held = |registers| {
+            let cta = CtaShape { registers_per_thread: Some(registers), ..self.cta() };
+            device.occupancy(cta).ctas_per_sm
+        };
+        let (blocks, blocks_at_most) = (held(registers), held(most));
+        // A grid that does not need more places has them in both cases.
+        let places = u128::from(device.sm_count) * u128::from(blocks_at_most);
+        (blocks > blocks_at_most && self.blocks > places).then_some(Warning::EstimatedRegisters {
+            registers,
+            least,
+            most,
+            blocks,
+            blocks_at_most,
+        })
     }
 }
 
@@ -297,7 +324,8 @@ pub trait Model: Sync {
             timing.extend(&mut outcome, profile, gpu)?;
         }
         let refused = conditions.launch.and_then(|launch| launch.refused_by(gpu));
-        outcome.warnings.splice(0..0, refused);
+        let unsure = conditions.launch.and_then(|launch| launch.depends_on_registers(gpu));
+        outcome.warnings.splice(0..0, refused.or(unsure));
         if conditions.extent != Extent::WithoutWarnings {
             let data_clocks = conditions.data_clocks(gpu);
             let roof = roofs::above(outcome.time_ms, profile, gpu, data_clocks);

@@ -40,6 +40,19 @@ pub enum Warning {
         /// The reasons.
         refusals: Vec<Refusal>,
     },
+    /// Registers that are an estimate, with whose upper end an SM holds fewer blocks or none.
+    EstimatedRegisters {
+        /// The estimate, registers of a thread.
+        registers: u32,
+        /// The least of its range.
+        least: u32,
+        /// The most of its range.
+        most: u32,
+        /// Blocks that an SM holds with the estimate.
+        blocks: u32,
+        /// Blocks that it holds with the most; 0 if the GPU refuses the launch.
+        blocks_at_most: u32,
+    },
     /// An invocation shorter than half a millisecond (section 5.2.6), if launching takes a visible
     /// part of it.
     ShortLaunch {
@@ -246,6 +259,17 @@ impl fmt::Display for Warning {
                  on an SM",
                 reasons(refusals)
             ),
+            Self::EstimatedRegisters { registers, least, most, blocks, blocks_at_most } => {
+                let so_many = match blocks_at_most {
+                    0 => "the GPU refuses the launch".to_owned(),
+                    _ => format!("an SM holds {blocks_at_most} of its blocks, not {blocks}"),
+                };
+                write!(
+                    f,
+                    "{registers} registers a thread are estimated, {least} to {most} are likely: with \
+                     {most} {so_many} (`--registers` states them)"
+                )
+            }
             Self::ShortLaunch { milliseconds, share: None } => write!(
                 f,
                 "an invocation is predicted to take {}, less than 0.5 ms: the cost of launching, \
@@ -441,6 +465,7 @@ codes! {
     SmallPartOfGpu => "small-part-of-gpu", "The launch fills a small part of the GPU.";
     SmallBlocks => "small-blocks", "Blocks have too few threads to fill the GPU.";
     Unlaunchable => "unlaunchable", "The GPU refuses the launch: threads, registers, shared memory, extents or clusters.";
+    EstimatedRegisters => "estimated-registers", "Registers are estimated; with the most of their range an SM holds fewer blocks, or none.";
     ShortLaunch => "short-launch", "Launching takes a share of the time that the model leaves out.";
     LeftOut => "left-out", "A refinement that was not asked for would make the time much longer.";
     Divergence => "divergence", "Lanes idle because threads of a warp part.";

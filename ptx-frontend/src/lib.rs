@@ -21,7 +21,7 @@
 //! | `lexer`, `parser`, `ast`, `printer` | the text and its tree |
 //! | `isa` | the one table: rows in the manual's notation, since when, combinations, textures, samples, facts |
 //! | `resolver` | names, operands and types; `check` has a file for each topic, `prelude` computes operands before their instruction |
-//! | `cfg`, `dataflow` | control flow; registers that an instruction reads and writes |
+//! | `cfg`, `dataflow`, `liveness` | control flow; registers that an instruction reads and writes, and that are still needed |
 //! | `inlining` | from a library's line to the user's |
 //! | `usage` | static needs of a kernel, which `gpucast check` shows |
 //! | `container` | PTX inside of fatbins, objects and executables |
@@ -34,6 +34,7 @@ pub mod dataflow;
 mod hash;
 pub mod inlining;
 pub mod isa;
+pub mod liveness;
 pub mod module;
 mod parser;
 mod printer;

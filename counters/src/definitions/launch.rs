@@ -28,7 +28,7 @@ const DEFINITIONS: &[Definition] = &[
         nsight_stands_in: &[],
         unit: "register",
         basis: Basis::Registers,
-        meaning: "registers of a thread that limit occupancy: those of machine code for the GPU's generation or of `--registers`, else estimates; not known without either",
+        meaning: "registers of a thread that limit occupancy: those of machine code for the GPU's generation or of `--registers`, else estimates; with `--machine none` not known",
         compute: Some(|t| Some(Number::Count(t.launch.cta.registers_per_thread?.into()))),
     },
     count!("resident_warps_per_sm", Unknown, &[], "warp", Residency, |t| t.launch.resident_warps(),

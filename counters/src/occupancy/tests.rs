@@ -186,8 +186,10 @@ fn registers_of_profilers_limit_fermi_and_kepler() {
 
 #[test]
 fn estimates_are_cut_at_the_limit_of_a_thread() {
-    let registers = |is_estimated| ThreadRegisters { count: 80, is_estimated };
-    assert_eq!(device(2, 0).registers_of_thread(registers(true)), 63);
-    assert_eq!(device(2, 0).registers_of_thread(registers(false)), 80);
-    assert_eq!(device(3, 5).registers_of_thread(registers(true)), 80);
+    let known = ThreadRegisters { count: 80, estimated: None };
+    let estimated = Some(RegisterRange { least: 80, most: 80 });
+    let of_other_code = ThreadRegisters { estimated, ..known };
+    assert_eq!(device(2, 0).registers_of_thread(of_other_code, 32), 63);
+    assert_eq!(device(2, 0).registers_of_thread(known, 32), 80);
+    assert_eq!(device(3, 5).registers_of_thread(of_other_code, 32), 80);
 }

@@ -242,9 +242,10 @@ impl Device {
             return Err(Error::InvalidValue);
         }
         if !self.fits(kernel, threads, u64::from(shared_bytes)) {
-            let registers = kernel.machine.registers(kernel.program.kernel());
-            let registers =
-                registers.map_or(String::new(), |n| format!(" with {n} registers each"));
+            let device = self.properties.model();
+            let registers = kernel.machine.thread_registers(kernel.program.kernel(), device);
+            let registers = registers
+                .map_or(String::new(), |one| format!(" with {} registers each", one.count));
             self.program.note(&format!(
                 "a launch of {} is refused: no SM of the {} holds {threads} threads{registers} and \
                  {} bytes of shared memory",

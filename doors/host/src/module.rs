@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use gpucast_counters::DeviceModel;
 use gpucast_counters::occupancy::CtaShape;
 use gpucast_forecast::Failure;
 use gpucast_forecast::failure::SourceText;
@@ -380,13 +381,15 @@ impl Device {
 
     /// Returns true if an SM holds a CTA of the kernel. Registers that nobody knows fit.
     pub(crate) fn fits(&self, kernel: &Kernel, threads: u64, dynamic_shared_bytes: u64) -> bool {
-        let shape = cta_shape(kernel, threads, dynamic_shared_bytes);
+        let shape = cta_shape(self.properties.model(), kernel, threads, dynamic_shared_bytes);
         self.properties.model().occupancy(shape).ctas_per_sm > 0
     }
 
     /// Registers of a thread; 0 where nothing says it.
     fn registers(&self, kernel: &Kernel) -> u32 {
-        kernel.machine.registers(kernel.program.kernel()).unwrap_or(0)
+        let registers =
+            kernel.machine.thread_registers(kernel.program.kernel(), self.properties.model());
+        registers.map_or(0, |registers| registers.count)
     }
 
     /// The most dynamic shared memory that a launch may have.
@@ -427,7 +430,7 @@ impl Device {
         dynamic_shared_bytes: u64,
     ) -> Result<u32, Error> {
         let (kernel, _) = self.kernel(id)?;
-        let shape = cta_shape(&kernel, threads, dynamic_shared_bytes);
+        let shape = cta_shape(self.properties.model(), &kernel, threads, dynamic_shared_bytes);
         Ok(self.properties.model().occupancy(shape).ctas_per_sm)
     }
 }
@@ -445,11 +448,17 @@ pub(crate) fn loaded_of<'a>(
 }
 
 /// What a CTA of a kernel takes of an SM.
-fn cta_shape(kernel: &Kernel, threads: u64, dynamic_shared_bytes: u64) -> CtaShape {
+fn cta_shape(
+    device: &DeviceModel,
+    kernel: &Kernel,
+    threads: u64,
+    dynamic_shared_bytes: u64,
+) -> CtaShape {
+    let registers = kernel.machine.thread_registers(kernel.program.kernel(), device);
     CtaShape {
         threads,
         shared_bytes: kernel.program.static_shared_bytes().saturating_add(dynamic_shared_bytes),
-        registers_per_thread: kernel.machine.registers(kernel.program.kernel()),
+        registers_per_thread: registers.map(|one| device.registers_of_thread(one, threads)),
     }
 }
 

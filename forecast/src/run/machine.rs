@@ -9,10 +9,10 @@ use gpucast_counters::machine::architecture::Architecture;
 use gpucast_counters::machine::{KnownAccesses, MachineProfile};
 use gpucast_counters::table::BaseTable;
 use gpucast_counters::trace::LaunchTrace;
-use gpucast_counters::{ComputeCapability, ThreadRegisters};
+use gpucast_counters::{ComputeCapability, DeviceModel, RegisterRange, ThreadRegisters};
 use gpucast_interpreter::Program;
 use gpucast_machine::ptxas::{self, Prepared};
-use gpucast_machine::rules::{self, Compiled};
+use gpucast_machine::rules::{self, Compiled, RegisterDemand};
 use gpucast_ptx_frontend::container::{Cubin, ParseTargetError, Target};
 use gpucast_simulation::launch::Launch as SimulatedLaunch;
 
@@ -42,7 +42,10 @@ pub struct Machine {
 
 enum Chosen {
     Nothing,
-    Rules,
+    Rules {
+        /// What each kernel says of its registers.
+        demands: BTreeMap<String, RegisterDemand>,
+    },
     Ptxas {
         version: String,
         prepared: Prepared,
@@ -78,7 +81,7 @@ impl Machine {
         } = self;
         let back_end = match back_end {
             Chosen::Nothing => "none".to_owned(),
-            Chosen::Rules => "rules".to_owned(),
+            Chosen::Rules { .. } => "rules".to_owned(),
             Chosen::Ptxas { version, prepared: _, images } => {
                 let hashes = images.iter().map(|(kernel, image)| (kernel, sealed::hash(image)));
                 format!("ptxas {version} {:?}", hashes.collect::<Vec<_>>())
@@ -106,7 +109,7 @@ impl Machine {
         options: &MachineSettings,
         loaded: &Loaded,
         gpu: ComputeCapability,
-        kernels: impl Iterator<Item = &'k str>,
+        kernels: impl Iterator<Item = &'k str> + Clone,
         toolchain: Option<&dyn Toolchain>,
     ) -> Result<Self, Failure> {
         let ptx = ptx_target(loaded);
@@ -120,7 +123,14 @@ impl Machine {
             note,
             given_up: Mutex::default(),
         };
-        let rules = |note| new(Chosen::Rules, note);
+        let named = kernels.clone();
+        let rules = |note| {
+            let demand = |kernel: &str| {
+                Some((kernel.to_owned(), RegisterDemand::new(&loaded.module, kernel)?))
+            };
+            let names: BTreeSet<&str> = named.collect();
+            new(Chosen::Rules { demands: names.into_iter().filter_map(demand).collect() }, note)
+        };
         let ptx = match options.machine_target {
             // Code for one architecture alone goes nowhere else.
             None if ptx.suffix.is_none() => Target::new(ptx.sm.max(gpu.sm())),
@@ -150,22 +160,25 @@ impl Machine {
         }
     }
 
-    /// Registers of a thread of a kernel, where they are known for the modelled GPU: stated, or
-    /// those of machine code for its generation.
-    pub fn registers(&self, kernel: &str) -> Option<u32> {
-        self.thread_registers(kernel).filter(|one| !one.is_estimated).map(|one| one.count)
-    }
-
     /// Registers of a thread of a kernel on the modelled GPU. Those of another generation's code
-    /// are an estimate.
-    pub fn thread_registers(&self, kernel: &str) -> Option<ThreadRegisters> {
+    /// are an estimate, and so are those that follow from live values where nothing assembles.
+    pub fn thread_registers(&self, kernel: &str, device: &DeviceModel) -> Option<ThreadRegisters> {
         if let Some(count) = self.stated_registers {
-            return Some(ThreadRegisters { count, is_estimated: false });
+            return Some(ThreadRegisters { count, estimated: None });
         }
-        let Chosen::Ptxas { images, .. } = &self.back_end else { return None };
-        let facts = Cubin::parse(images.get(kernel)?).ok()?;
-        let count = facts.kernel(kernel)?.registers;
-        Some(ThreadRegisters { count, is_estimated: !self.is_of_the_gpu })
+        match &self.back_end {
+            Chosen::Nothing => None,
+            Chosen::Rules { demands } => {
+                self.rules_for?;
+                Some(demands.get(kernel)?.on(device))
+            }
+            Chosen::Ptxas { images, .. } => {
+                let facts = Cubin::parse(images.get(kernel)?).ok()?;
+                let count = facts.kernel(kernel)?.registers;
+                let range = RegisterRange { least: count, most: count };
+                Some(ThreadRegisters { count, estimated: (!self.is_of_the_gpu).then_some(range) })
+            }
+        }
     }
 
     /// The accesses of machine code of `program`, as far as they are known before a launch.
@@ -173,7 +186,7 @@ impl Machine {
         let by_rules = |target| rules::known_accesses(target, program);
         match &self.back_end {
             Chosen::Nothing => KnownAccesses::default(),
-            Chosen::Rules => self.rules_for.map(by_rules).unwrap_or_default(),
+            Chosen::Rules { .. } => self.rules_for.map(by_rules).unwrap_or_default(),
             // Machine code that cannot be read is told of when its instructions are counted.
             Chosen::Ptxas { prepared, images, .. } => images
                 .get(program.kernel())
@@ -222,7 +235,7 @@ impl LaunchCode<'_> {
         let by_rules = || Some(self.by_rules()?.schedule(trace));
         match &self.machine.back_end {
             Chosen::Nothing => None,
-            Chosen::Rules => by_rules(),
+            Chosen::Rules { .. } => by_rules(),
             Chosen::Ptxas { prepared, images, .. } => {
                 let image = images.get(self.program.kernel())?;
                 match ptxas::schedule(image, prepared, self.program, self.table, trace) {
@@ -246,7 +259,7 @@ impl LaunchCode<'_> {
         let by_rules = || Some(self.by_rules()?.profile());
         match &self.machine.back_end {
             Chosen::Nothing => Ok(None),
-            Chosen::Rules => Ok(by_rules()),
+            Chosen::Rules { .. } => Ok(by_rules()),
             Chosen::Ptxas { version, prepared, images } => {
                 let Some(image) = images.get(self.program.kernel()) else { return Ok(None) };
                 match ptxas::attribute(image, version, prepared, self.program, self.table) {

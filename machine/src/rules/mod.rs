@@ -8,10 +8,11 @@
 //!                 contraction, logic                                       barriers
 //! ```
 //!
-//! No registers are assigned. The rows are the number and kind of the machine instructions that a
-//! compiler makes of each PTX instruction, times that one's executions. The schedule is the same
-//! instructions as code that a simulation can run. The rules follow the general habits of compilers
-//! and the abilities of each generation's machine code; each rule names its source.
+//! No registers are assigned; their number is estimated from live values. The rows are the number
+//! and kind of the machine instructions that a compiler makes of each PTX instruction, times that
+//! one's executions. The schedule is the same instructions as code that a simulation can run. The
+//! rules follow the general habits of compilers and the abilities of each generation's machine
+//! code; each rule names its source.
 //! `docs/evidence/machine-rules.md` measures the distance from `ptxas`.
 
 mod branches;
@@ -23,6 +24,7 @@ mod graph;
 mod guards;
 mod passes;
 mod pipes;
+mod registers;
 mod rows;
 mod schedule;
 mod select;
@@ -44,6 +46,8 @@ use family::{Family, Generation};
 use flow::Dominators;
 use graph::{Graph, Op};
 use passes::MergedAccess;
+
+pub use registers::RegisterDemand;
 
 /// PTX for this target and later ones is written for lanes that go on independently of each other.
 const INDEPENDENT_LANES: u32 = 70;
@@ -76,7 +80,7 @@ impl<'p> Compiled<'p> {
 
     /// The machine instructions of the launch.
     ///
-    /// Registers per thread are not known: nothing assigns them.
+    /// It has no registers per thread: nothing assigns them, and [`RegisterDemand`] estimates them.
     #[must_use]
     pub fn profile(&self) -> MachineProfile {
         let generation = Family::of(self.target);

@@ -14,6 +14,7 @@
 
 #[path = "../../../tests/archive/mod.rs"]
 mod archive;
+mod registers;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

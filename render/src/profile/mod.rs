@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use gpucast_counters::machine::MachineProfile;
 use gpucast_counters::refusal::reasons;
-use gpucast_counters::{LaunchProfile, LeveledMetric, MetricValue, PROFILE_SCHEMA};
+use gpucast_counters::{LaunchProfile, LeveledMetric, MetricValue, PROFILE_SCHEMA, RegisterRange};
 use gpucast_forecast::Report;
 use gpucast_forecast::choice::metric_choice::MetricChoice;
 use gpucast_forecast::input::cuda_source::CudaFile;
@@ -279,12 +279,18 @@ fn too_large(gpu: &Gpu, counted: &Counted) -> Option<String> {
 /// Says that registers are an estimate, if they limit the occupancy.
 fn estimated_registers(counted: &Counted) -> Option<String> {
     let requested = counted.profile.requested();
-    let registers =
-        requested.cta.registers_per_thread.filter(|_| requested.registers_are_estimated)?;
-    Some(format!(
-        "{registers} registers per thread limit the occupancy, estimated: no machine code is known for \
-         this GPU (`--registers` states them)"
-    ))
+    let registers = requested.cta.registers_per_thread?;
+    let RegisterRange { least, most } = requested.estimated_registers?;
+    Some(match least < most {
+        true => format!(
+            "{registers} registers per thread, estimated from live values: {least} to {most} are likely \
+             (`--registers` states them)"
+        ),
+        false => format!(
+            "{registers} registers per thread limit the occupancy, estimated: no machine code is known \
+             for this GPU (`--registers` states them)"
+        ),
+    })
 }
 
 /// Renders the text before the table of a launch.

@@ -64,14 +64,15 @@ pub(crate) fn rebuilt(
     let per_ptx = if machine.is_none() { 1 } else { MACHINE_PER_PTX };
     let mut all = Vec::new();
     for ((planned, program), launch) in plan.launches.iter().zip(programs).zip(found_out) {
+        let device = with_load_caching(counting.device, plan);
         let frame = Frame {
             program,
             grid: planned.grid,
             block: planned.block,
             dynamic_shared_bytes: planned.shared_bytes,
-            registers: machine.thread_registers(program.kernel()),
+            registers: machine.thread_registers(program.kernel(), &device),
             cluster_ctas: program.cluster_ctas(planned.cluster),
-            device: with_load_caching(counting.device, plan),
+            device,
             has_caches: counting.caches != CacheChoice::None,
             times: per_ptx.saturating_mul(repetitions),
         };
