@@ -7,7 +7,7 @@
 //! a rate adds units.
 
 use gpucast_counters::banks::Serving;
-use gpucast_simulation::code::{Class, TensorFormat};
+use gpucast_simulation::code::{Action, Class, Code, TensorFormat, TensorMemoryAction};
 use gpucast_simulation::parameters::{
     ConstantCosts, Issue, LaunchCosts, LoadStore, Memory, Parameters, Queueing, Scheduler,
     Synchronisation, Tensor, TensorMemory, Unit, UnitUse,
@@ -114,9 +114,9 @@ impl Gpu {
                 // Two pipes of half the lanes each.
                 _ => UnitUse { other: Some(Unit::FmaSecond), ..of(Unit::Fma, fp32 / 2.0) },
             },
-            // A GPU without half precision has no code with it.
+            // Code of later generations takes a lane for each half on a GPU without half precision.
             Class::Fp16 => of(Unit::Fma, maybe!(gpu.fp16_rate).unwrap_or(fp32) / HALVES),
-            Class::Fp64 => of(Unit::Fp64, maybe!(gpu.fp64_rate).unwrap_or(fp32)),
+            Class::Fp64 => of(Unit::Fp64, figure!(gpu.fp64_rate)),
             Class::Integer => of(Unit::Alu, figure!(gpu.int_add_rate)),
             Class::Compare => of(Unit::Alu, figure!(gpu.compare_rate)),
             Class::Shift => of(Unit::Alu, figure!(gpu.shift_rate)),
@@ -132,14 +132,12 @@ impl Gpu {
             Class::Special => of(Unit::Special, figure!(gpu.special_rate)),
             Class::Conversion => of(Unit::Special, figure!(gpu.conversion_rate)),
             Class::WideConversion => {
-                let rate = maybe!(gpu.wide_conversion_rate).unwrap_or(figure!(gpu.conversion_rate));
+                let rate = figure!(gpu.wide_conversion_rate);
                 // The few units of double precision convert where all sub-cores share them.
                 let is_shared = rate < sub_cores;
                 of(if is_shared { Unit::Fp64 } else { Unit::Special }, rate)
             }
-            Class::Shuffle => {
-                of(Unit::Memory, maybe!(gpu.shuffle_rate).unwrap_or(figure!(gpu.load_store_rate)))
-            }
+            Class::Shuffle => of(Unit::Memory, figure!(gpu.shuffle_rate)),
             // A product takes the tensor core by its multiply-adds, an access the path by its own.
             Class::Tensor => every(Unit::Tensor, 1.0),
             Class::Memory => every(Unit::Memory, 1.0),
@@ -181,25 +179,81 @@ impl Gpu {
         Ok(latencies)
     }
 
+    /// The field that a code needs and the GPU has no value for, if there is one. Only tensor cores
+    /// and tensor memory are asked for, which some GPUs lack; the others are always known.
+    #[must_use]
+    pub fn lacks_for(&self, code: &Code) -> Option<MissingField> {
+        let lacking = code.instructions.iter().find_map(|instruction| match instruction.action {
+            Action::Multiply { format, .. } => self.lacks_format(format),
+            Action::TensorMemory(action) => self.lacks_tensor_memory(action),
+            _ => None,
+        });
+        lacking.map(|field| MissingField { gpu: self.name.clone(), field })
+    }
+
+    fn lacks_tensor_memory(&self, action: TensorMemoryAction) -> Option<&'static str> {
+        let of_field = |value: Option<f64>, field| value.is_none().then_some(field);
+        let gpu = self;
+        let latency = || of_field(maybe!(gpu.tensor_memory_latency), "tensor_memory_latency");
+        match action {
+            TensorMemoryAction::Multiply(product) => {
+                self.lacks_format(product.format).or_else(latency).or_else(|| match product.sms {
+                    ..=1 => None,
+                    _ => of_field(maybe!(gpu.tensor_pair_latency), "tensor_pair_latency"),
+                })
+            }
+            TensorMemoryAction::Copy { .. } => latency(),
+            TensorMemoryAction::Transfer { writes: true, .. } => {
+                of_field(maybe!(gpu.tensor_memory_write_rate), "tensor_memory_write_rate")
+            }
+            TensorMemoryAction::Transfer { writes: false, .. } => {
+                of_field(maybe!(gpu.tensor_memory_read_rate), "tensor_memory_read_rate")
+            }
+            TensorMemoryAction::Commit { .. } | TensorMemoryAction::AwaitTransfers => None,
+        }
+    }
+
+    fn lacks_format(&self, format: TensorFormat) -> Option<&'static str> {
+        // Some cards of capability 7.5 have no tensor cores.
+        if self.tensor_rate.is_none() {
+            return Some("tensor_rate");
+        }
+        let (field, rate) = self.tensor_rate_of(format);
+        rate.is_none().then_some(field)
+    }
+
+    /// The rate of a format where there are tensor cores, and the field that it comes from.
+    fn tensor_rate_of(&self, format: TensorFormat) -> (&'static str, Option<f64>) {
+        let gpu = self;
+        macro_rules! rate {
+            ($field:ident) => {
+                (stringify!($field), maybe!(gpu.$field))
+            };
+        }
+        match format {
+            TensorFormat::Fp64 => {
+                let (field, rate) = rate!(tensor_fp64_rate);
+                (field, rate.or(maybe!(gpu.fp64_rate)))
+            }
+            TensorFormat::Tf32 => rate!(tensor_tf32_rate),
+            TensorFormat::HalfInHalf => rate!(tensor_half_rate),
+            TensorFormat::HalfInSingle => rate!(tensor_rate),
+            TensorFormat::Fp8 => rate!(tensor_fp8_rate),
+            TensorFormat::Fp6OrFp4 => rate!(tensor_fp4_rate),
+            TensorFormat::ScaledFp4 => rate!(tensor_scaled_fp4_rate),
+            TensorFormat::Int8 => rate!(tensor_int8_rate),
+            TensorFormat::Int4 => rate!(tensor_int4_rate),
+            TensorFormat::Int1 => rate!(tensor_int1_rate),
+        }
+    }
+
     fn tensor_cores(&self) -> Result<Tensor, MissingField> {
         let gpu = self;
         let mut rates = [0.0; TensorFormat::ALL.len()];
-        // Some cards of capability 7.5 have none.
-        if let Some(half_in_single) = maybe!(gpu.tensor_rate) {
+        // Code that needs what is not there has no time: `lacks_for`.
+        if gpu.tensor_rate.is_some() {
             for (rate, format) in rates.iter_mut().zip(TensorFormat::ALL) {
-                *rate = match format {
-                    TensorFormat::Fp64 => maybe!(gpu.tensor_fp64_rate).or(maybe!(gpu.fp64_rate)),
-                    TensorFormat::Tf32 => maybe!(gpu.tensor_tf32_rate),
-                    TensorFormat::HalfInHalf => maybe!(gpu.tensor_half_rate),
-                    TensorFormat::HalfInSingle => Some(half_in_single),
-                    TensorFormat::Fp8 => maybe!(gpu.tensor_fp8_rate),
-                    TensorFormat::Fp6OrFp4 => maybe!(gpu.tensor_fp4_rate),
-                    TensorFormat::ScaledFp4 => maybe!(gpu.tensor_scaled_fp4_rate),
-                    TensorFormat::Int8 => maybe!(gpu.tensor_int8_rate),
-                    TensorFormat::Int4 => maybe!(gpu.tensor_int4_rate),
-                    TensorFormat::Int1 => maybe!(gpu.tensor_int1_rate),
-                }
-                .unwrap_or(0.0);
+                *rate = self.tensor_rate_of(format).1.unwrap_or(0.0);
             }
         }
         Ok(part!(gpu => Tensor { tensor_latency, tensor_queue } {

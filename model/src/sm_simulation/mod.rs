@@ -125,10 +125,10 @@ impl<'a> Inputs<'a> {
             conditions.evidence.simulation.as_ref().ok_or_else(|| missing(RECORDED_BLOCKS))?;
         let shape = conditions.launch.ok_or_else(|| missing("the shape of the launch"))?;
         let device = device_model(gpu)?;
-        let parameters = gpu.sm_parameters().map_err(|missing| ModelError::MissingParameter {
-            gpu: missing.gpu,
-            parameter: missing.field,
-        })?;
+        let parameters = gpu.sm_parameters()?;
+        if let Some(lacking) = invocations.iter().find_map(|one| gpu.lacks_for(&one.launch.code)) {
+            return Err(lacking.into());
+        }
         let fit = device.ctas_per_sm(shape.cta());
         let warps = shape.threads_per_block.div_ceil(32).max(1) as f64;
         let resident = match conditions.occupancy {

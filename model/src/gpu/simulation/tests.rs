@@ -1,6 +1,8 @@
 //! The parameters of GPUs of the library, beside published ones.
 
+use gpucast_simulation::code::{Control, TensorProduct};
 use gpucast_simulation::parameters::Scheduler;
+use gpucast_simulation::writer::Writer;
 
 use super::*;
 use crate::gpu::GpuLibrary;
@@ -158,4 +160,51 @@ fn parameters_have_the_names_of_their_fields() {
     let mut expected = [&of_unit[..], &of_queueing, &groups, &computed].concat();
     expected.sort_unstable();
     assert_eq!(other, expected);
+}
+
+/// Work for a unit that the GPU lacks would take no time, and so has none.
+#[test]
+fn code_for_units_that_are_missing_is_told_of() {
+    let multiply = |format| {
+        let mut writer = Writer::default();
+        let product = Action::Multiply { multiply_adds: 4096, format, is_asynchronous: false };
+        writer.push("HMMA", Class::Tensor, product, Control::after(1)).end_block();
+        writer.finish()
+    };
+    let of_tensor_memory = |action| {
+        let mut writer = Writer::default();
+        let action = Action::TensorMemory(action);
+        writer.push("UTCHMMA", Class::Tensor, action, Control::after(1)).end_block();
+        writer.finish()
+    };
+    let library = GpuLibrary::builtin().unwrap();
+    let lacks = |gpu: &str, code: &Code| {
+        library.get(gpu).unwrap().lacks_for(code).map(|missing| missing.field)
+    };
+    let half = multiply(TensorFormat::HalfInSingle);
+    for (gpu, missing) in [
+        ("gtx-1080", Some("tensor_rate")),
+        ("gtx-1660-ti", Some("tensor_rate")),
+        ("h100-sxm", None),
+    ] {
+        assert_eq!(lacks(gpu, &half), missing, "{gpu}");
+    }
+    assert_eq!(lacks("a100-sxm-80gb", &multiply(TensorFormat::Fp8)), Some("tensor_fp8_rate"));
+    let product = TensorProduct {
+        format: TensorFormat::HalfInSingle,
+        depth: 16,
+        reads_a: true,
+        sms: 2,
+        queue: None,
+    };
+    for (action, field) in [
+        (TensorMemoryAction::Multiply(product), "tensor_memory_latency"),
+        (TensorMemoryAction::Copy { queue: None }, "tensor_memory_latency"),
+        (TensorMemoryAction::Transfer { bytes: 512, writes: false }, "tensor_memory_read_rate"),
+        (TensorMemoryAction::Transfer { bytes: 512, writes: true }, "tensor_memory_write_rate"),
+    ] {
+        let code = of_tensor_memory(action);
+        assert_eq!(lacks("h100-sxm", &code), Some(field));
+        assert_eq!(lacks("b200", &code), None);
+    }
 }
