@@ -85,6 +85,15 @@ impl FromStr for Timing {
     }
 }
 
+/// Equal launches that follow each other in a stream.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasuredLaunches {
+    /// Milliseconds of all of them, each measured by itself.
+    pub time_ms: f64,
+    /// Their number.
+    pub launches: u64,
+}
+
 /// The share of a measured time that is not the kernel's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum FixedPart {
@@ -137,6 +146,35 @@ impl Timing {
     ) -> Result<f64, ModelError> {
         let launches = profile.invocations.max(1) as f64;
         Ok(launches * self.added_ms(gpu, time_ms / launches)?)
+    }
+
+    /// The milliseconds that one measurement around launches of a stream shows, in their order. A
+    /// pair of events adds its part once, and a launch begins no sooner after the one before than
+    /// the spacing of a stream. `None` if this way measures each launch by itself.
+    ///
+    /// # Errors
+    ///
+    /// When the GPU lacks a field.
+    pub fn around_all_ms(
+        self,
+        gpu: &Gpu,
+        launches: &[MeasuredLaunches],
+    ) -> Result<Option<f64>, ModelError> {
+        if self != Self::Events {
+            return Ok(None);
+        }
+        let spacing_ms = number!(gpu.launch_overhead) / 1e3;
+        let events_ms = number!(gpu.event_overhead) / 1e3;
+        let mut ends_ms = 0.0;
+        let mut next_begins_ms = 0.0;
+        for MeasuredLaunches { time_ms, launches } in launches {
+            let launches = (*launches).max(1) as f64;
+            let kernel_ms = time_ms / launches - events_ms;
+            let last_begins_ms = next_begins_ms + (launches - 1.0) * kernel_ms.max(spacing_ms);
+            ends_ms = last_begins_ms + kernel_ms;
+            next_begins_ms = last_begins_ms + kernel_ms.max(spacing_ms);
+        }
+        Ok(Some(ends_ms + events_ms))
     }
 
     /// Adds the fixed part of each launch to a model's outcome, as a part of its own.
@@ -200,6 +238,27 @@ mod tests {
         assert!(near(Timing::NcuCycles.added_ms(&gpu, 0.5).unwrap(), 1e-3));
         assert!(near(Timing::NcuDuration.added_ms(&gpu, 0.5).unwrap(), 2e-3));
         assert!(near(Timing::Events.added_ms(&gpu, 0.5).unwrap(), 5e-3));
+    }
+
+    #[test]
+    fn events_around_all_launches_are_paid_once() {
+        let gpu = GpuLibrary::builtin().unwrap().get("h100-sxm").unwrap();
+        let gpu = gpu.with_override("launch_overhead", "3 us").unwrap();
+        let gpu = gpu.with_override("event_overhead", "5 us").unwrap();
+        // A pair of events around each adds 5 us to each.
+        let of = |kernels_ms, launches| MeasuredLaunches {
+            time_ms: kernels_ms + 0.005 * launches as f64,
+            launches,
+        };
+        let all = |launches: &[MeasuredLaunches]| Timing::Events.around_all_ms(&gpu, launches);
+        // One launch shows what it does alone.
+        assert!(near(all(&[of(0.1, 1)]).unwrap().unwrap(), 0.105));
+        // 100, 1 and 10 us: the third begins 3 us after the second.
+        let three = [of(0.1, 1), of(0.001, 1), of(0.01, 1)];
+        assert!(near(all(&three).unwrap().unwrap(), 0.118));
+        // Four of 1 us begin every 3 us; the last one's end counts.
+        assert!(near(all(&[of(0.004, 4)]).unwrap().unwrap(), 0.015));
+        assert_eq!(Timing::NcuCycles.around_all_ms(&gpu, &three), Ok(None));
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub struct PredictionView {
     /// Duration of the execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,
+    /// The way of measuring whose part the time has as a part of its own.
+    #[serde(skip)]
+    pub measured_as: Option<gpucast_model::Timing>,
     /// The GPU.
     #[serde(skip)]
     pub gpu: Gpu,
@@ -243,6 +246,7 @@ fn view(answer: Answer<Prediction>, source: &Source, gpu: &Gpu) -> PredictionVie
         published,
         machine_code: source.machine_code.clone(),
         timing: source.timing,
+        measured_as: source.conditions.timing.filter(|_| !model.includes_launches()),
         gpu: gpu.clone(),
     }
 }

@@ -1,5 +1,6 @@
 //! One configuration: compiled, executed, and predicted by each model.
 
+use gpucast_model::timing::MeasuredLaunches;
 use gpucast_model::{Gpu, Timing};
 use serde::{Deserialize, Serialize};
 
@@ -118,7 +119,7 @@ impl Tuning<'_> {
         let kernel = match Kernel::open(&self.space.launch.display().to_string(), &launch) {
             Ok(kernel) => kernel,
             Err(failure) => {
-                let trouble = Trouble::Compilation(failure.in_one_line()?);
+                let trouble = Trouble::Compilation(Failure::from(failure).in_one_line()?);
                 return Ok(trial(Vec::new(), Err(trouble)));
             }
         };
@@ -150,10 +151,36 @@ impl Tuning<'_> {
                         .map(|answer| answer.value)
                         .map_err(|error| error.to_string())
                 };
-                let total: Result<f64, String> = sources.iter().map(time).sum();
+                let times: Result<Vec<f64>, String> = sources.iter().map(time).collect();
+                let total = times.and_then(|times| {
+                    let together = match self.timing.filter(|_| times.len() > 1) {
+                        Some(timing) if !one.model.includes_launches() => {
+                            around_all_ms(timing, self.gpu, &sources, &times)?
+                        }
+                        _ => None,
+                    };
+                    Ok(together.unwrap_or_else(|| times.iter().sum()))
+                });
                 ModelTime { model: one.model.name().to_owned(), time_ms: total.map(rounded) }
             })
             .collect();
         Ok(trial(launches, Ok(times)))
     }
+}
+
+/// The time that one measurement around all launches shows, if there is one for all.
+fn around_all_ms(
+    timing: Timing,
+    gpu: &Gpu,
+    sources: &[Source],
+    times_ms: &[f64],
+) -> Result<Option<f64>, String> {
+    let launches = sources.iter().zip(times_ms);
+    let launches: Vec<MeasuredLaunches> = launches
+        .map(|(source, &time_ms)| MeasuredLaunches {
+            time_ms,
+            launches: source.profile.invocations,
+        })
+        .collect();
+    timing.around_all_ms(gpu, &launches).map_err(|error| error.to_string())
 }
