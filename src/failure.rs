@@ -1,6 +1,7 @@
 //! The reasons why a command did not succeed, and the exit statuses for them.
 
 pub(crate) use gpucast_forecast::failure::{Report, SourceText, suggest};
+use gpucast_forecast::input::kernel_argument::ReadFailure;
 use gpucast_forecast::input::module_listing::Unlaunched;
 
 /// Reason why a command did not succeed.
@@ -34,16 +35,21 @@ impl From<Vec<Report>> for Failure {
     }
 }
 
+impl From<ReadFailure> for Failure {
+    fn from(failure: ReadFailure) -> Self {
+        match failure {
+            ReadFailure::Failure(failure) => failure.into(),
+            ReadFailure::Unlaunched(module) => Self::Unlaunched(module),
+        }
+    }
+}
+
 impl From<gpucast_forecast::Failure> for Failure {
     fn from(failure: gpucast_forecast::Failure) -> Self {
         use gpucast_forecast::Failure as Of;
         match failure {
             Of::Input(reports) => Self::Input(reports),
             Of::Usage(report) => Self::Usage(report),
-            Of::Unlaunched { report, module } => match module.downcast() {
-                Ok(module) => Self::Unlaunched(module),
-                Err(_) => Self::Usage(*report),
-            },
             Of::Explained => Self::Said,
             Of::Stopped => Self::Stopped,
         }

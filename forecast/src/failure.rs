@@ -1,6 +1,5 @@
 //! The reason why a run stops early: what was wrong, where, and what to do about it.
 
-use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -127,14 +126,6 @@ pub enum Failure {
     /// The request makes no sense, whatever the input.
     #[error("{0}")]
     Usage(Report),
-    /// A module's launch is not known.
-    #[error("{report}")]
-    Unlaunched {
-        /// The complaint, with the module's kernels.
-        report: Box<Report>,
-        /// The module: an [`Unlaunched`](crate::input::module_listing::Unlaunched).
-        module: Box<dyn Any + Send + Sync>,
-    },
     /// The run came to a fault that its [`Watch`](crate::run::execute::Watch) explains.
     #[error("the kernel came to a fault")]
     Explained,
@@ -153,7 +144,6 @@ impl Failure {
         match self {
             Self::Input(reports) => Ok(in_one_line(&reports)),
             Self::Usage(report) => Ok(in_one_line(&[report])),
-            Self::Unlaunched { report, .. } => Ok(in_one_line(&[*report])),
             failure @ (Self::Explained | Self::Stopped) => Err(failure),
         }
     }

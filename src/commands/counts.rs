@@ -180,7 +180,7 @@ impl<'a> Kernel<'a> {
         match self {
             Self::Argument { input, arguments } => {
                 let launch = arguments.launch.at(input, None, sizes.clone())?;
-                kernel_argument::read(input, &launch)
+                Ok(kernel_argument::read(input, &launch)?)
             }
             Self::Measurement { choice, target, .. } => {
                 let mut choice = (**choice).clone();

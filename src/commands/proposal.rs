@@ -1,8 +1,12 @@
 //! A launch for a module without one, as a command to copy.
 
+use std::path::Path;
+
+use clap::{ArgAction, CommandFactory as _};
 use gpucast_forecast::input::module_listing::Unlaunched;
 use gpucast_forecast::run::proposal::{self, Proposal};
 
+use crate::cli::Cli;
 use crate::failure::{Failure, Report};
 use crate::interrupt;
 use crate::output::diagnostic;
@@ -30,7 +34,7 @@ pub(crate) fn report(module: &Unlaunched) -> Report {
             let report = module
                 .report()
                 .hint(format!("a launch of {} that runs, with sizes to change:", found.kernel));
-            report.command(command(&found))
+            report.command(command(module.path(), &found))
         }
         Ok(None) | Err(_) => without(module),
     }
@@ -53,13 +57,16 @@ pub(crate) fn tell(module: &Unlaunched, found: &Proposal) {
     diagnostic::note(&format!(
         "no launch of {kernel} is given, so this is one that runs; to copy, with other sizes:"
     ));
-    diagnostic::text(&format!("  {}\n", command(found)));
+    diagnostic::text(&format!("  {}\n", command(module.path(), found)));
 }
 
-/// This command with the options of a launch: one line that a shell takes as it is.
-pub(crate) fn command(found: &Proposal) -> String {
+/// This command for the module at `path`, with the options of a launch: one line that a shell takes
+/// as it is. Other inputs are left out, because the launch is not theirs.
+fn command(path: &Path, found: &Proposal) -> String {
     let mut given: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let others = other_inputs(&inputs(), path);
+    given.retain(|word| !others.contains(word));
     // Words after `--` are the compiler's.
     let behind = given.iter().position(|word| word == "--").unwrap_or(given.len());
     let last = given.split_off(behind);
@@ -83,6 +90,33 @@ pub(crate) fn command(found: &Proposal) -> String {
     words.extend(last);
     let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     quoted.join(" ")
+}
+
+/// The inputs of this command, if it takes several.
+fn inputs() -> Vec<String> {
+    let whole = Cli::command();
+    let matches = Cli::command().ignore_errors(true).try_get_matches_from(std::env::args_os());
+    let Ok(matches) = matches else { return Vec::new() };
+    let (mut command, mut matches) = (&whole, &matches);
+    while let Some((name, inner)) = matches.subcommand() {
+        let Some(named) = command.find_subcommand(name) else { return Vec::new() };
+        (command, matches) = (named, inner);
+    }
+    let several = command.get_positionals().filter(|positional| {
+        matches!(positional.get_action(), ArgAction::Append) && !positional.is_last_set()
+    });
+    several
+        .filter_map(|positional| matches.try_get_raw(positional.get_id().as_str()).ok()?)
+        .flatten()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
+/// The inputs beside the module at `path`; none if no input is its path.
+fn other_inputs(inputs: &[String], path: &Path) -> Vec<String> {
+    let (own, others): (Vec<&String>, Vec<&String>) =
+        inputs.iter().partition(|input| Path::new(input) == path);
+    if own.is_empty() { Vec::new() } else { others.into_iter().cloned().collect() }
 }
 
 /// A word as a shell takes it.

@@ -87,3 +87,16 @@ fn wrong_usage_ends_with_status_two() {
     }
     insta::assert_snapshot!(transcript);
 }
+
+/// A launch that is proposed is that of one module: the command to copy has it alone, and runs.
+#[test]
+fn a_command_to_copy_names_the_module_alone() {
+    let refused = gpucast("predict sgemm saxpy.ptx transpose --gpu gtx-480 --machine rules");
+    assert_eq!(refused.status, 2);
+    let lines = refused.stderr.lines().map(str::trim);
+    let proposed = lines.filter_map(|line| line.strip_prefix("gpucast ")).last().unwrap();
+    let words = "predict saxpy.ptx --gpu gtx-480 --machine rules --grid";
+    assert!(proposed.starts_with(words), "{proposed}");
+    let ran = gpucast(proposed);
+    assert_eq!(ran.status, 0, "{proposed}\n{}", ran.stderr);
+}

@@ -14,7 +14,6 @@ pub(crate) fn raised(py: Python<'_>, failure: Failure) -> PyErr {
     match failure {
         Failure::Input(reports) => error(py, reports),
         Failure::Usage(report) => wrong_argument(py, report),
-        Failure::Unlaunched { report, .. } => wrong_argument(py, *report),
         Failure::Explained => error(py, vec![Report::new("the kernel came to a fault")]),
         Failure::Stopped => PyKeyboardInterrupt::new_err(()),
     }

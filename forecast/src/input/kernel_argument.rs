@@ -17,8 +17,39 @@ use super::{container, kernel_name, launch_file, module_text, resolve};
 use crate::compiler::CudaOptions;
 use crate::failure::{Anchor, Failure, Report, SourceText, suggest};
 
+/// Reason why an argument gives no launches.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadFailure {
+    /// Something is wrong with it.
+    #[error(transparent)]
+    Failure(#[from] Failure),
+    /// It is a module whose launch is not known.
+    #[error("{}", .0.report())]
+    Unlaunched(Box<Unlaunched>),
+}
+
+impl From<ReadFailure> for Failure {
+    fn from(failure: ReadFailure) -> Self {
+        match failure {
+            ReadFailure::Failure(failure) => failure,
+            ReadFailure::Unlaunched(module) => Self::Usage(module.report()),
+        }
+    }
+}
+
+impl From<Report> for ReadFailure {
+    fn from(report: Report) -> Self {
+        Self::Failure(report.into())
+    }
+}
+
 /// Determines the kind of the argument KERNEL and reads it.
-pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
+///
+/// # Errors
+///
+/// Returns everything that is wrong with the argument, its files or the launch, and a module whose
+/// launch is not known.
+pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, ReadFailure> {
     let project = options.project.as_deref();
     if let Some((source, launch)) = project.and_then(|project| project.launch(input, options)) {
         return read(&source, &launch);
@@ -27,19 +58,19 @@ pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
     let is_launch_file = path.extension().is_some_and(|extension| extension == "toml");
     if let Some(entry) = gpucast_corpus::find(input) {
         refuse_launch_options(options, &format!("the corpus kernel {input} has a launch file"))?;
-        return from_corpus(entry, options);
+        return Ok(from_corpus(entry, options)?);
     }
     if !is_launch_file && let Some((name, _)) = options.param.first() {
         let message =
             format!("--param {name} sets a parameter of a launch file, and {input} is none");
-        return Err(Failure::Usage(Report::new(message)));
+        return Err(Failure::Usage(Report::new(message)).into());
     }
     if options.size.is_some() {
-        return Err(no_choice("--size", input));
+        return Err(no_choice("--size", input).into());
     }
     if is_launch_file {
         refuse_launch_options(options, &format!("{input} is a launch file"))?;
-        return from_launch_file(path, options);
+        return Ok(from_launch_file(path, options)?);
     }
     // A word without a dot or slash was meant to be a corpus name.
     if !path.exists() && !input.contains(['.', '/', '\\']) {
@@ -241,7 +272,7 @@ fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failur
     of_launches(Plan { note, cubins, target: asked, ..plan }, options)
 }
 
-fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
+fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, ReadFailure> {
     of_module(path, module_text::read(path)?, options)
 }
 
@@ -249,8 +280,8 @@ fn from_module(path: &Path, options: &LaunchOptions) -> Result<Plan, Failure> {
 ///
 /// # Errors
 ///
-/// Returns the faults of the launch.
-pub fn of_text(name: &Path, text: &str, options: &LaunchOptions) -> Result<Plan, Failure> {
+/// Returns the faults of the launch, and the module if its launch is not known.
+pub fn of_text(name: &Path, text: &str, options: &LaunchOptions) -> Result<Plan, ReadFailure> {
     let source = SourceText::new(name.display().to_string(), text);
     of_module(name, Contents::Code(ModuleFile::Text(source)), options)
 }
@@ -267,7 +298,7 @@ pub(crate) fn of_file(
         ModuleFile::Container { .. } => options.arch.clone(),
     };
     let options = LaunchOptions { cuda: CudaOptions::default(), arch, ..options.clone() };
-    of_module(path, Contents::Code(file.clone()), &options)
+    Ok(of_module(path, Contents::Code(file.clone()), &options)?)
 }
 
 /// The kernel of a text that defines one.
@@ -278,7 +309,7 @@ fn only_kernel(ptx: &str) -> Option<String> {
     }
 }
 
-fn of_module(path: &Path, file: Contents, options: &LaunchOptions) -> Result<Plan, Failure> {
+fn of_module(path: &Path, file: Contents, options: &LaunchOptions) -> Result<Plan, ReadFailure> {
     let source = match &file {
         Contents::Cuda(source) => Some(source.clone()),
         Contents::Code(_) => None,
@@ -300,10 +331,7 @@ fn of_module(path: &Path, file: Contents, options: &LaunchOptions) -> Result<Pla
         .map(|(option, _)| *option)
         .collect();
         let module = Unlaunched::new(path, code, source.as_ref(), options, missing)?;
-        return Err(Failure::Unlaunched {
-            report: Box::new(module.report()),
-            module: Box::new(module),
-        });
+        return Err(ReadFailure::Unlaunched(Box::new(module)));
     };
     let (buffers, arguments) = command_line::arguments(&options.arg).map_err(Failure::Usage)?;
     let (kernel_anchor, places) = command_line::places(kernel, grid, block, options);

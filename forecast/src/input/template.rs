@@ -161,7 +161,7 @@ impl TemplateKernel {
         let has_choice = ending.is_some_and(|ending| ending != "ptx");
         let arch = arch.filter(|_| has_choice).map(str::to_owned);
         let options = LaunchOptions { param, arch, ..LaunchOptions::default() };
-        kernel_argument::read(&self.template.path.to_string_lossy(), &options)
+        Ok(kernel_argument::read(&self.template.path.to_string_lossy(), &options)?)
     }
 
     /// The texts of the kernel. The launch file names its module `module`, and has numbers in the

@@ -383,7 +383,7 @@ pub fn counted_by_kept(
             let mut all = unfilled.parameters.clone();
             all.extend(sizes.iter().map(|(name, &size)| (name.clone(), size)));
             let param = all.into_iter().collect();
-            kernel_argument::read(input, &LaunchOptions { param, ..options.clone() })
+            Ok(kernel_argument::read(input, &LaunchOptions { param, ..options.clone() })?)
         };
         let identity = unfilled.identity(&names, options);
         let problem = Problem {

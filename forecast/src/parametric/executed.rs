@@ -271,10 +271,6 @@ impl<'a> Executed<'a> {
                 self.refusal.get_or_insert(report);
                 None
             }
-            Err(Failure::Unlaunched { report, .. }) => {
-                self.refusal.get_or_insert(*report);
-                None
-            }
             Err(failure @ (Failure::Stopped | Failure::Explained)) => return Err(failure),
         };
         self.known.insert(sizes.to_vec(), at.clone());

@@ -7,7 +7,7 @@ use gpucast_model::{Gpu, Needs};
 use super::module;
 use super::sources::{self, CountingGpu, Counts, Launched, Source};
 use crate::failure::Failure;
-use crate::input::kernel_argument;
+use crate::input::kernel_argument::{self, ReadFailure};
 use crate::input::module_listing::Unlaunched;
 use crate::input::plan::Plan;
 use crate::run::supervisor::{Alone, Supervisor};
@@ -25,8 +25,10 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the argument, its files or the launch, with its place.
-    pub fn open(argument: &str, launch: &LaunchOptions) -> Result<Self, Failure> {
+    /// Everything that is wrong with the argument, its files or the launch, with its place; a
+    /// module whose launch is not known. Both become a [`Failure`] for those who do not tell them
+    /// apart.
+    pub fn open(argument: &str, launch: &LaunchOptions) -> Result<Self, ReadFailure> {
         Ok(Self { plan: kernel_argument::read(argument, launch)? })
     }
 

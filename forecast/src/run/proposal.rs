@@ -575,6 +575,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::input::kernel_argument::ReadFailure;
     use crate::run::supervisor::Alone;
 
     /// The proposal for a kernel `k` with this body, whose `%d1` is a global address and `%r2` the
@@ -591,9 +592,7 @@ mod tests {
         );
         let options = LaunchOptions::default();
         match kernel_argument::of_text(Path::new("k.ptx"), &text, &options) {
-            Err(Failure::Unlaunched { module, .. }) => {
-                propose(module.downcast_ref().unwrap(), &Alone).unwrap().unwrap()
-            }
+            Err(ReadFailure::Unlaunched(module)) => propose(&module, &Alone).unwrap().unwrap(),
             other => panic!("it has no launch: {:?}", other.map(|_| ())),
         }
     }

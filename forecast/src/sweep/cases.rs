@@ -207,6 +207,7 @@ impl Origin<CaseSource> for Counting<'_> {
             Ok(CaseSource::Execution { input, launch, place: _ }) => {
                 let counts = Counts { needs: group.needs, ..self.counts.clone() };
                 Kernel::open(input, launch)
+                    .map_err(Failure::from)
                     .and_then(|kernel| kernel.count_with(gpu, &counts, self.supervisor))
             }
         };

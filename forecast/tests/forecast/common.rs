@@ -70,7 +70,7 @@ pub(crate) fn launch_file(
 
 fn open(path: &Path, text: &str, options: &LaunchOptions) -> Result<Kernel, Failure> {
     std::fs::write(path, format!("module = \"kernel.ptx\"\n{text}")).unwrap();
-    Kernel::open(path.to_str().unwrap(), options)
+    Ok(Kernel::open(path.to_str().unwrap(), options)?)
 }
 
 /// The elements of a buffer.

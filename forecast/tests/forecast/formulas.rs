@@ -48,7 +48,7 @@ fn input(file: &str) -> String {
 
 fn plan(input: &str, sizes: &Parameters) -> Result<gpucast_forecast::input::plan::Plan, Failure> {
     let param = sizes.iter().map(|(name, &size)| (name.clone(), size)).collect();
-    kernel_argument::read(input, &LaunchOptions { param, ..LaunchOptions::default() })
+    Ok(kernel_argument::read(input, &LaunchOptions { param, ..LaunchOptions::default() })?)
 }
 
 /// Counts by rules for machine instructions, with or without caches.

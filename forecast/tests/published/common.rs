@@ -3,13 +3,15 @@
 use gpucast_counters::metric::Number;
 use gpucast_forecast::run::sources::{Counts, Source};
 use gpucast_forecast::settings::{MachineChoice, MachineSettings, Size};
-use gpucast_forecast::{Alone, Kernel, LaunchOptions};
+use gpucast_forecast::{Alone, Failure, Kernel, LaunchOptions};
 use gpucast_model::{GpuLibrary, Needs};
 
 /// The counts of a corpus kernel's first launch, as those of a GPU.
 pub(crate) fn counted(kernel: &str, launch: &LaunchOptions, gpu: &str, counts: &Counts) -> Source {
     let gpu = GpuLibrary::builtin().unwrap().get(gpu).unwrap();
-    let sources = Kernel::open(kernel, launch).and_then(|it| it.count_with(&gpu, counts, &Alone));
+    let sources = Kernel::open(kernel, launch)
+        .map_err(Failure::from)
+        .and_then(|it| it.count_with(&gpu, counts, &Alone));
     let sources = sources.unwrap_or_else(|failure| panic!("{kernel}: {failure}"));
     sources.into_iter().next().unwrap_or_else(|| panic!("{kernel} has no launch"))
 }

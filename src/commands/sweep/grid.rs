@@ -201,7 +201,7 @@ fn family_of<'a>(
         let mut all = fixed.clone();
         all.extend(sizes.iter().map(|(name, &size)| (name.clone(), size)));
         let launch = arguments.launch.at(&of, size, all)?;
-        kernel_argument::read(&of, &launch)
+        Ok(kernel_argument::read(&of, &launch)?)
     };
     Ok(Family { name, names, swept, plan_at: Box::new(plan_at), identity })
 }

@@ -183,7 +183,7 @@ impl SweepPlan {
                     );
                 }
                 Ok(CaseSource::Execution { input, launch, place: _ }) => {
-                    let plan = Kernel::open(input, launch);
+                    let plan = Kernel::open(input, launch).map_err(Failure::from);
                     let bytes =
                         plan.and_then(|kernel| packed::pack(kernel.plan()).map_err(Failure::from));
                     match bytes {
