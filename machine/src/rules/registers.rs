@@ -1,9 +1,9 @@
 //! Registers of a thread, estimated from the values that are live at the same time.
 //!
 //! The rules assign no registers. `ptxas` needs a place for each value that is still read, so the
-//! most live words of the PTX lie near the registers that it takes. It takes fewer where it computes
-//! addresses again, and more where it unrolls a loop and loads ahead. `docs/evidence/machine-rules.md`
-//! has how far `ptxas` 12.9 is from the estimate.
+//! most live words of the PTX lie near the registers that it takes. It takes fewer where it
+//! computes addresses again, and more where it unrolls a loop and loads ahead.
+//! `docs/evidence/machine-rules.md` has how far `ptxas` 12.9 is from the estimate.
 
 use std::collections::BTreeSet;
 
@@ -54,8 +54,8 @@ impl RegisterDemand {
         })
     }
 
-    /// The registers that an assembler would give a thread on a GPU. It keeps to the limits that the
-    /// kernel states, and spills what is beyond.
+    /// The registers that an assembler would give a thread on a GPU. It keeps to the limits that
+    /// the kernel states, and spills what is beyond.
     #[must_use]
     pub fn on(&self, device: &DeviceModel) -> ThreadRegisters {
         let of_bounds = self.threads.and_then(|threads| device.most_registers(threads, self.ctas));
@@ -80,8 +80,8 @@ fn most_words(module: &Module, id: FunctionId) -> Option<u32> {
     Some(liveness.most_words(&graph, registers))
 }
 
-/// The functions that a kernel names, and those that they name. A callee saves what its caller still
-/// needs, so that a kernel takes the registers of the function that needs most.
+/// The functions that a kernel names, and those that they name. A callee saves what its caller
+/// still needs, so that a kernel takes the registers of the function that needs most.
 fn reachable(module: &Module, kernel: FunctionId) -> BTreeSet<FunctionId> {
     let mut found = BTreeSet::from([kernel]);
     let mut pending = vec![kernel];
