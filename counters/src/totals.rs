@@ -431,6 +431,13 @@ impl Totals<'_> {
         of_machine.map(|row| self.table.taking_part(row)).sum()
     }
 
+    /// Requests to local memory of one kind: the PTX's, or fewer if machine code makes fewer.
+    #[must_use]
+    pub fn local_requests(&self, operation: Operation) -> u128 {
+        let of_ptx = self.requests(StateSpace::Local, operation);
+        self.accesses(StateSpace::Local, operation).min(of_ptx)
+    }
+
     fn machine_accesses<'a>(
         &'a self,
         machine: &'a MachineProfile,

@@ -6,6 +6,7 @@ use super::Nvprof::{Event, Metric, Unknown};
 use super::row::{count, is, quotient};
 use super::{Basis, Definition, Formula, Topic};
 use crate::totals::Direction::{Load, Store, Update};
+use crate::totals::Operation;
 
 pub(super) const TOPIC: Topic = Topic {
     title: "Shared, local and constant memory",
@@ -45,17 +46,17 @@ const DEFINITIONS: &[Definition] = &[
     quotient!("shared_efficiency", Metric("Shared Memory Efficiency"), is!["smsp__sass_average_data_bytes_per_wavefront_mem_shared.pct"], "percent", Banks, 100.0, |t| (t.shared_bytes(), t.bytes_of_passes(t.all_shared().passes)),
         "bytes that threads asked for in shared accesses, of those that the banks could have moved in the passes that it took; above 100 where threads share words"),
 
-    count!("local_load_requests", Metric("Total number of local load requests from Multiprocessor"), is!["l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum"], "request", Arithmetic, |t| t.memory(Local, Load).requests,
+    count!("local_load_requests", Metric("Total number of local load requests from Multiprocessor"), is!["l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum"], "request", Arithmetic, |t| t.local_requests(Operation::Load),
         "local loads executed by warps with at least one thread that takes part"),
-    count!("local_store_requests", Metric("Total number of local store requests from Multiprocessor"), is!["l1tex__t_requests_pipe_lsu_mem_local_op_st.sum"], "request", Arithmetic, |t| t.memory(Local, Store).requests,
+    count!("local_store_requests", Metric("Total number of local store requests from Multiprocessor"), is!["l1tex__t_requests_pipe_lsu_mem_local_op_st.sum"], "request", Arithmetic, |t| t.local_requests(Operation::Store),
         "local stores executed by warps with at least one thread that takes part"),
     count!("local_load_transactions", Metric("Local Load Transactions"), is!["l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum"], "transaction", AccessModel, |t| t.memory(Local, Load).sectors,
         "local-load transactions: here distinct 32-byte sectors of each request"),
     count!("local_store_transactions", Metric("Local Store Transactions"), is!["l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum"], "transaction", AccessModel, |t| t.memory(Local, Store).sectors,
         "local-store transactions: here distinct 32-byte sectors of each request"),
-    quotient!("local_load_transactions_per_request", Metric("Local Memory Load Transactions Per Request"), LOCAL_LOAD_SECTORS, "transaction/request", AccessModel, 1.0, |t| (t.memory(Local, Load).sectors, t.memory(Local, Load).requests),
+    quotient!("local_load_transactions_per_request", Metric("Local Memory Load Transactions Per Request"), LOCAL_LOAD_SECTORS, "transaction/request", AccessModel, 1.0, |t| (t.memory(Local, Load).sectors, t.local_requests(Operation::Load)),
         "mean transactions of a local load"),
-    quotient!("local_store_transactions_per_request", Metric("Local Memory Store Transactions Per Request"), LOCAL_STORE_SECTORS, "transaction/request", AccessModel, 1.0, |t| (t.memory(Local, Store).sectors, t.memory(Local, Store).requests),
+    quotient!("local_store_transactions_per_request", Metric("Local Memory Store Transactions Per Request"), LOCAL_STORE_SECTORS, "transaction/request", AccessModel, 1.0, |t| (t.memory(Local, Store).sectors, t.local_requests(Operation::Store)),
         "mean transactions of a local store"),
 
     count!("constant_load_requests", Unknown, &[], "request", Execution, |t| t.memory(Const, Load).requests,

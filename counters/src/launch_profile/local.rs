@@ -3,43 +3,33 @@
 //! An assembler keeps many `.local` arrays in registers. If that is known before the launch, the
 //! caches do not see their accesses
 //! ([`Counter::with_machine_accesses`](crate::Counter::with_machine_accesses)). Of others, the
-//! caches have seen the PTX's accesses. Requests and traffic are scaled here to what machine code
-//! does.
+//! caches have seen the PTX's accesses. Bytes and traffic are scaled here to what machine code
+//! moves. Requests stay those of the PTX in the table: they tell which warps take part in an access
+//! of machine code ([`Totals::local_requests`]).
 
 use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::types::StateSpace::Local;
 
 use crate::hierarchy::{L2Traffic, RowTraffic};
 use crate::table::BaseTable;
-use crate::totals::{Direction, Operation, Totals};
+use crate::totals::{Direction, Totals};
 
-/// The part of the PTX's local accesses of one direction that machine code makes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Share {
-    requests: f64,
-    bytes: f64,
-}
-
-/// The shares of a launch.
+/// The parts of the PTX's local bytes that machine code moves, by direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LocalShares {
-    loads: Share,
-    stores: Share,
+    loads: f64,
+    stores: f64,
 }
 
 impl LocalShares {
     /// The shares, if machine instructions were counted and make less than the PTX does.
     pub(super) fn of(totals: &Totals<'_>) -> Option<Self> {
-        let share = |direction, operation| -> Option<Share> {
-            let ptx = totals.memory(Local, direction);
-            let requests = part(totals.accesses(Local, operation), ptx.requests);
-            let bytes = part(totals.machine_bytes(Local, direction)?, ptx.requested_bytes);
-            Some(Share { requests, bytes })
+        let share = |direction| {
+            let ptx = totals.memory(Local, direction).requested_bytes;
+            Some(part(totals.machine_bytes(Local, direction)?, ptx))
         };
-        let loads = share(Direction::Load, Operation::Load)?;
-        let stores = share(Direction::Store, Operation::Store)?;
-        let is_less = |share: Share| share.requests < 1.0 || share.bytes < 1.0;
-        (is_less(loads) || is_less(stores)).then_some(Self { loads, stores })
+        let (loads, stores) = (share(Direction::Load)?, share(Direction::Store)?);
+        (loads < 1.0 || stores < 1.0).then_some(Self { loads, stores })
     }
 
     /// Takes from a launch's counts the accesses that machine code does not make.
@@ -57,19 +47,18 @@ impl LocalShares {
                 }
                 AccessKind::Atomic | AccessKind::Reduction => continue,
             };
-            counts.requests = scaled_sum(counts.requests, share.requests);
             let of_bytes =
                 [&mut counts.requested_bytes, &mut counts.sectors, &mut counts.transactions];
-            of_bytes.into_iter().for_each(|count| *count = scaled_sum(*count, share.bytes));
+            of_bytes.into_iter().for_each(|count| *count = scaled_sum(*count, share));
             let Some(traffic) = &mut counts.traffic else { continue };
-            traffic.l1_hit_sectors = scaled(traffic.l1_hit_sectors, share.bytes);
+            traffic.l1_hit_sectors = scaled(traffic.l1_hit_sectors, share);
             let RowTraffic { l2_sectors, l2_hit_sectors, dram_read_sectors, .. } = *traffic;
-            take(&mut traffic.l2_sectors, scaled(l2_sectors, share.bytes), all);
-            take(&mut traffic.l2_hit_sectors, scaled(l2_hit_sectors, share.bytes), hits);
+            take(&mut traffic.l2_sectors, scaled(l2_sectors, share), all);
+            take(&mut traffic.l2_hit_sectors, scaled(l2_hit_sectors, share), hits);
             let reads = &mut l2.dram_read_sectors;
-            take(&mut traffic.dram_read_sectors, scaled(dram_read_sectors, share.bytes), reads);
+            take(&mut traffic.dram_read_sectors, scaled(dram_read_sectors, share), reads);
         }
-        let share = self.stores.bytes;
+        let share = self.stores;
         let mut local = l2.local;
         for (of_local, all) in [
             (&mut local.write_back_sectors, &mut l2.write_sectors),

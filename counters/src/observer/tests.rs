@@ -447,6 +447,56 @@ fn machine_code_with_fewer_local_accesses_causes_less_traffic() {
     }
 }
 
+/// Two local loads of neighbouring words that machine code joins: half as many accesses of twice
+/// the bytes, of as many warps.
+#[test]
+fn joined_local_accesses_are_those_of_the_warps_that_take_part() {
+    let turing = ComputeCapability::new(7, 5);
+    let device = DeviceModel::for_capability(turing, 68, L2Geometry::GTX_480).unwrap();
+    let mut counter = Counter::for_code(copy_code(), &launch(1, 256), 0, device);
+    run(&mut counter, 1, |_, recorder| {
+        (0..8).for_each(|warp| recorder.block(warp, 0, !0));
+        for warp in 0..8 {
+            for (instruction, address) in [(LOAD, 0x40), (STORE, 0x44)] {
+                recorder.access(&Access {
+                    kind: AccessKind::Load,
+                    space: StateSpace::Local,
+                    pattern: Pattern::Uniform,
+                    addresses: &[address; 32],
+                    ..words(instruction, warp, 0, 0)
+                });
+            }
+        }
+    });
+    let profile = counter.finish().0;
+    assert_eq!(count(&profile, "local_load_requests"), 16);
+    let joined = MachineProfile {
+        back_end: BackEnd::Rules,
+        kind: Kind::Estimated,
+        target: "sm_75".to_owned(),
+        registers_per_thread: None,
+        rows: vec![MachineRow {
+            mnemonic: "LDL".into(),
+            class: InstructionClass::LoadStore,
+            flops: None,
+            access: Some(MachineAccess {
+                space: Some(StateSpace::Local),
+                kind: AccessKind::Load,
+                bytes: 8,
+            }),
+            instruction: Some(LOAD),
+            warp_executions: 8,
+            issued_lanes: 256,
+            thread_executions: 256,
+        }],
+        notes: Vec::new(),
+    };
+    let profile = profile.with_machine(joined.clone());
+    assert_eq!(count(&profile, "inst_executed_local_loads"), 8);
+    assert_eq!(count(&profile, "local_load_requests"), 8);
+    assert_eq!(profile.clone().with_machine(joined), profile);
+}
+
 /// The first level of a GTX 480 keeps loads of global memory, but for those that go past it.
 #[test]
 fn loads_with_an_operator_go_past_the_first_level() {
