@@ -27,11 +27,19 @@ pub(crate) struct Left {
     pub(crate) bounds: [u64; 2],
 }
 
+/// Standard deviations of a confidence of 95 %.
+const CONFIDENCE: f64 = 1.96;
+
 impl Left {
     /// Requests before the last CTAs were others. So the real number differs as those after other
     /// windows do, `others`, and lies in Student's interval of one more draw (Hahn and Meeker,
     /// "Statistical Intervals", 1991, section 4.7).
-    pub(crate) fn of(others: &[u64], last: u64) -> Self {
+    ///
+    /// Of sampled lines each stands for `of_line` sectors; it is 0 where all lines were looked at.
+    /// Which of the dirty lines were drawn is chance: their number has the score interval of a
+    /// count (Barker, "A comparison of nine confidence intervals for a Poisson parameter", The
+    /// American Statistician 56, 2002).
+    pub(crate) fn of(others: &[u64], last: u64, of_line: u64) -> Self {
         let all = || others.iter().copied().chain([last]).map(|one| one as f64);
         let count = all().count() as f64;
         let mean = all().sum::<f64>() / count;
@@ -40,7 +48,12 @@ impl Left {
             [] => 0.0,
             [..] => student(count - 1.0) * (squares / (count - 1.0) * (1.0 + 1.0 / count)).sqrt(),
         };
-        let (least, most) = (last as f64 - reach, last as f64 + reach);
+        let of_line = of_line as f64;
+        let drawn = if of_line > 0.0 { last as f64 / of_line } else { 0.0 };
+        let middle = drawn + CONFIDENCE.powi(2) / 2.0;
+        let about = CONFIDENCE * (drawn + CONFIDENCE.powi(2) / 4.0).sqrt();
+        let least = last as f64 - reach.hypot(of_line * (drawn - (middle - about)));
+        let most = last as f64 + reach.hypot(of_line * (middle + about - drawn));
         Self { last, bounds: [least.floor().max(0.0) as u64, most.ceil() as u64] }
     }
 }
@@ -77,7 +90,7 @@ mod tests {
 
     #[test]
     fn dirty_sectors_at_the_end_may_be_one_more_draw() {
-        let bounds = |others: &[u64], last: u64| Left::of(others, last).bounds;
+        let bounds = |others: &[u64], last: u64| Left::of(others, last, 0).bounds;
         assert_eq!(bounds(&[], 70), [70, 70]);
         assert_eq!(bounds(&[70, 70, 70], 70), [70, 70], "windows that are alike");
         // Of 90, 110 and 100: s = 10, and 4.303 · 10 · √(4/3) = 49.7.
@@ -85,6 +98,37 @@ mod tests {
         // All of them lie in it.
         let [least, most] = bounds(&[1000, 1000, 1000], 10);
         assert!(least == 0 && most > 1000);
+    }
+
+    #[test]
+    fn sampled_lines_leave_a_doubt() {
+        // 32 lines were drawn, each of which stands for 256 sectors: 22.7 to 45.2 by the interval.
+        assert_eq!(Left::of(&[], 32 * 256, 256).bounds, [5803, 11565]);
+        // None was drawn, and up to 3.8 may be dirty.
+        assert_eq!(Left::of(&[], 0, 256).bounds, [0, 984]);
+        assert_eq!(Left::of(&[], 70, 0).bounds, [70, 70]);
+    }
+
+    /// One line in 64 is drawn by chance, again and again: the truth lies in 19 of 20 intervals.
+    #[test]
+    fn the_doubt_of_sampled_lines_holds() {
+        let mut state = 7_u64;
+        let mut draw = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) & 63 == 0
+        };
+        for dirty_lines in [200_u64, 2_048, 20_000] {
+            let trials = 400;
+            let held = (0..trials).filter(|_| {
+                let drawn = (0..dirty_lines).filter(|_| draw()).count() as u64;
+                let [least, most] = Left::of(&[], drawn * 4 * 64, 4 * 64).bounds;
+                (least..=most).contains(&(4 * dirty_lines))
+            });
+            let held = held.count();
+            assert!(held * 100 >= trials * 93, "{dirty_lines}: {held} of {trials}");
+        }
     }
 
     /// Of 1,000 sectors that became dirty, those of the last window are left.

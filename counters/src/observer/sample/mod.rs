@@ -427,7 +427,7 @@ impl Counter {
                 dirty_at_start: sample.dirty_at_start,
                 is_filled: sample.is_filled,
                 capacity,
-                left: Left::of(&sample.left_dirty, dirty),
+                left: Left::of(&sample.left_dirty, dirty, 0),
                 is_first,
             };
             (ended, l2)

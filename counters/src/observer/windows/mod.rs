@@ -329,11 +329,15 @@ impl Counter {
         let last = l2.take_traffic();
         let middle = windows.measured.iter().filter(|part| part.role == Role::Middle);
         let dirty: Vec<u64> = middle.map(|part| part.traffic.dirty_sectors).collect();
+        let of_line = match windows.lines.is_whole() {
+            true => 0,
+            false => times * (self.l2.line_bytes / self.l2.sector_bytes.max(1)),
+        };
         let ended = Ended {
             dirty_at_start: windows.dirty_at_start * times,
             is_filled: windows.is_filled,
             capacity,
-            left: Left::of(&dirty, last.dirty_sectors * times),
+            left: Left::of(&dirty, last.dirty_sectors * times, of_line),
             is_first,
         };
         let measured = windows.measured.as_slice();
