@@ -22,6 +22,11 @@ pub const TIMES: &str = include_str!("../published/times.toml");
 /// Times that others measured of corpus kernels, as durations or rates, as TOML.
 pub const MEASURED: &str = include_str!("../published/measured.toml");
 
+/// Times of corpus kernels that were measured for this corpus, by the name of their set. Files have
+/// the form of [`MEASURED`] and lie in `corpus/measured`. A new file needs its line here, and
+/// `evaluate record` of `forecast/examples/evaluate` then takes it into the tables of errors.
+pub const SETS: &[(&str, &str)] = &[];
+
 /// The metrics file of the entry of this name, if a paper printed its counts.
 pub fn metrics(entry: &str) -> Option<&'static str> {
     METRICS.iter().find(|(name, _)| *name == entry).map(|(_, metrics)| *metrics)

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`cost_model`] | Stevens & Klöckner 2020: expressions in features of a kernel, calibrated |
 //! | [`agreement`] | predictions against measurements: the papers' error formulas |
+//! | [`conformal`] | the interval that measured times lie in, from the errors of measured kernels |
 //! | [`gpu`] | GPU descriptions, each figure with its unit and source; the built-in library |
 //! | [`predictor`] | the inputs of every model and the registry of models |
 //! | [`prediction`] | the results of every model: time, bound, symbols, explanation, warnings |
@@ -42,6 +43,7 @@ pub mod agreement;
 mod assumptions;
 mod bound;
 pub mod component_throughput;
+pub mod conformal;
 pub mod cost_model;
 mod evidence;
 mod first_level;
@@ -69,6 +71,7 @@ pub mod warning;
 pub mod what_if;
 
 pub use component_throughput::ComponentThroughput;
+pub use conformal::TimeInterval;
 pub use cost_model::CostModel;
 pub use gpucast_cost_model::regression;
 

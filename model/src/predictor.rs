@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use gpucast_counters::device::DeviceModel;
+use gpucast_counters::machine::BackEnd;
 use gpucast_counters::{CtaShape, Extents, KernelProfile, Refusal, RegisterRange, RequestedLaunch};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::component_throughput::ComponentThroughput;
+use crate::conformal::{Table, TimeInterval};
 use crate::cost_model::{CostModel, CostModels};
 use crate::gpu::Gpu;
 use crate::hierarchical_roofline::HierarchicalRoofline;
@@ -18,7 +20,7 @@ use crate::prediction::{Outcome, Prediction};
 use crate::quantitative_roofline::QuantitativeRoofline;
 use crate::reads::{self, Fields};
 use crate::roofs::{self, Roof};
-use crate::sm_simulation::{Anew, Invocations, Simulator, SmSimulation, data_path_clocks};
+use crate::sm_simulation::{self, Anew, Invocations, Simulator, SmSimulation, data_path_clocks};
 use crate::timing::Timing;
 use crate::warning::Warning;
 
@@ -34,6 +36,8 @@ pub struct Conditions {
     pub launch: Option<LaunchShape>,
     /// What is known of its execution.
     pub evidence: Evidence,
+    /// Who made its machine code, if there is machine code.
+    pub machine: Option<BackEnd>,
     /// The calibrated models of the cost model.
     pub cost_models: Option<Arc<CostModels>>,
     /// The GPU whose coalescing, banks and caches the counts follow.
@@ -57,9 +61,7 @@ pub enum Extent {
     /// All of it.
     #[default]
     Whole,
-    /// Time, bound, parts and warnings: the simulation does not run for the ends of its interval.
-    WithoutInterval,
-    /// Time, bound and parts: it does not ask the interval model for a warning either.
+    /// Time, bound and parts: the simulation does not ask the interval model for a warning.
     WithoutWarnings,
 }
 
@@ -337,6 +339,18 @@ pub trait Model: Sync {
             let model = self.name();
             outcome.warnings.extend(unread.map(|field| Warning::UnreadField { field, model }));
         }
+        let interval = match outcome.detail.simulation() {
+            Some(analysis) if conditions.extent != Extent::WithoutWarnings => {
+                let kind = sm_simulation::kind_of(analysis, profile.invocations, gpu, conditions);
+                match sm_simulation::declined_because(&outcome.warnings, conditions) {
+                    Some(reason) => Err(Some(reason)),
+                    None => {
+                        TimeInterval::new(outcome.time_ms, kind, Table::committed()).ok_or(None)
+                    }
+                }
+            }
+            Some(_) | None => Err(None),
+        };
         let (kernel, gpu) = (profile.kernel.clone(), gpu.name.clone());
         if !outcome.time_ms.is_finite() {
             return Err(ModelError::NotFinite { kernel, gpu });
@@ -356,6 +370,8 @@ pub trait Model: Sync {
             gpu,
             model: self.name(),
             time_ms,
+            interval_declined_because: interval.as_ref().err().cloned().flatten(),
+            interval: interval.ok(),
             bound,
             parameters,
             intermediate,

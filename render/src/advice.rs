@@ -73,7 +73,7 @@ pub fn verdict(verdict: &Verdict) -> String {
     let Verdict { time_ms, model, bound, .. } = verdict;
     let mut time = format!("{} by {model}", time_text(*time_ms, verdict.is_rough));
     if let Some(interval) = interval(verdict) {
-        time += &format!(", {interval}");
+        time += &format!("; {interval}");
     }
     if let Some(others) = others(verdict) {
         time += &format!("; {others}");
@@ -101,14 +101,27 @@ fn time_text(time_ms: f64, is_rough: bool) -> String {
     if is_rough { rough_duration(time_ms) } else { duration(time_ms) }
 }
 
-/// The range of the time, in words.
+/// The interval of the time, or why there is none, in words. Only the simulation has one; without
+/// it the times of all models stand in its place.
 pub(crate) fn interval(verdict: &Verdict) -> Option<String> {
-    let Verdict { low_ms, high_ms, spent, is_rough, .. } = verdict;
-    // Only the simulation has an interval of its own.
-    let by = if spent.is_empty() { " by other models" } else { "" };
-    let end = |time_ms: f64| time_text(time_ms, *is_rough);
-    let range = || format!("between {} and {}{by}", end(*low_ms), end(*high_ms));
-    (low_ms < high_ms).then(range)
+    if let Some(interval) = &verdict.interval {
+        return Some(interval.text());
+    }
+    if let Some(reason) = &verdict.interval_declined_because {
+        return Some(format!("no interval, as {reason}"));
+    }
+    if !verdict.spent.is_empty() {
+        return None;
+    }
+    let times = || {
+        let of_models =
+            verdict.models.iter().map(|one| one.with_left_out_ms.unwrap_or(one.time_ms));
+        of_models.chain([verdict.time_ms])
+    };
+    let (low, high) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
+    let end = |time_ms: f64| time_text(time_ms, verdict.is_rough);
+    let range = || format!("all models say {} to {}", end(low), end(high));
+    (low < high).then(range)
 }
 
 /// The times of the other models, in words. Without the simulation their spread stands for the

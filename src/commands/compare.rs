@@ -14,7 +14,7 @@ use gpucast_forecast::published;
 use gpucast_forecast::run::counting::MOST_TOGETHER;
 use gpucast_forecast::run::sources::{self, CountingGpu, Counts, Source};
 use gpucast_forecast::settings::{LaunchOptions, Size};
-use gpucast_model::{Conditions, Extent, Gpu, GpuLibrary, Timing, Warning};
+use gpucast_model::{Conditions, Gpu, GpuLibrary, Timing, Warning};
 use gpucast_render::comparison;
 use gpucast_toolchain::compiler::plain_cuda;
 
@@ -327,11 +327,7 @@ fn row(time: &Time, sources: &Result<Vec<Source>, String>, chosen: &Chosen) -> R
     let predicted = sources.as_ref().map_err(String::clone).and_then(|sources| {
         let source = launch(sources, time.function.as_deref())?;
         let gpu = time.gpu.as_ref().map_err(String::clone)?;
-        let conditions = Conditions {
-            timing: time.timing,
-            extent: Extent::WithoutInterval,
-            ..source.conditions.clone()
-        };
+        let conditions = Conditions { timing: time.timing, ..source.conditions.clone() };
         let predicted = chosen.predict(&source.profile, gpu, &conditions);
         predicted.map_err(|error| error.to_string())
     });

@@ -1,6 +1,6 @@
 //! `gpucast advise`.
 
-use crate::gpucast::{command, gpucast, json, outcome, stdout};
+use crate::gpucast::{command, gpucast, json, outcome, stdout, without_interval};
 
 const STORIES: &str = "../../insight/advice/tests/stories";
 
@@ -9,7 +9,8 @@ const STORIES: &str = "../../insight/advice/tests/stories";
 fn strangers_are_told_what_to_change() {
     for story in ["convolution", "softmax", "product", "reduction"] {
         let arguments = format!("advise {STORIES}/{story}.toml --gpu rtx-3060");
-        insta::assert_snapshot!(format!("advise-{story}"), stdout(&arguments));
+        let told = without_interval(&stdout(&arguments));
+        insta::assert_snapshot!(format!("advise-{story}"), told);
     }
 }
 

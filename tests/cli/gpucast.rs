@@ -76,3 +76,16 @@ impl Outcome {
         format!("status {status}\n{}{}", part("stdout", stdout), part("stderr", stderr))
     }
 }
+
+/// The text without its first interval, whose ends change with each kernel that is measured. Lines
+/// around it are joined: where they break depends on its length.
+pub(crate) fn without_interval(text: &str) -> String {
+    let Some((before, rest)) = text.split_once("; 4 of 5 measured kernels") else {
+        return text.to_owned();
+    };
+    let (line, after) = rest.split_once("\n  bound by").unwrap();
+    let behind = line.split_once(';').map_or("", |(_, others)| others).replace("\n ", "");
+    let interval = "; 4 of 5 measured kernels take …";
+    let others = if behind.is_empty() { String::new() } else { format!(";{behind}") };
+    format!("{before}{interval}{others}\n  bound by{after}")
+}

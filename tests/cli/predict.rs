@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::gpucast::{command, gpucast, json, outcome, stdout};
+use crate::gpucast::{command, gpucast, json, outcome, stdout, without_interval};
 
 /// The GPUs of Konstantinidis 2017.
 const GPUS: &str = "gtx-480,gtx-660,gtx-960,gtx-1060,tesla-m2050,tesla-k20c,r9-nano";
@@ -387,7 +387,7 @@ fn stdout_of_text(arguments: &str) -> String {
 /// The part of the text before the counts of one kernel on one GPU.
 fn first_screen(arguments: &str) -> String {
     let text = stdout(&format!("predict {arguments} --machine rules"));
-    text.split("  Counts from").next().unwrap().to_owned()
+    without_interval(text.split("  Counts from").next().unwrap())
 }
 
 /// Verdict and changes come first, and lead to the user's own line.

@@ -49,6 +49,7 @@ const DOCUMENTS: [Documented; 23] = [
             "predict cyclic-reduction --size small --gpu gtx-480 --model all --machine rules",
             "predict sgemm --gpu gtx-480 --machine rules --execution-time --reference gtx-660",
             "predict --from-metrics sgemm-metrics.toml --gpu gtx-660 --model quantitative-roofline",
+            "predict sgemm --size small --gpu a100 --count-on h100-sxm --model sm-simulation --machine rules",
         ],
         fits: &[
             "predict transpose --size small --gpu h100-sxm --model all --machine rules",

@@ -12,7 +12,7 @@ use gpucast_interpreter::{
     Argument, DeviceMemory, Fault, FaultKind, Host, Launch, LaunchError, NoObserver, Options,
     RunError, Schedule,
 };
-use gpucast_model::{Extent, Prediction};
+use gpucast_model::Prediction;
 
 use crate::clock::Engine;
 use crate::faults::{BadAccesses, Passed};
@@ -311,7 +311,6 @@ impl Device {
         let counted = launch.count(&mut self.memory, &counting, &mut self.l2, bad)?;
         let mut source = sources::of_launch(&counted, &self.counting.gpu);
         source.conditions.timing = self.counting.timing;
-        source.conditions.extent = Extent::WithoutInterval;
         let gpu = self.properties.gpu();
         match chosen.predict(&source.profile, gpu, &source.conditions) {
             Ok(Prediction { time_ms, bound, warnings, .. }) => {

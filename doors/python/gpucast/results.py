@@ -168,6 +168,18 @@ class Prediction:
         return float(self._document["time_ms"])
 
     @property
+    def interval_ms(self) -> tuple[float, float] | None:
+        """The ends of the interval that the time of 4 of 5 measured kernels lies in, if there is one.
+
+        `to_dict()["interval"]` says which measured kernels these are, and
+        `to_dict()["interval_declined_because"]` why `sm-simulation` gives none.
+        """
+        interval = self._document.get("interval")
+        if interval is None:
+            return None
+        return float(interval["low_ms"]), float(interval["high_ms"])
+
+    @property
     def bound(self) -> str:
         """The resource that takes longest: `compute`, `memory`, `shared`, `l1`, `l2`, `overhead`."""
         return str(self._document["bound"])
@@ -311,7 +323,8 @@ class Forecast(Sequence[Prediction]):
 
     def table(self) -> Table:
         """A row for each prediction."""
-        columns = ["kernel", "launch", "gpu", "model", "time_ms", "bound", "warning_codes"]
+        columns = ["kernel", "launch", "gpu", "model", "time_ms", "bound"]
+        columns += ["interval_low_ms", "interval_high_ms", "warning_codes"]
         rows: list[list[Cell]] = [
             [
                 one.kernel,
@@ -320,6 +333,7 @@ class Forecast(Sequence[Prediction]):
                 one.model,
                 one.time_ms,
                 one.bound,
+                *(one.interval_ms or (None, None)),
                 ";".join(warning.code for warning in one.warnings) or None,
             ]
             for one in self

@@ -21,6 +21,9 @@ class Predict(unittest.TestCase):
         self.assertEqual(len(forecast), 1)
         self.assertEqual(forecast[0].model, "sm-simulation")
         self.assertGreater(forecast.time_ms, 0.0)
+        low, high = forecast[0].interval_ms or (0.0, 0.0)
+        self.assertTrue(0.0 < low <= forecast.time_ms <= high)
+        self.assertEqual(forecast.table()["interval_high_ms"], [high])
         self.assertEqual(forecast.on("h100-sxm").bound, forecast.bound)
         figure = forecast.metrics["dram_read_bytes"]
         self.assertEqual((figure.unit, figure.kind), ("byte", "modelled"))

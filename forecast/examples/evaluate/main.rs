@@ -4,7 +4,13 @@
 //! evaluate [ablate] coulomb [EVERY [FIRST]] [rules]         KTT's space on an RTX 2080 Ti
 //! evaluate [ablate] published [EVERY [FIRST]] rules|PTXAS   corpus kernels, capability 5.0 on
 //! evaluate cost [EVERY [FIRST]]                             CPU seconds for the corpus
+//! evaluate record rules|PTXAS [SET]...                      the committed table of times, anew
+//! evaluate tables                                           what follows from that table
 //! ```
+//!
+//! `record` writes `docs/evidence/predicted-times.csv`, and then what `tables` writes: quantiles of
+//! errors behind intervals, and the scoreboard. A SET is `thesis`, `published`, `coulomb`, or a
+//! set of `corpus/measured`; without one all are taken.
 //!
 //! `ablate` takes parts of the simulation away instead of asking other models. `coulomb` has the
 //! committed machine code unless it is told `rules`; `published` has that of the assembler PTXAS.
@@ -19,9 +25,14 @@
 
 mod cost;
 mod ptxas;
+mod record;
+#[path = "../../tests/published/scoreboard.rs"]
+mod scoreboard;
 #[expect(dead_code, reason = "the counters are for tests")]
 #[path = "../../tests/coulomb/space.rs"]
 mod space;
+#[path = "../../tests/published/times.rs"]
+mod times;
 mod variants;
 mod whole;
 
@@ -176,25 +187,34 @@ fn counted(
 }
 
 fn coulomb(results: &mut Results, machine: MachineChoice, choice: Choice) {
-    let library = gpu_argument::library().unwrap();
-    let gpu = gpu_argument::find(&library, space::GPU).unwrap().at_clock(COULOMB_CLOCK).unwrap();
     for one in space::measured().iter().skip(choice.first).step_by(choice.every) {
-        let configuration = &one.configuration;
-        let count = |part: Part| {
-            let kernel = configuration.launch(part.planes, part.rows);
-            counted(&kernel, &gpu, machine, &Committed)
-        };
-        let (mut part, mut source) = (Part::USUAL, count(Part::USUAL));
-        if source.profile.metrics["local_store_transactions"].value.as_f64() > 0.0 {
-            part = Part::LOCAL_MEMORY;
-            source = count(part);
-        }
-        let (profile, mut conditions) = whole::of_part(&source, part.count());
-        conditions.timing = Some(Timing::Events);
-        let [x, y] = configuration.block;
-        let case = format!("{} {x}x{y}", configuration.kernel());
+        let (case, gpu, profile, conditions) = coulomb_launch(one, machine, &Committed);
         results.of_launch(&case, one.duration_us / 1e3, &gpu, &profile, &conditions);
     }
+}
+
+/// The name, GPU, counts and conditions of a configuration's whole launch.
+fn coulomb_launch(
+    one: &space::Measured,
+    machine: MachineChoice,
+    supervisor: &dyn Supervisor,
+) -> (String, Gpu, KernelProfile, Conditions) {
+    let library = gpu_argument::library().unwrap();
+    let gpu = gpu_argument::find(&library, space::GPU).unwrap().at_clock(COULOMB_CLOCK).unwrap();
+    let configuration = &one.configuration;
+    let count = |part: Part| {
+        let kernel = configuration.launch(part.planes, part.rows);
+        counted(&kernel, &gpu, machine, supervisor)
+    };
+    let (mut part, mut source) = (Part::USUAL, count(Part::USUAL));
+    if source.profile.metrics["local_store_transactions"].value.as_f64() > 0.0 {
+        part = Part::LOCAL_MEMORY;
+        source = count(part);
+    }
+    let (profile, mut conditions) = whole::of_part(&source, part.count());
+    conditions.timing = Some(Timing::Events);
+    let [x, y] = configuration.block;
+    (format!("{} {x}x{y}", configuration.kernel()), gpu, profile, conditions)
 }
 
 /// The least compute capability of the GPUs whose published times are compared.
@@ -244,7 +264,8 @@ impl Choice {
     }
 }
 
-const USAGE: &str = "usage: evaluate [ablate] coulomb|published|cost [EVERY [FIRST]] [rules|PTXAS]";
+const USAGE: &str = "usage: evaluate [ablate] coulomb|published|cost [EVERY [FIRST]] [rules|PTXAS]\n\
+                             evaluate record rules|PTXAS [SET]...\n       evaluate tables";
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -253,6 +274,17 @@ fn main() -> Result<(), String> {
     let mut results = Results { ablates, ..Results::default() };
     let (set, mut rest) =
         words[usize::from(ablates)..].split_first().ok_or_else(|| USAGE.to_owned())?;
+    match (*set, rest) {
+        ("record", [back_end, sets @ ..]) => {
+            record::record(back_end, sets);
+            return Ok(());
+        }
+        ("tables", []) => {
+            record::tables();
+            return Ok(());
+        }
+        _ => {}
+    }
     let choice = Choice::take(&mut rest);
     let (rules, code) = (MachineChoice::Rules, MachineChoice::Ptxas);
     match (*set, rest) {

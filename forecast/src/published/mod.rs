@@ -6,7 +6,7 @@ mod printed;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use gpucast_corpus::published::{MEASURED, TIMES};
+use gpucast_corpus::published::{MEASURED, SETS, TIMES};
 use gpucast_counters::KernelProfile;
 use gpucast_counters::import::metrics_toml;
 use gpucast_model::gpu::Clock;
@@ -64,8 +64,10 @@ pub struct Measurement {
     pub source: String,
 }
 
-/// A time that a paper or a report printed.
+/// A time that a paper or a report printed, or that was measured for the corpus.
 pub struct Published {
+    /// The set of times that it belongs to.
+    pub set: &'static str,
     /// The corpus kernel, if it has one.
     pub entry: Option<&'static str>,
     /// Name of the kernel in the source.
@@ -105,12 +107,16 @@ pub fn times() -> &'static [Published] {
     &ALL
 }
 
+/// The times that were measured for the corpus.
+pub fn measured_here() -> Vec<Published> {
+    SETS.iter().flat_map(|(set, text)| others(set, text)).collect()
+}
+
 fn read() -> Vec<Published> {
     // A test makes sure that both files can be read completely.
     let thesis = toml::from_str(TIMES).unwrap_or(Thesis { times: Vec::new() });
-    let others =
-        toml::from_str(MEASURED).unwrap_or(Others { sources: BTreeMap::new(), times: Vec::new() });
     let of_thesis = |time: ThesisTime| Published {
+        set: THESIS_SET,
         entry: entry_of_thesis(&time.kernel),
         source: format!("Konstantinidis 2017, table {}", time.table),
         is_of_thesis: true,
@@ -121,8 +127,24 @@ fn read() -> Vec<Published> {
         timing: None,
         parameters: Vec::new(),
     };
+    let thesis = thesis.times.into_iter().map(of_thesis);
+    thesis.chain(others(OTHERS_SET, MEASURED)).collect()
+}
+
+/// The set of the thesis's times.
+const THESIS_SET: &str = "thesis";
+
+/// The set of the times that others measured and printed.
+const OTHERS_SET: &str = "published";
+
+/// The times of a file of measurements.
+fn others(set: &'static str, text: &str) -> Vec<Published> {
+    // A test makes sure that all files can be read completely.
+    let others: Others =
+        toml::from_str(text).unwrap_or(Others { sources: BTreeMap::new(), times: Vec::new() });
     let of_others = |time: OtherTime| {
         Some(Published {
+            set,
             entry: Some(gpucast_corpus::find(&time.kernel)?.name),
             source: others.sources.get(&time.source)?.clone(),
             is_of_thesis: false,
@@ -135,8 +157,7 @@ fn read() -> Vec<Published> {
             parameters: time.param.into_iter().collect(),
         })
     };
-    let thesis = thesis.times.into_iter().map(of_thesis);
-    thesis.chain(others.times.into_iter().filter_map(of_others)).collect()
+    others.times.into_iter().filter_map(of_others).collect()
 }
 
 /// The corpus kernel of a name that the thesis uses.

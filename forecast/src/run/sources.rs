@@ -297,6 +297,7 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         conditions: Conditions {
             launch: Some(LaunchShape::of(&profile.requested(), blocks)),
             evidence: counted.evidence.clone(),
+            machine: profile.machine.as_ref().map(|machine| machine.back_end.clone()),
             cost_models: None,
             counted_on: gpu_argument::device_model(counting_gpu)
                 .ok()

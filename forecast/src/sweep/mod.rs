@@ -25,7 +25,7 @@ mod table;
 
 use std::sync::Arc;
 
-use gpucast_model::{Conditions, Extent, Prediction};
+use gpucast_model::Prediction;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::choice::count_on::CountOn;
@@ -295,9 +295,7 @@ fn outcome<S>(
 ) -> Result<Prediction, String> {
     let gpu = point.gpu.as_ref().map_err(String::clone)?;
     let (_, source) = launch.ok_or_else(|| counted.failure().to_owned())?;
-    // A row has no interval.
-    let conditions = Conditions { extent: Extent::WithoutInterval, ..source.conditions.clone() };
-    let predicted = chosen.predict(&source.profile, gpu, &conditions);
+    let predicted = chosen.predict(&source.profile, gpu, &source.conditions);
     let prediction = predicted.map_err(|error| prediction::reason(&error, source))?;
     // Models refuse such times themselves; a sweep must not be where one slips through.
     match prediction.time_ms {

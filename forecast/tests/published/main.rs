@@ -8,6 +8,9 @@
 )]
 
 mod common;
+mod gate;
 mod models;
 mod papers;
+mod scoreboard;
 mod thesis;
+mod times;

@@ -1,6 +1,6 @@
 //! The time to believe, the resource that bounds it, and the line that costs most.
 
-use gpucast_model::{Bound, Detail, Prediction, Warning};
+use gpucast_model::{Bound, Detail, Prediction, TimeInterval, Warning};
 use gpucast_simulation::states::State;
 use serde::Serialize;
 
@@ -11,10 +11,12 @@ use crate::place::Place;
 pub struct Verdict {
     /// The time of all invocations in milliseconds, by the model of the headline.
     pub time_ms: f64,
-    /// The lower end of its interval.
-    pub low_ms: f64,
-    /// The upper end; that of the slowest credible model, if it is above the headline's own.
-    pub high_ms: f64,
+    /// The interval that the time of 4 of 5 measured kernels lies in, if the model has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<TimeInterval>,
+    /// The reason why a simulation has no interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval_declined_because: Option<String>,
     /// The model of the headline.
     pub model: &'static str,
     /// The resource that most of the time is spent on.
@@ -64,6 +66,9 @@ pub struct ModelTime {
     pub time_ms: f64,
     /// Its bound.
     pub bound: Bound,
+    /// The time with the work that it leaves out, where one of its own warnings gives it.
+    #[serde(skip)]
+    pub with_left_out_ms: Option<f64>,
     /// True if one of its own warnings says that the time would be much longer.
     pub leaves_out: bool,
     /// True if the time is shorter than its launch, so that two digits say all.
@@ -108,26 +113,11 @@ impl Verdict {
     ) -> Self {
         let time_ms = headline.time_ms;
         let analysis = headline.detail.simulation();
-        let (mut low_ms, mut high_ms) = analysis.map_or((time_ms, time_ms), |analysis| {
-            let ms = |clocks: f64| clocks / (analysis.clock_mhz * 1e3);
-            (ms(analysis.interval.0).min(time_ms), ms(analysis.interval.1).max(time_ms))
-        });
-        for one in others(headline, predictions) {
-            // Other models have no interval of their own. Without the simulation, their spread
-            // stands for it; beside it, one that is slower and warns of nothing counts.
-            let left_out = left_out_ms(one);
-            if analysis.is_none() {
-                let time_ms = left_out.unwrap_or(one.time_ms);
-                low_ms = low_ms.min(time_ms);
-                high_ms = high_ms.max(time_ms);
-            } else if left_out.is_none() {
-                high_ms = high_ms.max(one.time_ms);
-            }
-        }
         let models = others(headline, predictions)
             .map(|one| ModelTime {
                 model: one.model,
                 time_ms: one.time_ms,
+                with_left_out_ms: left_out_ms(one),
                 bound: one.bound,
                 leaves_out: left_out_ms(one).is_some(),
                 is_rough: one.is_below_launch(),
@@ -140,7 +130,20 @@ impl Verdict {
         let (model, bound) = (headline.model, headline.bound);
         let is_rough = headline.is_below_launch();
         let refusal = headline.refusal();
-        Self { time_ms, low_ms, high_ms, model, bound, spent, costliest, models, refusal, is_rough }
+        let interval = headline.interval.clone();
+        let interval_declined_because = headline.interval_declined_because.clone();
+        Self {
+            time_ms,
+            interval,
+            interval_declined_because,
+            model,
+            bound,
+            spent,
+            costliest,
+            models,
+            refusal,
+            is_rough,
+        }
     }
 }
 

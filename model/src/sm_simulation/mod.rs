@@ -3,12 +3,14 @@
 //! The crate `gpucast-simulation` simulates. This module gives it a GPU's parameters, adds up the
 //! invocations of a launch, and says what its clocks were spent on.
 
+mod kind;
 mod shared_path;
 mod simulator;
 
 use std::sync::Arc;
 
 use gpucast_counters::KernelProfile;
+use gpucast_simulation::code::Class;
 use gpucast_simulation::launch::Launch;
 use gpucast_simulation::parameters::Parameters;
 pub use gpucast_simulation::states::{Clocks, State};
@@ -17,8 +19,9 @@ pub(crate) use shared_path::data_path_clocks;
 pub use simulator::{Anew, Simulator};
 
 use crate::assumptions;
+use crate::conformal::{Kind, back_end};
 use crate::gpu::Gpu;
-use crate::inputs::device_model;
+use crate::inputs::{device_model, optional};
 use crate::interval;
 use crate::needs::Needs;
 use crate::prediction::{Bound, Component, Detail, Outcome, Part, Symbols};
@@ -54,9 +57,6 @@ pub struct Analysis {
     pub by_ptx: Vec<(Option<u32>, Clocks)>,
     /// Clocks of all invocations.
     pub clocks: f64,
-    /// Clocks with latencies and efficiencies at the optimistic and at the pessimistic end of their
-    /// spread.
-    pub interval: (f64, f64),
     /// Clock of the SM, in MHz.
     pub clock_mhz: f64,
     /// Warp instructions that were simulated.
@@ -75,14 +75,6 @@ pub struct Analysis {
 
 /// The oldest generation whose SM the GPU files describe: Kepler.
 const LEAST_GENERATION: u32 = 3;
-
-/// Latencies may be this much shorter or longer than the tables say: the spread between published
-/// measurements of the same GPU.
-const LATENCY_SPREAD: f64 = 0.1;
-
-/// Bandwidths of DRAM and L2, and the L2's rates of atomics, may be this much better or worse: the
-/// spread between GPUs of one memory.
-const EFFICIENCY_SPREAD: f64 = 0.03;
 
 /// What is simulated: recorded CTAs, and the SM that runs them.
 pub(crate) struct Inputs<'a> {
@@ -156,14 +148,12 @@ impl Analysis {
     ) -> Result<Self, ModelError> {
         let Inputs { invocations, parameters, resident_ctas } =
             Inputs::of(profile, gpu, conditions)?;
-        let (fast, slow) = (spread(&parameters, -1.0), spread(&parameters, 1.0));
         let simulator = conditions.simulator();
         let mut analysis = Self {
             resident_ctas,
             slots: Clocks::default(),
             by_ptx: Vec::new(),
             clocks: 0.0,
-            interval: (0.0, 0.0),
             clock_mhz: parameters.sp_clock,
             instructions: 0,
             ctas: (0, 0),
@@ -174,19 +164,12 @@ impl Analysis {
         };
         for Invocations { launch, count } in invocations {
             let times = *count as f64;
-            let middle = || simulator.outcome(launch, resident_ctas, &parameters);
-            if conditions.extent != Extent::Whole {
-                analysis.add(launch, &middle(), times);
-                analysis.interval = (analysis.clocks, analysis.clocks);
-                continue;
+            let simulated = simulator.outcome(launch, resident_ctas, &parameters);
+            analysis.add(launch, &simulated, times);
+            if conditions.extent == Extent::Whole {
+                analysis.shared_clocks +=
+                    shared_path::shared_clocks(launch, &parameters.load_store) * times;
             }
-            let end = |parameters| move || simulator.clocks(launch, resident_ctas, parameters);
-            let (one, (best, worst)) = rayon::join(middle, || rayon::join(end(&fast), end(&slow)));
-            analysis.add(launch, &one, times);
-            analysis.shared_clocks +=
-                shared_path::shared_clocks(launch, &parameters.load_store) * times;
-            analysis.interval.0 += best.min(one.clocks) * times;
-            analysis.interval.1 += worst.max(one.clocks) * times;
         }
         Ok(analysis)
     }
@@ -289,31 +272,6 @@ pub(crate) fn components(clocks: &Clocks, time_ms: f64) -> Vec<Component> {
     components
 }
 
-/// The parameters at one end of their spread: `direction` is −1 for the fast one and 1 for the slow
-/// one.
-fn spread(parameters: &Parameters, direction: f64) -> Parameters {
-    let mut spread = parameters.clone();
-    let latency = 1.0 + direction * LATENCY_SPREAD;
-    let efficiency = 1.0 - direction * EFFICIENCY_SPREAD;
-    for clocks in [
-        &mut spread.load_store.l1_latency,
-        &mut spread.load_store.shared_latency,
-        &mut spread.load_store.shuffle_latency,
-        &mut spread.memory.l2_latency,
-        &mut spread.memory.memory_latency,
-        &mut spread.launch.cta_replacement,
-        &mut spread.synchronisation.barrier_latency,
-    ] {
-        *clocks *= latency;
-    }
-    spread.memory.dram_bandwidth *= efficiency;
-    spread.memory.l2_read_bandwidth *= efficiency;
-    spread.memory.l2_write_bandwidth *= efficiency;
-    spread.memory.atomic_rate *= efficiency;
-    spread.memory.atomic_interval /= efficiency;
-    spread
-}
-
 /// The resource that a state is a wait for.
 fn resource(state: State) -> Bound {
     match state {
@@ -414,9 +372,6 @@ impl Model for SmSimulation {
         parameters.push_total("CTAs per SM", f64::from(analysis.resident_ctas), "");
         let mut intermediate = Symbols::default();
         intermediate.push("clocks", analysis.clocks, "clock");
-        let ms = |clocks: f64| clocks / (analysis.clock_mhz * 1e3);
-        intermediate.push("time_low", ms(analysis.interval.0), "ms");
-        intermediate.push("time_high", ms(analysis.interval.1), "ms");
         for (state, share) in analysis.shares() {
             intermediate.push(state.name(), 100.0 * share, "%");
         }
@@ -451,6 +406,50 @@ impl Model for SmSimulation {
             detail: Detail::Simulation(Box::new(analysis)),
         })
     }
+}
+
+/// The kind of a simulated time.
+#[must_use]
+pub fn kind_of(analysis: &Analysis, invocations: u64, gpu: &Gpu, conditions: &Conditions) -> Kind {
+    let recorded = conditions.evidence.simulation.as_deref().map_or(&[][..], Vec::as_slice);
+    let invocation_ms = analysis.time_ms() / invocations.max(1) as f64;
+    let launching_ms = optional!(gpu.launch_overhead).unwrap_or_default() / 1e3;
+    let major = gpu.compute_capability.as_ref().map(|capability| capability.value.major);
+    Kind {
+        class: kind::class(
+            &analysis.shares(),
+            analysis.busy_server().map(|(server, _)| server),
+            launching_ms / (invocation_ms + launching_ms).max(f64::MIN_POSITIVE),
+            has_products(recorded),
+        ),
+        capability: major.unwrap_or_default(),
+        machine: conditions.machine.as_ref().and_then(|machine| back_end(machine.name())),
+    }
+}
+
+/// The reason why no measured error says anything of a time, if there is one: a mechanism that the
+/// simulation lacks decides it.
+#[must_use]
+pub(crate) fn declined_because(warnings: &[Warning], conditions: &Conditions) -> Option<String> {
+    if conditions.launch.is_some_and(|launch| launch.cluster_blocks > 1) {
+        return Some("blocks of a cluster are simulated as if each were alone".to_owned());
+    }
+    let reason = |warning: &Warning| match warning {
+        Warning::Unlaunchable { .. } => Some("the GPU refuses the launch"),
+        Warning::TexelsWithoutMemory { .. } => Some("texels cost no cache and no memory here"),
+        Warning::UnrecordedBlocks { .. } => Some("blocks unlike all recorded ones decide the time"),
+        Warning::AbandonedBarriers { .. } => Some("the simulation let warps through barriers"),
+        Warning::CountedElsewhere { .. } => Some("the counts are those of another GPU"),
+        _ => None,
+    };
+    warnings.iter().find_map(reason).map(str::to_owned)
+}
+
+/// Returns true if one of the invocations' machine code has matrix products.
+fn has_products(invocations: &[Invocations]) -> bool {
+    let products = |class: Class| class == Class::Tensor;
+    let mut instructions = invocations.iter().flat_map(|one| &one.launch.code.instructions);
+    instructions.any(|instruction| products(instruction.class))
 }
 
 /// Tells of blocks for which others with other numbers of instructions stand in.
@@ -494,7 +493,6 @@ fn explain(kernel: &str, gpu: &str, analysis: &Analysis) -> String {
         .filter(|(_, share)| *share >= LEAST_NAMED)
         .map(|(state, share)| format!("{:.0} % {}", 100.0 * share, state.text()))
         .collect();
-    let ms = |clocks: f64| crate::text::duration(clocks / (analysis.clock_mhz * 1e3));
     let busy = analysis.busy_server().map_or(String::new(), |(server, share)| {
         let server = match server {
             Bound::L2 if analysis.served.atomics > analysis.served.l2 => {
@@ -505,13 +503,31 @@ fn explain(kernel: &str, gpu: &str, analysis: &Analysis) -> String {
         };
         format!(" {server} works {:.0} % of the time, whatever warps wait for.", 100.0 * share)
     });
-    format!(
-        "{kernel} on {gpu} spends its issue slots on: {}.{busy} With latencies {:.0} % shorter or longer \
-         and bandwidths {:.0} % higher or lower, it takes {} to {}.",
-        named.join(", "),
-        100.0 * LATENCY_SPREAD,
-        100.0 * EFFICIENCY_SPREAD,
-        ms(analysis.interval.0),
-        ms(analysis.interval.1)
-    )
+    format!("{kernel} on {gpu} spends its issue slots on: {}.{busy}", named.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predictor::LaunchShape;
+
+    #[test]
+    fn a_mechanism_that_the_simulation_lacks_takes_the_interval_away() {
+        let mut conditions = Conditions::default();
+        assert_eq!(declined_because(&[], &conditions), None);
+        assert_eq!(declined_because(&[Warning::UnknownRegisters], &conditions), None);
+        for warning in [
+            Warning::TexelsWithoutMemory { milliseconds: 1.0 },
+            Warning::UnrecordedBlocks { blocks: 3, factor: 2.0 },
+            Warning::AbandonedBarriers { barriers: 1 },
+            Warning::CountedElsewhere { counted_on: "gtx-480".to_owned() },
+        ] {
+            assert!(declined_because(&[warning], &conditions).is_some());
+        }
+        conditions.launch = Some(LaunchShape { cluster_blocks: 2, ..LaunchShape::default() });
+        let reason = declined_because(&[], &conditions).unwrap();
+        assert!(reason.contains("cluster"), "{reason}");
+        conditions.launch = Some(LaunchShape { cluster_blocks: 1, ..LaunchShape::default() });
+        assert_eq!(declined_because(&[], &conditions), None);
+    }
 }

@@ -79,6 +79,8 @@ mod tests {
             gpu: "h100-sxm".to_owned(),
             model: "sm-simulation",
             time_ms: 2.0,
+            interval: None,
+            interval_declined_because: None,
             bound: Bound::Compute,
             parameters: Symbols::default(),
             intermediate: Symbols::default(),

@@ -4,7 +4,7 @@ use gpucast_forecast::comparison::distinct;
 use gpucast_forecast::input::kernel_name::readable;
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::{Declined, KernelView, PredictionView};
-use gpucast_model::duration;
+use gpucast_model::{TimeInterval, duration};
 
 use crate::table::{Align, aligned};
 
@@ -54,7 +54,11 @@ fn by_gpu(kernels: &[&KernelView]) -> String {
         .into_iter()
         .filter(|name| views.iter().any(|view| symbol(view, name).is_some()))
         .collect();
+    let intervals = views.iter().any(|view| view.prediction.interval.is_some());
     let mut header = vec!["GPU", "time", "bound"];
+    if intervals {
+        header.push(INTERVAL);
+    }
     header.extend(&symbols);
     if published {
         header.extend(["measured", "error"]);
@@ -66,6 +70,7 @@ fn by_gpu(kernels: &[&KernelView]) -> String {
             view.prediction.time_text(),
             view.prediction.bound.to_string(),
         ];
+        row.extend(intervals.then(|| interval(view)));
         row.extend(symbols.iter().map(|name| symbol(view, name).unwrap_or_else(|| "-".to_owned())));
         if let Some(measurement) = &view.published {
             row.push(duration(measurement.measured_ms));
@@ -74,12 +79,25 @@ fn by_gpu(kernels: &[&KernelView]) -> String {
         rows.push(row);
     }
     use Align::{Left, Right};
-    aligned(2, &[Left, Right, Left, Right, Right, Right, Right], &rows)
+    aligned(2, &[Left, Right, Left, Right, Right, Right, Right, Right], &rows)
+}
+
+/// The title of a column of intervals.
+const INTERVAL: &str = "4 of 5 take";
+
+/// The interval of a time, for a column.
+fn interval(view: &PredictionView) -> String {
+    let range = |it: &TimeInterval| format!("{} to {}", duration(it.low_ms), duration(it.high_ms));
+    view.prediction.interval.as_ref().map_or_else(String::new, range)
 }
 
 /// Several models: a line for each GPU and model, those without a prediction with their reason.
 fn by_model(kernels: &[&KernelView]) -> String {
     let mut header = vec!["GPU", "model", "time", "bound"];
+    let intervals = predictions(kernels).any(|view| view.prediction.interval.is_some());
+    if intervals {
+        header.push(INTERVAL);
+    }
     let published = predictions(kernels).any(|view| view.published.is_some());
     let declined = || kernels.iter().flat_map(|kernel| &kernel.declined);
     if published {
@@ -90,16 +108,16 @@ fn by_model(kernels: &[&KernelView]) -> String {
     let gpus = distinct(kernels.iter().flat_map(|kernel| kernel.gpus()));
     for gpu in gpus {
         let views = predictions(kernels).filter(|view| view.prediction.gpu == gpu);
-        rows.extend(views.map(|view| line(view, published)));
+        rows.extend(views.map(|view| line(view, intervals, published)));
         let declined = declined().filter(|one| one.gpu == gpu);
-        rows.extend(declined.map(|one| line_of_declined(one, published)));
+        rows.extend(declined.map(|one| line_of_declined(one, intervals, published)));
     }
     use Align::{Left, Right};
-    let numbers: &[Align] = if published { &[Right, Right] } else { &[] };
-    aligned(2, &[&[Left, Left, Right, Left], numbers, &[Left]].concat(), &rows)
+    let numbers = vec![Right; usize::from(intervals) + if published { 2 } else { 0 }];
+    aligned(2, &[&[Left, Left, Right, Left][..], &numbers, &[Left]].concat(), &rows)
 }
 
-fn line(view: &PredictionView, published: bool) -> Vec<String> {
+fn line(view: &PredictionView, intervals: bool, published: bool) -> Vec<String> {
     let prediction = &view.prediction;
     let mut row = vec![
         prediction.gpu.clone(),
@@ -107,6 +125,7 @@ fn line(view: &PredictionView, published: bool) -> Vec<String> {
         prediction.time_text(),
         prediction.bound.to_string(),
     ];
+    row.extend(intervals.then(|| interval(view)));
     if published {
         let measurement = view.published.as_ref();
         let measured = measurement.map(|one| duration(one.measured_ms));
@@ -121,8 +140,9 @@ fn line(view: &PredictionView, published: bool) -> Vec<String> {
     row
 }
 
-fn line_of_declined(one: &Declined, published: bool) -> Vec<String> {
+fn line_of_declined(one: &Declined, intervals: bool, published: bool) -> Vec<String> {
     let mut row = vec![one.gpu.clone(), one.model.to_owned(), "-".to_owned(), "-".to_owned()];
+    row.extend(intervals.then(String::new));
     if published {
         row.extend([String::new(), String::new()]);
     }

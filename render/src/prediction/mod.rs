@@ -177,7 +177,8 @@ fn csv(kernels: &[KernelView]) -> Result<String, Report> {
         }
     }
     let mut header =
-        vec!["kernel", "gpu", "model", "time_ms", "bound", "measured_ms", "error", "warning_codes"];
+        vec!["kernel", "gpu", "model", "time_ms", "bound", "interval_low_ms", "interval_high_ms"];
+    header.extend(["measured_ms", "error", "warning_codes"]);
     let declined = || kernels.iter().flat_map(|kernel| &kernel.declined);
     let any_declined = declined().next().is_some();
     if any_declined {
@@ -193,12 +194,15 @@ fn csv(kernels: &[KernelView]) -> Result<String, Report> {
     let predicted = all().map(|view| {
         let prediction = &view.prediction;
         let published = view.published.as_ref();
+        let interval = prediction.interval.as_ref();
         let mut row = vec![
             prediction.kernel.clone(),
             prediction.gpu.clone(),
             prediction.model.to_owned(),
             prediction.time_ms.to_string(),
             prediction.bound.to_string(),
+            interval.map_or_else(String::new, |it| it.low_ms.to_string()),
+            interval.map_or_else(String::new, |it| it.high_ms.to_string()),
             published.map_or_else(String::new, |it| it.measured_ms.to_string()),
             published.map_or_else(String::new, |it| it.error.to_string()),
             prediction.warning_codes(),
@@ -212,7 +216,7 @@ fn csv(kernels: &[KernelView]) -> Result<String, Report> {
     });
     let without_time = declined().map(|one| {
         let mut row = vec![one.kernel.clone(), one.gpu.clone(), one.model.to_owned()];
-        row.extend(["", "", "", "", ""].map(str::to_owned));
+        row.extend(["", "", "", "", "", "", ""].map(str::to_owned));
         row.push(one.reason.clone());
         row.resize(header.len(), String::new());
         row
@@ -223,7 +227,7 @@ fn csv(kernels: &[KernelView]) -> Result<String, Report> {
             let bound = outcome.bound.map_or(String::new(), |bound| bound.to_string());
             let model = outcome.model.to_owned();
             let mut row = vec![view.kernel.clone(), outcome.gpu.clone(), model, time, bound];
-            row.extend([String::new(), String::new(), String::new()]);
+            row.extend(["", "", "", "", ""].map(str::to_owned));
             if any_declined {
                 row.push(outcome.declined_because.clone().unwrap_or_default());
             }

@@ -188,9 +188,11 @@ fn one_gpu(view: &PredictionView) -> String {
     let mut text = heading(&format!("On {} ({})", view.gpu.display_name, prediction.gpu));
     let mut rows = vec![
         vec!["predicted time".to_owned(), prediction.time_text()],
+        vec!["interval".to_owned(), prediction.interval_text()],
         vec!["bound by".to_owned(), prediction.bound.to_string()],
         vec!["model".to_owned(), prediction.model.to_owned()],
     ];
+    rows.retain(|row| row.last().is_some_and(|value| !value.is_empty()));
     if let Some(measurement) = &view.published {
         rows.push(vec![
             "measured time".to_owned(),
@@ -210,6 +212,9 @@ fn one_gpu(view: &PredictionView) -> String {
     let explanation =
         prediction.explanation.replace(&prediction.kernel, &readable(&prediction.kernel));
     text.push_str(&wrapped("", 2, WIDTH, &explanation));
+    if let Some(interval) = &prediction.interval {
+        text.push_str(&wrapped("", 2, WIDTH, &interval.basis()));
+    }
     if let Some(table) = parts::table(&prediction.parts) {
         text.push_str(&section("Parts of the time"));
         text.push_str(&table);

@@ -243,7 +243,10 @@ fn cards(kernel: &KernelView, advice: &[&Advice], gpus: &[Gpu]) -> Vec<Card> {
     let card = |gpu: &Gpu| {
         let view = answer(kernel, advice, gpu)?;
         let advice = advice.iter().find(|one| one.gpu == gpu.name);
-        let interval = advice.and_then(|one| crate::advice::interval(&one.verdict));
+        let interval = match advice {
+            Some(one) => crate::advice::interval(&one.verdict).unwrap_or_default(),
+            None => view.prediction.interval_text(),
+        };
         let measured = view.published.as_ref().map_or_else(String::new, |one| {
             format!(
                 "measured {} ({}): error {}",
@@ -255,7 +258,7 @@ fn cards(kernel: &KernelView, advice: &[&Advice], gpus: &[Gpu]) -> Vec<Card> {
         Some(Card {
             gpu: gpu.display_name.clone(),
             time: view.prediction.time_text(),
-            interval: interval.unwrap_or_default(),
+            interval,
             bound: view.prediction.bound.name(),
             model: view.prediction.model,
             others: match advice {
@@ -288,26 +291,25 @@ fn panel(kernel: &KernelView, view: &PredictionView) -> Panel {
     let prediction = &view.prediction;
     let published = view.published.as_ref();
     let symbols = prediction.parameters.iter().chain(prediction.intermediate.iter());
-    let end = |name: &str| prediction.intermediate.find(name)?.value.as_f64();
     // A pass takes a clock of the data path.
     let of_gpu = kernel.predictions.iter().filter(|one| one.gpu.name == view.gpu.name);
     let simulated = of_gpu.filter_map(|one| one.prediction.detail.simulation()).next();
     let shared_passes = simulated.map(|analysis| analysis.shared_clocks);
     let meters = meters(&kernel.profile, &view.gpu, prediction.time_ms, shared_passes);
-    let interval = end("time_low").zip(end("time_high"));
     Panel {
         gpu: prediction.gpu.clone(),
         gpu_name: view.gpu.display_name.clone(),
         model: prediction.model,
         time: prediction.time_text(),
         time_ms: prediction.time_ms,
-        interval: interval.map_or_else(String::new, |(low, high)| {
-            format!("{} to {}", duration(low), duration(high))
-        }),
+        interval: prediction.interval_text(),
         bound: prediction.bound.name(),
         measured: published.map_or_else(String::new, |one| duration(one.measured_ms)),
         error: published.map_or_else(String::new, |one| percent(one.error, 1)),
-        explanation: prediction.explanation.clone(),
+        explanation: match &prediction.interval {
+            Some(interval) => format!("{} {}", prediction.explanation, interval.basis()),
+            None => prediction.explanation.clone(),
+        },
         citation: view.model.citation(),
         warnings: prediction
             .warnings

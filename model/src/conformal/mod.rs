@@ -1,0 +1,218 @@
+//! Intervals of simulated times that measured times lie in.
+//!
+//! An interval rests on the errors of the simulation itself, on kernels that were measured: ln
+//! (measured / predicted) of [`MeasuredError`]s, in groups by what binds the time, by generation
+//! and by back end. Their quantiles ([`central`]) are a committed [`Table`]. A class with too few
+//! kernels takes the quantiles of a wider [`Scope`].
+//!
+//! | file | holds |
+//! |---|---|
+//! | `quantile` | quantiles with the correction for few errors |
+//! | `class` | what binds a simulated time |
+//! | `table` | quantiles by scope, and the choice of a scope |
+//!
+//! `docs/evidence/validation.md` tells how often the intervals hold on kernels that were held back.
+
+mod class;
+mod quantile;
+mod table;
+
+use serde::Serialize;
+
+use crate::text::duration;
+
+pub use class::{TimeClass, UnknownClass};
+pub use quantile::central;
+pub use table::{COVERAGE, Kind, MeasuredError, Quantiles, Scope, Table, back_end};
+
+/// The interval of a predicted time, and the measured times that it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TimeInterval {
+    /// Its lower end, in milliseconds.
+    pub low_ms: f64,
+    /// Its upper end, in milliseconds.
+    pub high_ms: f64,
+    /// The share of measured times that lie inside.
+    pub coverage: f64,
+    /// What binds the time: a name of [`TimeClass`].
+    pub bound_by: &'static str,
+    /// What binds the measured kernels: the same, or `any`.
+    pub measured_bound_by: &'static str,
+    /// The major number of the measured GPUs' compute capability, or `any`.
+    pub measured_capability: String,
+    /// The back end of their machine code, `ptxas` or `rules`, or `any`.
+    pub measured_machine: &'static str,
+    /// The number of measured times.
+    pub measured_times: usize,
+    /// The number of kernel families on a GPU that they are of.
+    pub measured_kernels: usize,
+    /// True if no kernel of this kind, or of this generation, was measured. The interval is the
+    /// widest of those around it then.
+    pub is_widest: bool,
+}
+
+impl TimeInterval {
+    /// The interval of `time_ms`, if the table has one.
+    #[must_use]
+    pub fn new(time_ms: f64, kind: Kind, table: &Table) -> Option<Self> {
+        let (Quantiles { scope, times, groups, factors }, is_widest) = table.find(kind)?;
+        let (low, high) = factors?;
+        Some(Self {
+            low_ms: low * time_ms,
+            high_ms: high * time_ms,
+            coverage: COVERAGE,
+            bound_by: kind.class.name(),
+            measured_bound_by: scope.class.map_or(ANY, TimeClass::name),
+            measured_capability: scope.capability.map_or(ANY.to_owned(), |major| major.to_string()),
+            measured_machine: scope.machine.unwrap_or(ANY),
+            measured_times: times,
+            measured_kernels: groups,
+            is_widest,
+        })
+    }
+
+    /// The interval in words that follow a time.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let alike = if self.measured_bound_by == ANY { "" } else { " bound like this" };
+        let (low, high) = (duration(self.low_ms), duration(self.high_ms));
+        format!("4 of 5 measured kernels{alike} take {low} to {high}")
+    }
+
+    /// What the interval rests on, in a sentence.
+    #[must_use]
+    pub fn basis(&self) -> String {
+        let Self { measured_times, measured_kernels, .. } = self;
+        let of_class = match self.measured_bound_by {
+            ANY => String::new(),
+            class => {
+                let text = class.parse().map_or(class, TimeClass::text);
+                format!(" bound by {text}")
+            }
+        };
+        let on = match self.measured_capability.as_str() {
+            ANY => String::new(),
+            major => format!(", on capability {major}"),
+        };
+        let by = match self.measured_machine {
+            ANY => String::new(),
+            machine => format!(", by {machine}"),
+        };
+        let own = self.bound_by.parse().map_or(self.bound_by, TimeClass::text);
+        let widest = match self.is_widest {
+            true => format!(
+                " No kernel bound by {own} on such a GPU was measured, so the widest of the \
+                 intervals around it stands here."
+            ),
+            false => String::new(),
+        };
+        format!(
+            "The interval rests on {measured_times} measured times of {measured_kernels} kernels \
+             on a GPU{of_class}{on}{by}.{widest}"
+        )
+    }
+}
+
+/// The name of any class, generation or back end.
+const ANY: &str = "any";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Errors of `groups` kernels of a kind: from −`most` to `most`, evenly spaced.
+    fn errors(kind: Kind, groups: u32, most: f64) -> Vec<MeasuredError> {
+        let one = |at: u32| MeasuredError {
+            family: format!("{kind:?} {at}"),
+            gpu: "gpu".to_owned(),
+            kind,
+            error: most * (2.0 * f64::from(at) / f64::from(groups - 1) - 1.0),
+        };
+        (0..groups).map(one).collect()
+    }
+
+    fn kind_of(class: TimeClass, capability: u32, machine: &'static str) -> Kind {
+        Kind { class, capability, machine: Some(machine) }
+    }
+
+    /// 19 kernels bound by DRAM on capability 8 within 10 %, 9 on capability 7 within 20 %, five
+    /// bound by latency within 80 %.
+    fn table() -> Table {
+        let mut all = errors(kind_of(TimeClass::Dram, 8, "ptxas"), 19, 0.1);
+        all.extend(errors(kind_of(TimeClass::Dram, 7, "rules"), 9, 0.2));
+        all.extend(errors(kind_of(TimeClass::Latency, 8, "ptxas"), 5, 0.8));
+        Table::of(&all)
+    }
+
+    fn near(value: f64, expected: f64) -> bool {
+        (value / expected - 1.0).abs() < 1e-9
+    }
+
+    #[test]
+    fn a_kind_with_kernels_enough_takes_its_own_errors() {
+        let interval = |kind| TimeInterval::new(2.0, kind, &table()).unwrap();
+        let dram = interval(kind_of(TimeClass::Dram, 8, "ptxas"));
+        // Of 19 evenly spaced errors from −0.1 to 0.1, the second and the eighteenth.
+        let second: f64 = 0.1 * (1.0 - 2.0 / 18.0);
+        assert!(near(dram.low_ms, 2.0 * (-second).exp()), "{dram:?}");
+        assert!(near(dram.high_ms, 2.0 * second.exp()), "{dram:?}");
+        assert_eq!((dram.measured_times, dram.measured_kernels), (19, 19));
+        assert_eq!((dram.measured_capability.as_str(), dram.measured_machine), ("8", "ptxas"));
+        assert!(dram.text().starts_with("4 of 5 measured kernels bound like this take "));
+        // Nine kernels are just enough: the interval is from the least to the greatest.
+        let nine = interval(kind_of(TimeClass::Dram, 7, "rules"));
+        assert!(near(nine.high_ms, 2.0 * 0.2_f64.exp()), "{nine:?}");
+    }
+
+    #[test]
+    fn a_kind_with_few_kernels_takes_the_next_wider_scope() {
+        // No kernel on capability 8 by rules: those of any generation by rules.
+        let by_rules = TimeInterval::new(1.0, kind_of(TimeClass::Dram, 8, "rules"), &table());
+        let by_rules = by_rules.unwrap();
+        assert_eq!(by_rules.measured_capability, "any");
+        assert_eq!((by_rules.measured_bound_by, by_rules.measured_machine), ("dram", "rules"));
+        // Five kernels are too few; those of any class by the same back end are 24.
+        let latency = TimeInterval::new(1.0, kind_of(TimeClass::Latency, 8, "ptxas"), &table());
+        let latency = latency.unwrap();
+        assert_eq!((latency.measured_bound_by, latency.measured_kernels), ("any", 24));
+        assert!(!latency.is_widest);
+        assert!(latency.text().starts_with("4 of 5 measured kernels take "), "{}", latency.text());
+    }
+
+    #[test]
+    fn what_was_never_measured_takes_the_widest_and_says_so() {
+        let of = |kind| TimeInterval::new(1.0, kind, &table()).unwrap();
+        let tensor = of(kind_of(TimeClass::Tensor, 8, "ptxas"));
+        assert!(tensor.is_widest && tensor.basis().contains("tensor cores"), "{}", tensor.basis());
+        let blackwell = of(kind_of(TimeClass::Dram, 12, "ptxas"));
+        assert!(blackwell.is_widest);
+        let known = of(kind_of(TimeClass::Dram, 8, "ptxas"));
+        assert!(blackwell.high_ms / blackwell.low_ms > known.high_ms / known.low_ms);
+    }
+
+    #[test]
+    fn the_table_is_read_back_and_anything_else_is_refused() {
+        let text = table().to_csv();
+        let read = Table::from_csv(&text).unwrap();
+        assert_eq!(read.to_csv(), text);
+        assert_eq!(read.rows().len(), table().rows().len());
+        assert_eq!(Table::from_csv(&format!("# comment\n{text}")), Some(read));
+        for other in ["", "low,high\n", &text.replace("dram", "sram"), &format!("{text}a,b\n")] {
+            assert_eq!(Table::from_csv(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_committed_table_is_read_completely_and_its_intervals_hold_the_prediction() {
+        let table = Table::committed();
+        assert!(!table.rows().is_empty());
+        for class in TimeClass::ALL {
+            for (capability, machine) in [(5, "rules"), (8, "ptxas"), (9, "rules"), (12, "ptxas")] {
+                let kind = kind_of(class, capability, machine);
+                let interval = TimeInterval::new(1.0, kind, table).unwrap();
+                assert!(interval.low_ms <= 1.0 && interval.high_ms >= 1.0, "{interval:?}");
+                assert!(interval.measured_kernels >= 9, "{interval:?}");
+            }
+        }
+    }
+}
