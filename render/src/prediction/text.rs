@@ -182,12 +182,23 @@ fn counts(metrics: &Metrics) -> String {
     crate::metric::table(shown)
 }
 
+/// What a stopwatch would have to measure to show the time; empty for models whose times include
+/// launches in a way of their own.
+fn protocol(view: &PredictionView) -> String {
+    match view.prediction.intermediate.get("timing") {
+        Some(SymbolValue::Name(timing)) => (*timing).to_owned(),
+        _ if view.model.includes_launches() => String::new(),
+        _ => "the kernel alone".to_owned(),
+    }
+}
+
 /// A GPU's own section.
 fn one_gpu(view: &PredictionView) -> String {
     let prediction = &view.prediction;
     let mut text = heading(&format!("On {} ({})", view.gpu.display_name, prediction.gpu));
     let mut rows = vec![
         vec!["predicted time".to_owned(), prediction.time_text()],
+        vec!["measured as".to_owned(), protocol(view)],
         vec!["interval".to_owned(), prediction.interval_text()],
         vec!["bound by".to_owned(), prediction.bound.to_string()],
         vec!["model".to_owned(), prediction.model.to_owned()],
