@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 /// What binds a simulated time.
 ///
-/// It is finer than [`Bound`](crate::Bound): waiting for latency and waiting for bandwidth err differently.
+/// It is finer than [`Bound`](crate::Bound): waiting for latency and waiting for bandwidth err
+/// differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TimeClass {
     /// Issue slots and the units of arithmetic.
