@@ -31,6 +31,8 @@ const INSTRUCTIONS_BETWEEN_POLLS: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClusterTurn {
     Done,
+    /// It has taken work, and others may ask before it does so again.
+    Taken,
     /// The limit was reached with threads left, only another cluster can help them, or the run
     /// stops.
     Expired,
@@ -183,6 +185,11 @@ impl Cluster {
                 return Ok(ClusterTurn::Expired);
             } else {
                 idle += 1;
+            }
+            let takes_work = !launch.program.takes_work.is_empty();
+            let has_taken = |taken: bool, cta: &mut Cta| cta.has_taken() || taken;
+            if takes_work && self.ctas.iter_mut().fold(false, has_taken) && may_help {
+                return Ok(ClusterTurn::Taken);
             }
             let is_due = issued - polled_at >= INSTRUCTIONS_BETWEEN_POLLS;
             if is_due {

@@ -333,6 +333,11 @@ impl Cta {
         std::mem::take(&mut self.printed)
     }
 
+    /// Returns true if one of its warps has taken work since the last call.
+    pub(crate) fn has_taken(&mut self) -> bool {
+        self.warps.iter_mut().fold(false, |any, warp| std::mem::take(&mut warp.has_taken) || any)
+    }
+
     /// Returns true if threads are left.
     pub(crate) fn is_live(&self) -> bool {
         self.warps.iter().any(|warp| warp.live != 0)
@@ -360,10 +365,12 @@ impl Cta {
         let mut round = Round::default();
         let mut context = self.context(launch, 0, cluster);
         let mut report = AccessReport::new();
+        let takes_work = !launch.program.takes_work.is_empty();
         for at in 0..self.warps.len() {
             if self.warps[at].live == 0 {
                 continue;
             }
+            let resumes = takes_work && self.warps[at].resumes();
             let asked = self.warps[at].retry_allocations();
             context.memories.local = self.local_of(launch, at);
             let (turn, ran) = if launch.program.tables.mbarrier_ops.is_empty() {
@@ -386,7 +393,7 @@ impl Cta {
             if self.has_warpgroups && self.meet_in_warpgroup(launch, &context, recorder, at)? {
                 round.progress = true;
             }
-            round.progress |= ran || asked && !self.warps[at].waits_for_columns();
+            round.progress |= ran || resumes || asked && !self.warps[at].waits_for_columns();
             round.live |= turn != Turn::Done;
         }
         if round.live {

@@ -10,6 +10,9 @@
 //! the number of threads. Every other round goes backwards, so chains of waiting CTAs end in either
 //! direction.
 //!
+//! CTAs that take work from each other by atomics (`lower/taking`) share it as on a GPU: the turn
+//! ends when one has taken some, and of those under way the one that has issued least goes on.
+//!
 //! CTAs that write different values to one address with plain stores race here as on a GPU, unless
 //! a load that decides reads them (`watch`). Memory then holds one of the possible results, and one
 //! thread makes it reproducible.
@@ -52,7 +55,7 @@ mod warp;
 mod warpgroup;
 mod watch;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -471,11 +474,10 @@ impl Engine<'_> {
             let own = &mut recorders[index..index + self.cluster];
             cluster.start(self.context, own, first + index as u64);
             let others = !waiting.is_empty() || index + self.cluster < recorders.len();
-            let turns = vec![(index, cluster)];
             let may_help = others && turn.instructions < limit;
-            let left =
-                self.ordered_turns(turns, recorders, turn.instructions, may_help, &mut total)?;
-            waiting.extend(left);
+            let own = (index, cluster);
+            let outcome = self.turn(own, recorders, turn.instructions, may_help, &mut total)?;
+            waiting.extend(outcome.map(|(_, left)| left));
         }
         while !waiting.is_empty() {
             waiting = self.next_round(waiting, recorders, &mut turn, limit, &mut total)?;
@@ -522,24 +524,52 @@ impl Engine<'_> {
         total: &mut Issued,
     ) -> Result<Vec<(usize, Cluster)>, RunError> {
         let mut left = Vec::new();
-        for (index, mut cluster) in waiting {
-            if self.stops(index) {
-                left.push((index, cluster));
-                continue;
+        let mut taking = BTreeMap::new();
+        for own in waiting {
+            if !self.context.program.takes_work.is_empty() {
+                taking.insert((own.1.issued().0, own.0), own);
+            } else if let Some((_, own)) = self.turn(own, recorders, limit, may_help, total)? {
+                left.push(own);
             }
-            let recorders = &mut recorders[index..index + self.cluster];
-            let turn = cluster.run(self.context, recorders, limit, may_help);
-            self.print(&cluster.take_printed());
-            if turn.map_err(RunError::Fault)? == ClusterTurn::Done {
-                let (issued, lanes) = cluster.issued();
-                *total = (total.0 + issued, total.1 + lanes);
-                self.give_back(cluster);
-                self.have_ended(1);
-            } else {
-                left.push((index, cluster));
+        }
+        // Whoever has done least asks for work first, as on SMs that are equally fast.
+        while let Some((_, own)) = taking.pop_first() {
+            match self.turn(own, recorders, limit, may_help, total)? {
+                Some((ClusterTurn::Taken, own)) => {
+                    taking.insert((own.1.issued().0, own.0), own);
+                }
+                Some((_, own)) => left.push(own),
+                None => {}
             }
         }
         Ok(left)
+    }
+
+    /// Gives a cluster one turn, up to `limit` of its warp-instructions in all. Returns it with the
+    /// reason why it stopped, unless it has ended.
+    fn turn(
+        &self,
+        (index, mut cluster): (usize, Cluster),
+        recorders: &mut [&mut dyn Recorder],
+        limit: u64,
+        may_help: bool,
+        total: &mut Issued,
+    ) -> Result<Option<(ClusterTurn, (usize, Cluster))>, RunError> {
+        if self.stops(index) {
+            return Ok(Some((ClusterTurn::Expired, (index, cluster))));
+        }
+        let recorders = &mut recorders[index..index + self.cluster];
+        let turn = cluster.run(self.context, recorders, limit, may_help);
+        self.print(&cluster.take_printed());
+        let turn = turn.map_err(RunError::Fault)?;
+        if turn != ClusterTurn::Done {
+            return Ok(Some((turn, (index, cluster))));
+        }
+        let (issued, lanes) = cluster.issued();
+        *total = (total.0 + issued, total.1 + lanes);
+        self.give_back(cluster);
+        self.have_ended(1);
+        Ok(None)
     }
 
     /// The fault of a launch whose CTAs together have used up the budget.

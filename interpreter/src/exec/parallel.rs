@@ -146,7 +146,9 @@ impl Engine<'_> {
     ) -> Result<(), RunError> {
         match cluster.run(self.context, recorders, limit, false) {
             Ok(ClusterTurn::Done) => Ok(()),
-            Ok(ClusterTurn::Expired) => Err(RunError::Fault(cluster.budget_fault(self.context))),
+            Ok(ClusterTurn::Expired | ClusterTurn::Taken) => {
+                Err(RunError::Fault(cluster.budget_fault(self.context)))
+            }
             Err(fault) => Err(RunError::Fault(fault)),
         }
     }

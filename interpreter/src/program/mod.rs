@@ -86,6 +86,8 @@ pub struct Program {
     /// Exchanges between CTAs that are possible through global memory, unless they run in order
     /// anyway.
     pub(crate) sharing: Sharing,
+    /// The atomics by which CTAs take work from each other, as indices into `instructions`.
+    pub(crate) takes_work: Vec<u32>,
     /// The instructions of `unsupported`, as indices into `instructions`.
     pub(crate) unsupported_at: Vec<u32>,
     pub(crate) contents: Contents,
@@ -286,6 +288,12 @@ impl Program {
     #[must_use]
     pub fn unsupported(&self) -> &[Unsupported] {
         &self.unsupported
+    }
+
+    /// Returns true if an instruction is an atomic by which CTAs take work from each other.
+    #[inline]
+    pub(crate) fn takes_work_at(&self, instruction: u32) -> bool {
+        !self.takes_work.is_empty() && self.takes_work.binary_search(&instruction).is_ok()
     }
 
     /// The target of calls of a function by its number, if it can be called.

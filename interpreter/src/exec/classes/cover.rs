@@ -91,7 +91,7 @@ impl Executor<'_, '_> {
         }
         match turn {
             Ok(ClusterTurn::Done) => {}
-            Ok(ClusterTurn::Expired) => {
+            Ok(ClusterTurn::Expired | ClusterTurn::Taken) => {
                 return Err("its budget of instructions is too small".to_owned().into());
             }
             Err(fault) => return Err(format!("it comes to a fault: {fault}").into()),

@@ -103,7 +103,7 @@ fn execute<R: StandIn>(
     cluster.start(context, recorders, cta);
     match cluster.run(context, recorders, context.budget, false) {
         Ok(ClusterTurn::Done) => Ok(()),
-        Ok(ClusterTurn::Expired) => match context.stop.reason() {
+        Ok(ClusterTurn::Expired | ClusterTurn::Taken) => match context.stop.reason() {
             Some(reason) => {
                 Err(RunError::Stopped { reason, done: cta.into(), ctas: context.shape.ctas() })
             }

@@ -39,7 +39,7 @@ pub(super) enum Turn {
     Done,
     /// All lanes wait.
     Blocked,
-    /// The turn's instructions are used up.
+    /// The turn's instructions are used up, or the warp has taken work.
     Expired,
 }
 
@@ -88,6 +88,8 @@ pub(super) struct Warp {
     pub(super) late_stores: LateStores,
     /// State of its lanes at the cluster's barrier.
     pub(super) cluster: ClusterLanes,
+    /// True if it has taken work since the cluster last looked.
+    pub(super) has_taken: bool,
 }
 
 /// The surroundings that a warp needs for a turn.
@@ -143,6 +145,7 @@ impl Warp {
             copies: CopyQueue::new(),
             late_stores: LateStores::default(),
             cluster: ClusterLanes::default(),
+            has_taken: false,
         }
     }
 
@@ -170,6 +173,7 @@ impl Warp {
         self.copies.clear();
         self.late_stores.clear();
         self.cluster = ClusterLanes::default();
+        self.has_taken = false;
         self.splits.clear();
         self.splits.push(Split {
             mask,
@@ -180,6 +184,11 @@ impl Warp {
             stack: Vec::new(),
             ran: 0,
         });
+    }
+
+    /// Returns true if lanes go on in the middle of a block, which they have issued before.
+    pub(super) fn resumes(&self) -> bool {
+        self.splits.iter().any(|split| !split.entering && split.wait == Wait::Nothing)
     }
 
     /// Runs until every lane has exited or waits, or `limit` warp-instructions have been issued.
@@ -195,7 +204,7 @@ impl Warp {
             if self.live == 0 {
                 return Ok(Turn::Done);
             }
-            if self.issued >= limit {
+            if self.issued >= limit || self.has_taken {
                 return Ok(Turn::Expired);
             }
             let Some(next) = self.next_split(recorder) else { return Ok(Turn::Blocked) };
@@ -255,6 +264,13 @@ impl Warp {
                         let (recorder, report) = accesses.outside();
                         self.memory(context, recorder, &frame, op, &split, mask, report)
                             .map_err(|fault| fault.at(split.pc))?;
+                        if program.takes_work_at(op.instruction) {
+                            // Others have their turns before it asks again.
+                            self.has_taken = true;
+                            split.pc += 1;
+                            self.splits.push(split);
+                            return Ok(());
+                        }
                     }
                     Next::Operation
                 }

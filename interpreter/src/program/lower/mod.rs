@@ -31,6 +31,7 @@ mod ranks;
 pub(crate) mod sharing;
 pub(crate) mod slice;
 mod sparse_vector;
+mod taking;
 mod tensor_copy;
 mod tensor_memory;
 mod texture;
@@ -78,6 +79,7 @@ pub(super) fn sliced(
     Ok(Program {
         ordered_because: whole.ordered_because.clone(),
         sharing: whole.sharing.clone(),
+        takes_work: whole.takes_work.clone(),
         contents: Contents { shared: slice.shared, local: slice.local },
         ..program
     })
@@ -187,6 +189,13 @@ fn lower(
         None if part.is_none() => Sharing::of(module, &instructions),
         _ => Sharing::default(),
     };
+    // Where an atomic returns something, the order of CTAs matters, and they take turns.
+    let takes_work = match ordered_because {
+        Some(_) if part.is_none() => {
+            taking::atomics(module, &instructions, &blocks, &builder.tables.memory_ops)
+        }
+        _ => Vec::new(),
+    };
     let names_ranks = builder.names_ranks;
     let mut program = Program {
         target_sm: module.target_sm,
@@ -219,6 +228,7 @@ fn lower(
         unsupported,
         unsupported_at,
         sharing,
+        takes_work,
         contents: Contents { shared: true, local: true },
         following: None,
         names_ranks,
