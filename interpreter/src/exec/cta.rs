@@ -335,7 +335,11 @@ impl Cta {
 
     /// Returns true if one of its warps has taken work since the last call.
     pub(crate) fn has_taken(&mut self) -> bool {
-        self.warps.iter_mut().fold(false, |any, warp| std::mem::take(&mut warp.has_taken) || any)
+        let mut any = false;
+        for warp in &mut self.warps {
+            any |= std::mem::take(&mut warp.has_taken);
+        }
+        any
     }
 
     /// Returns true if threads are left.

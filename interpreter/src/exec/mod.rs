@@ -388,6 +388,9 @@ struct OrderedTurn {
 
 type Issued = (u64, u64);
 
+/// A cluster under way, with the index of its first recorder in the batch.
+type Begun = (usize, Cluster);
+
 impl Engine<'_> {
     /// A cluster's registers and memories: used ones if there are any.
     fn take(&self) -> Result<Cluster, RunError> {
@@ -549,12 +552,12 @@ impl Engine<'_> {
     /// reason why it stopped, unless it has ended.
     fn turn(
         &self,
-        (index, mut cluster): (usize, Cluster),
+        (index, mut cluster): Begun,
         recorders: &mut [&mut dyn Recorder],
         limit: u64,
         may_help: bool,
         total: &mut Issued,
-    ) -> Result<Option<(ClusterTurn, (usize, Cluster))>, RunError> {
+    ) -> Result<Option<(ClusterTurn, Begun)>, RunError> {
         if self.stops(index) {
             return Ok(Some((ClusterTurn::Expired, (index, cluster))));
         }
