@@ -65,7 +65,7 @@ pub(crate) struct DeviceOptions {
     #[arg(long, value_name = "FIELDS", value_delimiter = ',', conflicts_with = "inputs")]
     pub(crate) only: Vec<String>,
 
-    /// Trials of each kernel, whose mean counts
+    /// Trials of each kernel, the least of which counts
     #[arg(long, value_name = "N", default_value = "60")]
     pub(crate) trials: NonZeroU32,
 

@@ -3,6 +3,7 @@
 use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_measure::conditions::{self, Group, Range, State};
+use gpucast_measure::gpu_file::Impossible;
 use gpucast_measure::parameters::all;
 use gpucast_measure::{Bench, Device as _, MeasureError, Parameter, Trials, gpu_file};
 use gpucast_render::Format;
@@ -45,6 +46,14 @@ pub(super) fn run(arguments: &bench::Bench) -> Result<(), Failure> {
             Err(error) => left_out.push(LeftOut { field, reason: error.to_string() }),
         }
     }
+    let impossible = gpu_file::take_impossible(&facts, &mut measured);
+    for Impossible { measured: one, reason } in
+        impossible.map_err(|error| Report::new(error.to_string()))?
+    {
+        let field = one.parameter.field;
+        diagnostic::warning(&format!("{field} is left out: {reason}"));
+        left_out.push(LeftOut { field, reason });
+    }
     let clock_mhz = bench.clock_mhz().map_err(|error| Report::new(error.to_string()))?;
     let measurement = Measurement {
         facts: &facts,
@@ -55,7 +64,6 @@ pub(super) fn run(arguments: &bench::Bench) -> Result<(), Failure> {
         left_out: &left_out,
     };
     warn_of_clocks(bench.groups());
-    // Raw data come first: a figure that no GPU can have keeps nothing but the GPU's file.
     if let Some(mut raw) = raw {
         raw.write(
             &Document::new(&measurement).with_raw_data(bench.runs(), bench.groups()).as_json()?,

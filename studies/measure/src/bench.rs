@@ -9,7 +9,7 @@ use gpucast_model::Gpu;
 use crate::conditions::Group;
 use crate::device::{Device, Facts, Job};
 use crate::error::MeasureError;
-use crate::kernels;
+use crate::kernels::{self, LINKS};
 use crate::runs::Run;
 use crate::told::{self, CLOCK};
 use crate::trials::{self, Trials};
@@ -48,7 +48,7 @@ impl How {
     pub(crate) const COLD: Self = Self { pointers: None, is_cold: true };
 }
 
-/// A job, and the mean of its trials.
+/// A job, and the least of its trials.
 struct Timed {
     job: Job,
     seconds: f64,
@@ -63,7 +63,7 @@ pub struct Bench<'a> {
     /// Every figure so far, by field. Some figures are made of others.
     figures: BTreeMap<&'static str, Result<f64, MeasureError>>,
     runs: Vec<Run>,
-    /// Kernels that were timed already, with the mean of their trials in seconds.
+    /// Kernels that were timed already, with the least of their trials in seconds.
     timed: Vec<Timed>,
     groups: Vec<Group>,
     /// The field that is being measured.
@@ -143,8 +143,8 @@ impl<'a> Bench<'a> {
         figure
     }
 
-    /// Seconds of a kernel's launches: the mean over trials. `work` is the kernel's size. A kernel
-    /// that was timed for another figure is not timed again.
+    /// Seconds of a kernel's launches: the least of the trials. `work` is the kernel's size. A
+    /// kernel that was timed for another figure is not timed again.
     pub(crate) fn seconds(
         &mut self,
         kernel: Kernel,
@@ -163,7 +163,8 @@ impl<'a> Bench<'a> {
             return Ok(timed.seconds);
         }
         let seconds = self.device.time(&job)?;
-        let mean = trials::mean(&seconds).ok_or(MeasureError::NoTrial)?;
+        let excluded = trials::mean(&seconds).ok_or(MeasureError::NoTrial)?.excluded;
+        let least = trials::least(&seconds).ok_or(MeasureError::NoTrial)?;
         self.runs.push(Run {
             field,
             kernel: kernel_name,
@@ -173,10 +174,10 @@ impl<'a> Bench<'a> {
             launches,
             is_cold,
             seconds,
-            excluded: mean.excluded,
+            excluded,
         });
-        self.timed.push(Timed { job, seconds: mean.value });
-        Ok(mean.value)
+        self.timed.push(Timed { job, seconds: least });
+        Ok(least)
     }
 
     /// Seconds that a unit of work takes: the slope between two sizes of a kernel.
@@ -247,9 +248,9 @@ impl<'a> Bench<'a> {
 /// GPU of a compute capability.
 pub(crate) fn clock(bench: &mut Bench<'_>) -> Result<f64, MeasureError> {
     const ADDITION: &str = "add.rn.f32 $0, $0, 0f3F800000";
-    let passes = Sizes { smaller: 32, larger: 512 };
+    let passes = Sizes { smaller: 128, larger: 2048 };
     let known = bench.capability("arithmetic_latency")?;
-    let seconds = bench.seconds_of_copy([64, 128], passes, How::default(), |copies, passes| {
+    let seconds = bench.seconds_of_copy(LINKS, passes, How::default(), |copies, passes| {
         Ok(kernels::chain(ADDITION, Type::F32, copies, passes))
     })?;
     Ok(known / seconds / 1e6)

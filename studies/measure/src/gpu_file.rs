@@ -66,6 +66,44 @@ pub fn gpu(text: &str) -> Result<Gpu, GpuError> {
     Gpu::from_toml(text)
 }
 
+/// A figure that no GPU can have, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Impossible {
+    /// The figure.
+    pub measured: Measured,
+    /// The reason, as a sentence without a full stop.
+    pub reason: String,
+}
+
+/// Takes the figures out of `measured` that no GPU can have beside the ones in front of them.
+///
+/// # Errors
+///
+/// What the driver tells is no GPU, even without figures.
+pub fn take_impossible(
+    facts: &Facts,
+    measured: &mut Vec<Measured>,
+) -> Result<Vec<Impossible>, GpuError> {
+    gpu(&text("device", facts, &[]))?;
+    let mut impossible = Vec::new();
+    let mut kept: Vec<Measured> = Vec::new();
+    for figure in measured.drain(..) {
+        kept.push(figure.clone());
+        let value = round(figure.value);
+        let reason = match gpu(&text("device", facts, &kept)) {
+            _ if !value.is_finite() => format!("no GPU has {value}"),
+            // A field may hold 0, and its file says which one. No access costs less than nothing.
+            Ok(_) if value < 0.0 => format!("no GPU has {value}"),
+            Ok(_) => continue,
+            Err(error) => format!("no GPU has {value}: {error}"),
+        };
+        kept.pop();
+        impossible.push(Impossible { measured: figure, reason });
+    }
+    *measured = kept;
+    Ok(impossible)
+}
+
 /// Fields that hold whole numbers.
 fn is_whole(field: &str) -> bool {
     matches!(

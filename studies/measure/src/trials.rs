@@ -1,4 +1,4 @@
-//! Trials of a kernel, and their mean.
+//! Trials of a kernel, and what counts of them: the least for slopes, else the mean.
 //!
 //! Stevens and Klöckner 2020 take the average of 60 trials (section 6.1.4). They exclude times on
 //! the order of ten times the usual one (section 8). An order of magnitude begins at its geometric
@@ -40,6 +40,15 @@ pub fn mean(times: &[f64]) -> Option<Mean> {
     Some(Mean { value, excluded: sorted.len() - usual.len() })
 }
 
+/// The least of the trials' times. `None` without a time.
+///
+/// What disturbs a launch makes it longer, and never shorter. Means of short launches move by as
+/// much as the slope between two of them.
+#[must_use]
+pub fn least(times: &[f64]) -> Option<f64> {
+    times.iter().copied().min_by(f64::total_cmp)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +63,11 @@ mod tests {
         check(&[1.0, 10.0, 1.0, 1.0], 1.0, 1);
         check(&[1.0, 3.0, 1.0, 1.0], 1.5, 0);
         assert_eq!(mean(&[]), None);
+    }
+
+    #[test]
+    fn the_least_time_counts_whatever_the_others_are() {
+        assert_eq!(least(&[9.0, 8.0, 21.0, 8.5]), Some(8.0));
+        assert_eq!(least(&[]), None);
     }
 }

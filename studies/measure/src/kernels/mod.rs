@@ -26,7 +26,7 @@ pub(crate) use access_costs::{
     single_sectors, volatile_shared_loads,
 };
 pub(crate) use arithmetic::{
-    VARIABLES, chain, issue_mix, minima, paired_halves, repeated, wide_products,
+    LINKS, VARIABLES, chain, issue_mix, minima, paired_halves, repeated, wide_products,
 };
 pub(crate) use asynchronous::{Copies, Products, Waiter, asynchronous_products, awaited_copies};
 pub(crate) use atomics::{EXCHANGES, atomic_chain, global_reductions, shared_exchanges};

@@ -6,7 +6,7 @@ use gpucast_collection::language::Type;
 use super::{BLOCKS_OF_SM, CLOCKS, PASSES, Parameter, RATE, blocks, figure_of};
 use crate::bench::{Bench, How, Sizes};
 use crate::error::MeasureError;
-use crate::kernels::{self, Awaited, READERS, VARIABLES};
+use crate::kernels::{self, Awaited, LINKS, READERS, VARIABLES};
 
 /// A rate whose kernel tags name, with the results of a thread for each of its m.
 macro_rules! rate {
@@ -131,10 +131,9 @@ fn own_rate(
 
 /// Clocks of an instruction that waits for the last one.
 pub(super) fn latency(bench: &mut Bench<'_>, ptx: &str, ty: Type) -> Result<f64, MeasureError> {
-    let passes = Sizes { smaller: 32, larger: 128 };
-    bench.clocks_of_copy([64, 128], passes, |copies, passes| {
-        Ok(kernels::chain(ptx, ty, copies, passes))
-    })
+    let passes = Sizes { smaller: 128, larger: 512 };
+    bench
+        .clocks_of_copy(LINKS, passes, |copies, passes| Ok(kernels::chain(ptx, ty, copies, passes)))
 }
 
 /// Clocks of a sub-core for a jump.

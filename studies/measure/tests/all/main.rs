@@ -93,6 +93,30 @@ fn the_file_has_every_figure_with_its_source_and_is_read_back() {
     assert_eq!(gpu.number("memory_bandwidth"), Some(12.8));
 }
 
+#[test]
+fn figures_that_no_gpu_can_have_are_taken_out_and_the_file_keeps_the_rest() {
+    let figure = |field: &str, value| {
+        let parameter = all().find(|one| one.field == field).unwrap();
+        Measured { parameter, value, excluded: 0 }
+    };
+    let facts = device(|_| 0.0).facts;
+    let mut figures = vec![
+        figure("sp_clock", 1980.0),
+        figure("code_latency", -20.7),
+        figure("shared_stride_1", -1.0),
+        figure("l2_latency", f64::NAN),
+        figure("memory_latency", 640.0),
+    ];
+    let impossible = gpu_file::take_impossible(&facts, &mut figures).unwrap();
+    let fields = |all: &[Measured]| all.iter().map(|one| one.parameter.field).collect::<Vec<_>>();
+    assert_eq!(fields(&figures), ["sp_clock", "memory_latency"]);
+    let taken: Vec<Measured> = impossible.iter().map(|one| one.measured.clone()).collect();
+    assert_eq!(fields(&taken), ["code_latency", "shared_stride_1", "l2_latency"]);
+    assert!(impossible[0].reason.contains("no GPU has -20.7"), "{}", impossible[0].reason);
+    let gpu = gpu_file::gpu(&gpu_file::text("mine", &facts, &figures)).unwrap();
+    assert_eq!(gpu.number("memory_latency"), Some(640.0));
+}
+
 /// A device that takes every kernel's text and tells times that grow with any size.
 struct Texts {
     facts: Facts,
