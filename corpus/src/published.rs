@@ -25,7 +25,10 @@ pub const MEASURED: &str = include_str!("../published/measured.toml");
 /// Times of corpus kernels that were measured for this corpus, by the name of their set. Files have
 /// the form of [`MEASURED`] and lie in `corpus/measured`. A new file needs its line here, and
 /// `evaluate record` of `forecast/examples/evaluate` then takes it into the tables of errors.
-pub const SETS: &[(&str, &str)] = &[];
+pub const SETS: &[(&str, &str)] = &[
+    ("h100-sxm", include_str!("../measured/h100-sxm.toml")),
+    ("h200", include_str!("../measured/h200.toml")),
+];
 
 /// The metrics file of the entry of this name, if a paper printed its counts.
 pub fn metrics(entry: &str) -> Option<&'static str> {

@@ -51,6 +51,7 @@ pub mod gpu;
 mod html;
 pub mod json;
 pub mod measured;
+pub mod measured_kernels;
 pub mod metric;
 #[cfg(feature = "parquet")]
 mod parquet;

@@ -12,6 +12,7 @@ use crate::input::plan::{Against, Expectation, Plan};
 use crate::input::reference_values;
 
 /// An expectation and how it turned out.
+#[derive(Debug)]
 pub struct Compared {
     /// Name of the buffer.
     pub buffer: String,
