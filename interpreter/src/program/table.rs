@@ -251,6 +251,7 @@ macro_rules! lane_operations {
             BfindShiftS64 (a: i64) -> u32 { bits::bfind_shiftamt(a) }
             BfeS64 (a: i64, b: u32, c: u32) -> i64 { bits::bfe(a, b, c) }
             BitField (a: u32, b: u32) -> u32 { (a & 0xff) | (b & 0xff) << 8 }
+            BitFieldOf64 (a: u32, b: u32) -> u32 { a.min(0xff) | b.min(0xff) << 8 }
             Fns (a: u32, b: u32, c: i32) -> u32 { bits::fns(a, b, c) }
             ClmadLo (a: u64, b: u64, c: u64) -> u64 { integer::carryless_product(a, b) as u64 ^ c }
             ClmadHi (a: u64, b: u64, c: u64) -> u64 { (integer::carryless_product(a, b) >> 64) as u64 ^ c }

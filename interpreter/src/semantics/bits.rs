@@ -71,11 +71,18 @@ fn shift_out_right<T: Integer>(a: T, n: u32) -> T {
     if n >= T::BITS { T::ZERO } else { a.shift_right_logical(n) }
 }
 
-/// `bfe.type`: the field of `len & 0xff` bits of `a` from bit `pos & 0xff`; a signed type
-/// replicates the field's top bit.
+/// A position or length of [`bfe`] and [`bfi`], which the manual restricts to 0..255. What is
+/// beyond loses its upper bits for 32-bit types, and counts in full for 64-bit ones, as on an H200.
+#[inline(always)]
+fn in_a_byte<T: Integer>(n: u32) -> u32 {
+    if T::BITS == 64 { n.min(0xff) } else { n & 0xff }
+}
+
+/// `bfe.type`: the field of `len` bits of `a` from bit `pos`; a signed type replicates the field's
+/// top bit.
 #[inline(always)]
 pub fn bfe<T: Integer>(a: T, pos: u32, len: u32) -> T {
-    let (pos, len) = (pos & 0xff, len & 0xff);
+    let (pos, len) = (in_a_byte::<T>(pos), in_a_byte::<T>(len));
     let msb = T::BITS - 1;
     let sign_position = (pos + len).wrapping_sub(1).min(msb);
     let negative = T::ONES.is_negative()
@@ -87,10 +94,10 @@ pub fn bfe<T: Integer>(a: T, pos: u32, len: u32) -> T {
     (shift_out_right(a, pos) & kept) | (fill & !kept)
 }
 
-/// `bfi.type`: `b` with the low `len & 0xff` bits of `a` inserted at bit `pos & 0xff`.
+/// `bfi.type`: `b` with the low `len` bits of `a` inserted at bit `pos`.
 #[inline(always)]
 pub fn bfi<T: Integer>(a: T, b: T, pos: u32, len: u32) -> T {
-    let (pos, len) = (pos & 0xff, len & 0xff);
+    let (pos, len) = (in_a_byte::<T>(pos), in_a_byte::<T>(len));
     let (mask, field) = if pos >= T::BITS {
         (T::ZERO, T::ZERO)
     } else {

@@ -175,9 +175,12 @@ pub fn f32_to_half<H: Half, R: Rounding>(a: f32) -> u16 {
 }
 
 /// `cvt.frnd.f16.f64` and `cvt.frnd.bf16.f64`.
+///
+/// A NaN becomes the quiet NaN without further payload (`0x7e00`, `0x7fc0`), as on an H200.
 #[inline(always)]
 pub fn f64_to_half<H: Half, R: Rounding>(a: f64) -> u16 {
-    H::narrow_f64(a, R::MODE)
+    let quiet = H::INFINITY | H::INFINITY >> 1;
+    if a.is_nan() { quiet } else { H::narrow_f64(a, R::MODE) }
 }
 
 /// `cvt.frnd` between `.f16` and `.bf16`.
@@ -226,16 +229,20 @@ pub fn f32_to_x2<H: Half, R: Rounding, const RELU: bool, const SATFINITE: bool>(
 }
 
 /// `cvt.rna{.satfinite}.tf32.f32` and `cvt.frnd2{.satfinite}{.relu}.tf32.f32`: the low 13 bits
-/// are 0, except in the NaN `0x7fffffff`.
+/// are 0, in a NaN as well.
+///
+/// NaNs are those of an H200: `0x7fffe000`, but `.rna` keeps sign and upper payload, from which
+/// `.satfinite` then takes one unit in the last place as it does from an infinity.
 #[inline(always)]
 pub fn f32_to_tf32<R: Rounding, const RELU: bool, const SATFINITE: bool>(a: f32) -> u32 {
     const INFINITY: u32 = 0x7f80_0000;
     const LAST_BIT: u32 = 1 << 13;
-    let rounded = rounding::narrow_f32(a, Format::TF32, R::MODE, 0) << 13;
-    let infinite = rounded & 0x7fff_ffff == INFINITY;
+    let away = matches!(R::MODE, Mode::NearestAway);
+    let nan = if away { a.to_bits() >> 13 } else { NAN_F32.to_bits() >> 13 };
+    let rounded = rounding::narrow_f32(a, Format::TF32, R::MODE, nan) << 13;
+    let infinite = rounded & 0x7fff_ffff == INFINITY || a.is_nan() && away;
     let finite = if SATFINITE && infinite { rounded - LAST_BIT } else { rounded };
-    let clamped = if RELU && a.is_sign_negative() { 0 } else { finite };
-    if a.is_nan() { NAN_F32.to_bits() } else { clamped }
+    if RELU && a.is_sign_negative() && !a.is_nan() { 0 } else { finite }
 }
 
 /// `cvt.pack.sat.u16.s32` and `.s16.s32`: `a` clamped in the upper half, `b` in the lower.

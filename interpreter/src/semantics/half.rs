@@ -224,10 +224,10 @@ pub fn fma_relu<H: Half, const FTZ: bool>(a: u16, b: u16, c: u16) -> u16 {
 /// The NaN with which copies of tensors fill elements outside (manual, 5.5), in both formats.
 pub const OUT_OF_BOUNDS_NAN: u16 = 0x7ff7;
 
-/// `fma.rn.oob{.relu}`: 0 where a factor is [`OUT_OF_BOUNDS_NAN`].
+/// `fma.rn.oob{.relu}`: 0 where a factor is [`OUT_OF_BOUNDS_NAN`], of either sign as on an H200.
 #[inline(always)]
 pub fn fma_oob<H: Half, const RELU: bool>(a: u16, b: u16, c: u16) -> u16 {
-    let outside = (a == OUT_OF_BOUNDS_NAN) | (b == OUT_OF_BOUNDS_NAN);
+    let outside = (a & !SIGN == OUT_OF_BOUNDS_NAN) | (b & !SIGN == OUT_OF_BOUNDS_NAN);
     let result = fma::<H, false, false>(a, b, c);
     let clamped = if RELU { relu::<H>(result) } else { result };
     if outside { 0 } else { clamped }

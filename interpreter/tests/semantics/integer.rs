@@ -83,9 +83,14 @@ where
     }
 }
 
+/// Positions and lengths beyond the manual's 0..255: an H200 masks those of 32-bit types only.
+fn in_range(n: u32, width: u32) -> u32 {
+    if width == 32 { n & 0xff } else { n.min(0xff) }
+}
+
 /// `bfe`, transcribed from the manual's loop.
 fn bfe_by_loop(a: u64, pos: u32, len: u32, width: u32, signed: bool) -> u64 {
-    let (pos, len, msb) = (pos & 0xff, len & 0xff, width - 1);
+    let (pos, len, msb) = (in_range(pos, width), in_range(len, width), width - 1);
     let bit = |i: u32| a >> i & 1;
     let sign = if !signed || len == 0 { 0 } else { bit((pos + len - 1).min(msb)) };
     (0..=msb)
@@ -95,7 +100,7 @@ fn bfe_by_loop(a: u64, pos: u32, len: u32, width: u32, signed: bool) -> u64 {
 
 /// `bfi`, transcribed from the manual's loop.
 fn bfi_by_loop(a: u64, b: u64, pos: u32, len: u32, width: u32) -> u64 {
-    let (pos, len, msb) = (pos & 0xff, len & 0xff, width - 1);
+    let (pos, len, msb) = (in_range(pos, width), in_range(len, width), width - 1);
     let mut f = b;
     for i in (0..len).take_while(|i| pos + i <= msb) {
         f = f & !(1 << (pos + i)) | (a >> i & 1) << (pos + i);

@@ -293,8 +293,11 @@ fn bfi(builder: &mut Builder<'_>, instruction: &Instruction, ty: T) -> Lowered<(
     let position = builder.value(operand(instruction, 3)?, T::U32)?;
     let length = builder.value(operand(instruction, 4)?, T::U32)?;
     let field = builder.temporary(Width::W32);
-    builder.emit_unguarded(Code::BitField, field, [position, length, 0]);
-    let code = if Width::of(ty) == Width::W32 { Code::Bfi32 } else { Code::Bfi64 };
+    let (packed, code) = match Width::of(ty) {
+        Width::W32 => (Code::BitField, Code::Bfi32),
+        _ => (Code::BitFieldOf64, Code::Bfi64),
+    };
+    builder.emit_unguarded(packed, field, [position, length, 0]);
     builder.define(operand(instruction, 0)?, ty, |builder, row| {
         builder.emit(code, 0, row, [a, b, field]);
         Ok(())

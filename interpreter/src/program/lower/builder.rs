@@ -294,11 +294,12 @@ impl<'m> Builder<'m> {
                 self.register_value(self.function, *register, *element, width)
             }
             Operand::Immediate(immediate) if width == Width::W128 => {
-                let (low, high) = match *immediate {
-                    Immediate::Integer(value) => (value as u64, (value >> 64) as u64),
-                    other => (immediate_bits(other, ty), 0),
+                // A literal has 64 bits, and an H200 has zeros above those of a negative one, too.
+                let low = match *immediate {
+                    Immediate::Integer(value) => value as u64,
+                    other => immediate_bits(other, ty),
                 };
-                let (low, high) = (self.bits(low, Width::W64), self.bits(high, Width::W64));
+                let (low, high) = (self.bits(low, Width::W64), self.bits(0, Width::W64));
                 Ok(self.pack_128(low, high))
             }
             Operand::Immediate(immediate) => Ok(self.immediate(*immediate, ty)),
