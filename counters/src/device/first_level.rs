@@ -9,9 +9,11 @@ pub struct FirstLevel {
     pub l1: Option<L1Geometry>,
     /// The cache for read-only loads and textures, if it is not the first-level cache.
     pub read_only: Option<L1Geometry>,
-    /// Bytes that the first-level cache shares with shared memory; it has those that the resident
-    /// CTAs leave. 0 if its size is fixed.
+    /// Bytes that the first-level cache shares with shared memory. 0 if its size is fixed.
     pub unified_bytes: u64,
+    /// Sizes that shared memory can have of them, ascending. The driver takes the least that holds
+    /// what the resident CTAs need, and the cache has the rest.
+    pub carve_outs: &'static [u64],
 }
 
 const KB: u64 = 1 << 10;
@@ -30,18 +32,29 @@ const SECTORED: L1Geometry = L1Geometry {
     local_stores: LocalStores::WriteThrough,
 };
 
+/// Sizes of shared memory by the CUDA C++ Programming Guide, appendix of compute capabilities.
+pub(super) const CARVE_OUTS_7_0: &[u64] = &[0, 8 * KB, 16 * KB, 32 * KB, 64 * KB, 96 * KB];
+pub(super) const CARVE_OUTS_7_5: &[u64] = &[32 * KB, 64 * KB];
+pub(super) const CARVE_OUTS_8_0: &[u64] =
+    &[0, 8 * KB, 16 * KB, 32 * KB, 64 * KB, 100 * KB, 132 * KB, 164 * KB];
+pub(super) const CARVE_OUTS_8_6: &[u64] = &[0, 8 * KB, 16 * KB, 32 * KB, 64 * KB, 100 * KB];
+/// The guide has 0, 8 and 16 KB, too. An H100 and an H200 keep 218 of 256 KB and lose all of 256 KB
+/// that are read in turn by a CTA without shared memory of its own: 7 of 8 parts of 32 KB.
+pub(super) const CARVE_OUTS_9_0: &[u64] =
+    &[32 * KB, 64 * KB, 100 * KB, 132 * KB, 164 * KB, 196 * KB, 228 * KB];
+
 /// The smallest first-level cache that shared memory leaves.
 const LEAST_OF_UNIFIED: u64 = 28 * KB;
 
 impl FirstLevel {
     /// No caches: capability 1.x, or an L1 that is switched off.
-    pub const NONE: Self = Self { l1: None, read_only: None, unified_bytes: 0 };
+    pub const NONE: Self = Self { l1: None, read_only: None, unified_bytes: 0, carve_outs: &[] };
 
     /// Fermi's, with the default split of 16 KB of L1 and 48 KB of shared memory.
     pub const FERMI: Self = Self {
         l1: Some(L1Geometry::FERMI),
         read_only: Some(L1Geometry::FERMI_TEXTURE),
-        unified_bytes: 0,
+        ..Self::NONE
     };
 
     /// Kepler's, with the same split; its L1 keeps local memory only.
@@ -56,7 +69,7 @@ impl FirstLevel {
             stores: L1Stores::Update,
             ..SECTORED
         }),
-        unified_bytes: 0,
+        ..Self::NONE
     };
 
     /// Maxwell's unified cache, which keeps read-only data only.
@@ -76,10 +89,10 @@ impl FirstLevel {
     }
 
     /// A cache that shares its bytes with shared memory: capability 7.0 and later.
-    pub(super) const fn unified(kilobytes: u64) -> Self {
+    pub(super) const fn unified(kilobytes: u64, carve_outs: &'static [u64]) -> Self {
         let size_bytes = kilobytes * KB;
         let l1 = L1Geometry { size_bytes, stores: L1Stores::Allocate, ..SECTORED };
-        Self { l1: Some(l1), read_only: None, unified_bytes: size_bytes }
+        Self { l1: Some(l1), read_only: None, unified_bytes: size_bytes, carve_outs }
     }
 
     /// The caches when resident CTAs hold `shared_bytes` of shared memory on an SM.
@@ -88,7 +101,9 @@ impl FirstLevel {
         if self.unified_bytes == 0 {
             return self;
         }
-        let size_bytes = self.unified_bytes.saturating_sub(shared_bytes).max(LEAST_OF_UNIFIED);
+        let holds = |carve_out: &&u64| **carve_out >= shared_bytes;
+        let taken = self.carve_outs.iter().find(holds).map_or(shared_bytes, |carve_out| *carve_out);
+        let size_bytes = self.unified_bytes.saturating_sub(taken).max(LEAST_OF_UNIFIED);
         Self { l1: self.l1.map(|l1| L1Geometry { size_bytes, ..l1 }), ..self }
     }
 }

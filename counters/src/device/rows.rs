@@ -5,7 +5,9 @@
 
 use gpucast_ptx_frontend::ComputeCapability;
 
-use super::first_level::FirstLevel;
+use super::first_level::{
+    CARVE_OUTS_7_0, CARVE_OUTS_7_5, CARVE_OUTS_8_0, CARVE_OUTS_8_6, CARVE_OUTS_9_0, FirstLevel,
+};
 use super::{RegisterAllocation, SmLimits};
 use crate::banks::BankGeometry;
 use crate::coalescing::{Coalescing, Protocol, SectorSize, TransactionRule};
@@ -308,19 +310,19 @@ pub(super) const TABLE: [CapabilityRow; 29] = [
     row((6, 0), LIMITS_6_0, REQUESTS_5, FirstLevel::pascal(24), 32, SOURCE_6),
     row((6, 1), LIMITS_5_2, REQUESTS_6_1, FirstLevel::pascal(48), 32, SOURCE_6_1),
     row((6, 2), LIMITS_5_0, REQUESTS_5, FirstLevel::pascal(48), 32, SOURCE_6),
-    row((7, 0), LIMITS_7_0, REQUESTS_7, FirstLevel::unified(128), 64, SOURCE_7),
-    row((7, 2), LIMITS_7_0, REQUESTS_7, FirstLevel::unified(128), 32, from(GUIDE_11, Source { l2_fill: AS_A40, ..SOURCE_7 })),
-    row((7, 5), LIMITS_7_5, REQUESTS_7, FirstLevel::unified(96), 32, Source { l2_fill: AS_A40, ..SOURCE_7 }),
-    row((8, 0), LIMITS_8_0, REQUESTS_7, FirstLevel::unified(192), 64, SOURCE_8),
-    row((8, 6), LIMITS_8_6, REQUESTS_7, FirstLevel::unified(128), 32, SOURCE_8),
-    row((8, 7), LIMITS_8_7, REQUESTS_7, FirstLevel::unified(192), 32, from(GUIDE_11, Source { l2_fill: AS_A40, ..SOURCE_8 })),
-    row((8, 9), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128), 32, SOURCE_9),
-    row((9, 0), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256), 64, SOURCE_9),
-    row((10, 0), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256), 64, SOURCE_10),
-    row((10, 3), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256), 64, SOURCE_10),
-    row((11, 0), LIMITS_11_0, REQUESTS_7, FirstLevel::unified(256), 32, SOURCE_12),
-    row((12, 0), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128), 32, SOURCE_12),
-    row((12, 1), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128), 32, SOURCE_12),
+    row((7, 0), LIMITS_7_0, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_7_0), 64, SOURCE_7),
+    row((7, 2), LIMITS_7_0, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_7_0), 32, from(GUIDE_11, Source { l2_fill: AS_A40, ..SOURCE_7 })),
+    row((7, 5), LIMITS_7_5, REQUESTS_7, FirstLevel::unified(96, CARVE_OUTS_7_5), 32, Source { l2_fill: AS_A40, ..SOURCE_7 }),
+    row((8, 0), LIMITS_8_0, REQUESTS_7, FirstLevel::unified(192, CARVE_OUTS_8_0), 64, SOURCE_8),
+    row((8, 6), LIMITS_8_6, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_8_6), 32, SOURCE_8),
+    row((8, 7), LIMITS_8_7, REQUESTS_7, FirstLevel::unified(192, CARVE_OUTS_8_0), 32, from(GUIDE_11, Source { l2_fill: AS_A40, ..SOURCE_8 })),
+    row((8, 9), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_8_6), 32, SOURCE_9),
+    row((9, 0), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256, CARVE_OUTS_9_0), 64, SOURCE_9),
+    row((10, 0), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256, CARVE_OUTS_9_0), 64, SOURCE_10),
+    row((10, 3), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256, CARVE_OUTS_9_0), 64, SOURCE_10),
+    row((11, 0), LIMITS_11_0, REQUESTS_7, FirstLevel::unified(256, CARVE_OUTS_9_0), 32, SOURCE_12),
+    row((12, 0), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_8_6), 32, SOURCE_12),
+    row((12, 1), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_8_6), 32, SOURCE_12),
 ];
 
 /// The compute capabilities of which the parameters are known.

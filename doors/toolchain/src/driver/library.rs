@@ -123,6 +123,17 @@ const MOST_SHARED_BYTES: u32 = 48 << 10;
 /// CTAs of a cluster that every GPU with clusters can run.
 const PORTABLE_CLUSTER: u32 = 8;
 
+/// `CU_JIT_CACHE_MODE`.
+const JIT_CACHE_MODE: c_int = 14;
+
+/// `CUjit_cacheMode`.
+#[derive(Clone, Copy, Debug)]
+#[repr(usize)]
+pub(super) enum CacheOption {
+    L2 = 1,
+    All = 2,
+}
+
 /// `CUfunction_attribute`.
 #[derive(Clone, Copy)]
 #[repr(i32)]
@@ -272,14 +283,29 @@ impl Driver {
         Ok(u32::try_from(value).unwrap_or(0))
     }
 
-    /// Loads PTX, which the driver compiles.
-    pub(super) fn load(&self, ptx: &str) -> Result<Module<'_>, DeviceError> {
+    /// Loads PTX, which the driver compiles. `keeps` says where loads without a cache operator are
+    /// kept, if not where the generation keeps them.
+    pub(super) fn load(
+        &self,
+        ptx: &str,
+        keeps: Option<CacheOption>,
+    ) -> Result<Module<'_>, DeviceError> {
         let text = terminated(ptx)?;
         let load = self.symbol::<signature::LoadDataEx>("cuModuleLoadDataEx")?;
         let mut handle = ptr::null_mut();
-        // SAFETY: the text ends in zero and outlives the call; there are no options.
+        let mut options = [JIT_CACHE_MODE];
+        let mut values = [ptr::without_provenance_mut(keeps.map_or(0, |keeps| keeps as usize))];
+        let count = c_uint::from(keeps.is_some());
+        // SAFETY: the text ends in zero and outlives the call. There are as many options and values
+        // as the count says; this option's value is a number in the place of a pointer.
         let result = unsafe {
-            load(&raw mut handle, text.as_ptr().cast(), 0, ptr::null_mut(), ptr::null_mut())
+            load(
+                &raw mut handle,
+                text.as_ptr().cast(),
+                count,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+            )
         };
         self.check("cuModuleLoadDataEx", result)?;
         Ok(Module { driver: self, handle })

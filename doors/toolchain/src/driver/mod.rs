@@ -193,7 +193,7 @@ impl Gpu {
         let Timing { before, work, is_cold, trials } = *timing;
         let flush = is_cold.then(|| flush(self.facts.l2_bytes));
         let flush_module =
-            flush.as_ref().map(|flush| self.driver.load(&ptx::module(flush, self.target)));
+            flush.as_ref().map(|flush| self.driver.load(&ptx::module(flush, self.target), None));
         let flush_module = flush_module.transpose()?;
         let flusher = match flush_module.as_ref().zip(flush.as_ref()) {
             Some((module, flush)) => {
@@ -231,7 +231,7 @@ impl Device for Gpu {
         let &Job { ref kernel, pointers, is_cold, launches, warm_up, trials } = job;
         let fits = kernel.check_target(self.target);
         fits.map_err(|reason| DeviceError(format!("{}: {reason}", kernel.name)))?;
-        let module = self.driver.load(&ptx::module(kernel, self.target))?;
+        let module = self.driver.load(&ptx::module(kernel, self.target), None)?;
         let launcher = module.launcher(entry(kernel))?;
         let memory = self.arguments(kernel, pointers)?;
         let arguments = bytes_of(&memory);

@@ -3,13 +3,13 @@
 use gpucast_buffers::init::Init;
 use gpucast_buffers::scalar::ElementType;
 use gpucast_counters::hierarchy::L2Contents;
-use gpucast_forecast::input::plan::{Plan, PlannedArgument, Pointer};
+use gpucast_forecast::input::plan::{LoadCaching, Plan, PlannedArgument, Pointer};
 use gpucast_forecast::input::texture::{PlannedTexture, texture_of};
 use gpucast_forecast::run::module;
 use gpucast_measure::{DeviceError, Trials};
 use gpucast_ptx_frontend::module::{Formal, Module as SemanticModule};
 
-use super::library::{Entry, Launcher, Memory, Module};
+use super::library::{CacheOption, Entry, Launcher, Memory, Module};
 use super::texture::{TexelFormat, Texture};
 use super::{Gpu, POINTER_BYTES, Timing};
 
@@ -115,7 +115,11 @@ impl Gpu {
         plan: &Plan,
         body: impl FnOnce(&Ready<'_>) -> Result<T, DeviceError>,
     ) -> Result<T, DeviceError> {
-        let module = self.driver.load(&plan.module.text)?;
+        let keeps = plan.load_caching.map(|caching| match caching {
+            LoadCaching::Ca => CacheOption::All,
+            LoadCaching::Cg => CacheOption::L2,
+        });
+        let module = self.driver.load(&plan.module.text, keeps)?;
         self.fill_symbols(plan, &module)?;
         let allocated = || {
             let buffers = plan.buffers.iter();
