@@ -107,6 +107,7 @@ pub(crate) const SIMULATED: &[&str] = &[
     "fp64_latency",
     "special_latency",
     "shuffle_latency",
+    "mma_sync_share",
     "tensor_latency",
     "texture_latency",
     "uniform_latency",

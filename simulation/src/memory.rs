@@ -28,8 +28,9 @@ pub(crate) struct Waits {
     pub(crate) by_rate: f64,
 }
 
-/// What the L2 needs for a further lane at an address, over what it needs for a sector. An H200 takes
-/// 24 such lanes of all SMs in a clock, each warp at a word of its own, and 49 sectors with a lane each.
+/// What the L2 needs for a further lane at an address, over what it needs for a sector. An H200
+/// takes 24 such lanes of all SMs in a clock, each warp at a word of its own, and 49 sectors with a
+/// lane each.
 const SERIAL_STEP: f64 = 2.0;
 
 /// Clocks that each server behind an SM works.

@@ -106,6 +106,9 @@ pub struct Tensor {
     /// Multiply-adds per clock and SM by format, in the order of [`TensorFormat::ALL`]; 0 where
     /// there are none.
     pub rates: [f64; TensorFormat::ALL.len()],
+    /// The share of these rates, but that of double precision, that products reach for which a warp
+    /// waits (`mma.sync`).
+    pub mma_sync_share: f64,
     /// Clocks from a product's last multiply-add until its result is there.
     pub tensor_latency: f64,
     /// Asynchronous products that may wait for the tensor core: of a warpgroup, or of the SM where
@@ -113,6 +116,27 @@ pub struct Tensor {
     pub tensor_queue: u32,
     /// Tensor memory; all zero where there is none.
     pub memory: TensorMemory,
+}
+
+impl Tensor {
+    /// Clocks in which one of some sub-cores makes the multiply-adds of a product; `None` without
+    /// tensor cores for its format. `is_asynchronous` says that no warp waits for it.
+    #[must_use]
+    pub fn clocks(
+        &self,
+        multiply_adds: u32,
+        format: TensorFormat,
+        is_asynchronous: bool,
+        sub_cores: u32,
+    ) -> Option<f64> {
+        let share = match format {
+            TensorFormat::Fp64 => 1.0,
+            _ if is_asynchronous => 1.0,
+            _ => self.mma_sync_share,
+        };
+        let of_sub_core = share * self.rates[format as usize] / f64::from(sub_cores.max(1));
+        (of_sub_core > 0.0).then(|| f64::from(multiply_adds) / of_sub_core)
+    }
 }
 
 /// Tensor memory and the products in it.
@@ -189,7 +213,7 @@ impl LoadStore {
         };
         let busy = passes.max(lane_bytes(access, request) / bytes);
         match access.kind {
-            // An H200 takes a clock for 32 lanes at as many banks, and one for each lane at one word.
+            // An H200 takes a clock for 32 lanes at as many banks, and one for each lane at a word.
             AccessKind::Atomic | AccessKind::Reduction => {
                 busy.max(f64::from(request.serial.max(1)) * self.shared_atomic_interval)
             }

@@ -25,6 +25,7 @@ mod exec;
 mod formulas;
 mod gpucast;
 mod gpus;
+mod hardware;
 mod help;
 #[cfg(unix)]
 mod killed_workers;

@@ -22,8 +22,8 @@
 //! // launch 64 2                        threads and CTAs
 //! ```
 //!
-//! `GPUCAST_EXPORT=FOLDER cargo test -p gpucast-interpreter --test all -- --ignored exported` writes
-//! each kernel with a launch file, and `gpucast bench --device 0 FOLDER/…` runs these on a GPU.
+//! `GPUCAST_EXPORT=FOLDER cargo test -p gpucast-interpreter --test all -- --ignored exported`
+//! writes each kernel with a launch file. `gpucast bench --device 0 FOLDER/…` runs these on a GPU.
 //!
 //! The expected values were computed with Python's integers and fractions from the text of the
 //! PTX manual. Every file runs twice: as it stands, and with untyped (`.b32`) registers, as newer

@@ -366,6 +366,8 @@ gpu! {
     special_register_latency: Span,
     /// Clocks of a shuffle.
     shuffle_latency: Span,
+    /// Share of the tensor cores' rates that `mma.sync` reaches, but in double precision.
+    mma_sync_share: Percent,
     /// Clocks from the last multiply-add of a matrix product until its result is there.
     tensor_latency: Span,
     /// Asynchronous matrix products of a warpgroup that wait for the tensor core.

@@ -258,6 +258,7 @@ impl Gpu {
         }
         Ok(part!(gpu => Tensor { tensor_latency, tensor_queue } {
             rates: rates,
+            mma_sync_share: figure!(gpu.mma_sync_share) / 100.0,
             memory: TensorMemory {
                 tensor_memory_latency: maybe!(gpu.tensor_memory_latency).unwrap_or(0.0),
                 tensor_pair_latency: maybe!(gpu.tensor_pair_latency).unwrap_or(0.0),

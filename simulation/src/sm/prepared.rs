@@ -71,12 +71,14 @@ impl Prepared {
                 }
                 let class = instruction.class as usize;
                 let mut units = parameters.units[class];
-                if let Action::Multiply { multiply_adds, format, .. } = instruction.action {
-                    let rate = parameters.tensor.rates[format as usize];
-                    let of_sub_core = rate / f64::from(parameters.issue.sub_partitions.max(1));
-                    if of_sub_core > 0.0 {
-                        units.unit = Some(Unit::Tensor);
-                        units.interval = f64::from(multiply_adds) / of_sub_core;
+                if let Action::Multiply { multiply_adds, format, is_asynchronous } =
+                    instruction.action
+                {
+                    let sub_cores = parameters.issue.sub_partitions;
+                    let tensor = &parameters.tensor;
+                    let clocks = tensor.clocks(multiply_adds, format, is_asynchronous, sub_cores);
+                    if let Some(clocks) = clocks {
+                        (units.unit, units.interval) = (Some(Unit::Tensor), clocks);
                     }
                 }
                 if let Action::TensorMemory(TensorMemoryAction::Transfer { bytes, writes }) =

@@ -50,6 +50,7 @@ pub(crate) fn machine() -> Parameters {
         latencies,
         tensor: Tensor {
             rates: [512.0; 10],
+            mma_sync_share: 1.0,
             tensor_latency: 10.0,
             tensor_queue: 5,
             memory: MEMORY,

@@ -4,8 +4,8 @@ use gpucast_forecast::Supervisor as _;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_measure::conditions::{self, Group, Range, State};
 use gpucast_measure::gpu_file::Impossible;
-use gpucast_measure::parameters::all;
-use gpucast_measure::{Bench, Device as _, MeasureError, Parameter, Trials, gpu_file};
+use gpucast_measure::parameters::{DOUBTFUL, all};
+use gpucast_measure::{Bench, Device as _, MeasureError, Measured, Parameter, Trials, gpu_file};
 use gpucast_render::Format;
 use gpucast_render::measured::{Document, LeftOut, Measurement};
 use gpucast_toolchain::driver;
@@ -64,6 +64,7 @@ pub(super) fn run(arguments: &bench::Bench) -> Result<(), Failure> {
         left_out: &left_out,
     };
     warn_of_clocks(bench.groups());
+    warn_of_doubts(&measured);
     if let Some(mut raw) = raw {
         raw.write(
             &Document::new(&measurement).with_raw_data(bench.runs(), bench.groups()).as_json()?,
@@ -97,6 +98,18 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Parameter>, Failure> {
     match only {
         [] => Ok(all().collect()),
         only => only.iter().map(find).collect(),
+    }
+}
+
+/// Warns of figures that a GPU contradicted before.
+fn warn_of_doubts(measured: &[Measured]) {
+    let fields = measured.iter().map(|figure| figure.parameter.field);
+    let doubtful: Vec<&str> = fields.filter(|field| DOUBTFUL.contains(field)).collect();
+    if !doubtful.is_empty() {
+        diagnostic::warning(&format!(
+            "compilers change the kernels of {}; on an H200 these figures were wrong",
+            doubtful.join(", ")
+        ));
     }
 }
 

@@ -281,6 +281,7 @@ pub const RULES: &[Rule] = &[
     tabulated("uniform_latency"),
     tabulated("special_register_latency"),
     tabulated("shuffle_latency"),
+    tabulated("mma_sync_share"),
     tabulated("tensor_latency"),
     tabulated("tensor_queue"),
     tabulated("tensor_half_rate"),

@@ -52,6 +52,24 @@ pub struct Measured {
     pub excluded: usize,
 }
 
+/// Fields whose kernels measured something else on an H200, because compilers change them
+/// (`docs/evidence/measuring.md`, "What hardware showed").
+pub const DOUBTFUL: [&str; 13] = [
+    "logic_rate",
+    "conversion_rate",
+    "int_add_rate",
+    "wide_mul_rate",
+    "load_store_rate",
+    "uniform_address_interval",
+    "address_interval",
+    "l1_tag_rate",
+    "l2_bandwidth",
+    "l2_reply_bytes_rate",
+    "mbarrier_latency",
+    "memory_queue",
+    "tensor_queue",
+];
+
 /// All parameters, by the part of the GPU.
 pub fn all() -> impl Iterator<Item = &'static Parameter> {
     const PARTS: [&[Parameter]; 12] = [
