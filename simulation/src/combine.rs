@@ -72,6 +72,8 @@ impl Combiner {
             });
             beside = Beside::Turns { first, lines };
         }
-        Request { serial: 1, beside, ..*request }
+        // Passes over shared memory are those of the lanes at a word, too.
+        let passes = (request.passes / u16::from(request.serial.max(1))).max(1);
+        Request { serial: 1, passes, beside, ..*request }
     }
 }

@@ -94,7 +94,7 @@ fn a_command_to_copy_names_the_module_alone() {
     let refused = gpucast("predict sgemm saxpy.ptx transpose --gpu gtx-480 --machine rules");
     assert_eq!(refused.status, 2);
     let lines = refused.stderr.lines().map(str::trim);
-    let proposed = lines.filter_map(|line| line.strip_prefix("gpucast ")).last().unwrap();
+    let proposed = lines.filter_map(|line| line.strip_prefix("gpucast ")).next_back().unwrap();
     let words = "predict saxpy.ptx --gpu gtx-480 --machine rules --grid";
     assert!(proposed.starts_with(words), "{proposed}");
     let ran = gpucast(proposed);

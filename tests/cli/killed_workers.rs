@@ -87,8 +87,9 @@ fn killed_workers_change_nothing() {
         for form in forms {
             sweep.assert_merged(&format!("{KERNELS} {GPUS}"), form);
         }
-        // The H200 counts as the H100 does. What was executed stays as it is.
-        let others = format!("{KERNELS} --gpu gtx-960,h200 --set memory_bandwidth=1x,3x");
+        // A GPU whose arithmetic alone is slower counts as the H100 does. What was executed stays.
+        let slow = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/inputs/slow.toml");
+        let others = format!("{KERNELS} --gpu gtx-960,{slow} --set memory_bandwidth=1x,3x");
         sweep.succeeds(&format!("plan {others} --replace"));
         assert_eq!(sweep.succeeds("work"), "note: 0 executed, 0 of them failed\n");
         assert!(files(&sweep) == stored);

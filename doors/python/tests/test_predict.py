@@ -108,7 +108,7 @@ class Sweep(unittest.TestCase):
             machine="rules",
         )
         self.assertEqual(len(table), 4)
-        self.assertEqual(table["memory_bandwidth"], [2881.0, 5762.0] * 2)
+        self.assertEqual(table["memory_bandwidth"], [2884.0, 5768.0] * 2)
         self.assertTrue(all(isinstance(time, float) for time in table["time_ms"]))
         self.assertIn("4 rows", str(table))
 

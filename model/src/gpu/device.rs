@@ -136,7 +136,7 @@ impl Gpu {
         let first_level = &mut device.first_level;
         // An L1 of no size is switched off.
         if given!(self.l1_size) == Some(0) {
-            (first_level.l1, first_level.unified_bytes) = (None, 0);
+            (first_level.l1, first_level.unified_bytes, first_level.carve_outs) = (None, 0, &[]);
         }
         if let Some(l1) = &mut first_level.l1 {
             if self.l1_size.is_some() {

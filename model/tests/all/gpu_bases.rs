@@ -17,15 +17,15 @@ fn a_file_with_a_base_says_what_is_different() {
          memory_bandwidth = \"1.2x\"\n\
          l2_size = { value = 96, unit = \"MiB\", source = { datasheet = \"a rumour\" } }\n\
          memory_type = \"HBM3e\"\n\
-         l1_latency = { value = \"0.5x\", source = { assumed = \"a wish\" } }\n",
+         l1_latency = { value = \"2x\", source = { assumed = \"a wish\" } }\n",
     );
     assert_eq!((gpu.name.as_str(), gpu.display_name.as_str()), ("h100-next", "h100-next"));
     assert_eq!(gpu.number("sm_count"), Some(144.0));
-    // The base measured 2881 GB/s of 3352 GB/s.
-    assert_eq!(gpu.number("memory_bandwidth"), Some(1.2 * 2881.0));
+    // The base measured 2884 GB/s of 3352 GB/s.
+    assert_eq!(gpu.number("memory_bandwidth"), Some(1.2 * 2884.0));
     assert_eq!(gpu.number("peak_memory_bandwidth"), Some(1.2 * 3352.0));
     assert_eq!(gpu.number("l2_size"), Some(f64::from(96 << 20)));
-    assert_eq!(gpu.number("l1_latency"), Some(19.0));
+    assert_eq!(gpu.number("l1_latency"), Some(62.0));
     assert_eq!(gpu.memory_type.as_ref().unwrap().value.0, "HBM3e");
     // What was derived follows: 128 lanes of 144 SMs at 1.98 GHz.
     let derived = 2.0 * 128.0 * 144.0 * 1.980;
@@ -42,7 +42,7 @@ fn a_file_with_a_base_says_what_is_different() {
             ("memory_bandwidth", "1.2x"),
             ("l2_size", "96 MiB"),
             ("memory_type", "HBM3e"),
-            ("l1_latency", "0.5x"),
+            ("l1_latency", "2x"),
         ])
         .unwrap();
     for field in Gpu::FIELDS {

@@ -39,8 +39,8 @@ pub const ACHIEVED: &[Achieved] = &[
     measured("HBM", 0.84, (0.84, 0.85), "1 GPU"),
     measured("HBM2", 0.92, (0.90, 0.94), "the median of 4 GPUs"),
     measured("HBM2e", 0.88, (0.86, 0.90), "the median of 2 GPUs"),
-    measured("HBM3", 0.90, (0.85, 0.95), "the median of 2 GPUs"),
-    measured("HBM3e", 0.83, (0.73, 0.94), "the median of 2 GPUs"),
+    measured("HBM3", 0.90, (0.86, 0.95), "the median of 2 GPUs"),
+    measured("HBM3e", 0.89, (0.84, 0.94), "the median of 2 GPUs"),
     like("LPDDR5X", 0.84, "as GDDR5"),
 ];
 

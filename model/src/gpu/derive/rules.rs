@@ -241,16 +241,17 @@ pub const RULES: &[Rule] = &[
     typical(
         "graph_launch_overhead",
         "graph-launch",
-        ("1.2 µs, the median of 3 GPUs", 1.2),
-        "1.05 (L40) to 1.33 µs (H200), github.com/RRZE-HPC/gpu-benches, gpu-small-kernels",
+        ("0.92 µs, the median of 4 GPUs", 0.92),
+        "0.53 (H200) and 0.79 (H100): corpus/measured; 1.05 (L40) and 1.2 µs (A40): github.com/RRZE-HPC/gpu-benches, gpu-small-kernels",
     )
-    .spread(0.87, 1.11, 3),
+    .spread(0.57, 1.31, 4),
     typical(
         "event_overhead",
         "event-pair",
         ("5 µs, the middle of 4 to 6", 5.0),
         "a pair of events around an empty kernel, from memory",
-    ),
+    )
+    .spread(0.56, 0.57, 2),
     typical(
         "profiler_cycles_overhead",
         "profiler-cycles",
@@ -262,7 +263,8 @@ pub const RULES: &[Rule] = &[
         "profiler-duration",
         ("2275 clocks, the middle of 2000 to 2550", 2275.0),
         "public Nsight Compute reports of small kernels on a GV100",
-    ),
+    )
+    .spread(1.40, 1.41, 2),
     tabulated("issue_width"),
     tabulated("fp32_pipes"),
     formula(
@@ -322,7 +324,8 @@ pub const RULES: &[Rule] = &[
     of_all_sms("l2_write_bandwidth", "l2-write-bandwidth", 1, "l2_write_bytes_rate"),
     tabulated("l2_reply_bytes_rate"),
     tabulated("l2_request_rate"),
-    Rule::new("dram_efficiency", "dram-efficiency", Method::Efficiency { mixed: false }),
+    Rule::new("dram_efficiency", "dram-efficiency", Method::Efficiency { mixed: false })
+        .spread(0.95, 0.96, 2),
     Rule::new("dram_mixed_efficiency", "dram-efficiency", Method::Efficiency { mixed: true })
         .spread(0.80, 1.08, 2),
     tabulated("read_queueing_linear"),

@@ -10,11 +10,8 @@ pub(super) const ALL: &[Parameter] = &[
     Parameter::field(
         "shared_atomic_interval",
         CLOCKS,
-        "exchanges in shared memory, all lanes at one address less each at its own, less a pass",
-        |bench| {
-            let lane = (shared(bench, true)? - shared(bench, false)?) / OTHER_LANES;
-            Ok(lane - figure_of(bench, "shared_stride_1")?)
-        },
+        "exchanges in shared memory, all lanes at one address less each at its own",
+        |bench| Ok((shared(bench, true)? - shared(bench, false)?) / OTHER_LANES),
     ),
     Parameter::field(
         "atomic_latency",
