@@ -88,7 +88,7 @@ fn killed_workers_change_nothing() {
             sweep.assert_merged(&format!("{KERNELS} {GPUS}"), form);
         }
         // A GPU whose arithmetic alone is slower counts as the H100 does. What was executed stays.
-        let slow = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/inputs/slow.toml");
+        let slow = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/inputs/slow-h100.toml");
         let others = format!("{KERNELS} --gpu gtx-960,{slow} --set memory_bandwidth=1x,3x");
         sweep.succeeds(&format!("plan {others} --replace"));
         assert_eq!(sweep.succeeds("work"), "note: 0 executed, 0 of them failed\n");

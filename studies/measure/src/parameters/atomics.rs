@@ -1,7 +1,7 @@
 //! Atomics on shared memory and at the L2.
 
 use super::memory::{CHASE_STRIDE, L2_CHASE_BYTES, mean_l2_latency};
-use super::{BLOCKS_OF_SM, CLOCKS, Parameter, blocks, figure_of};
+use super::{BLOCKS_OF_SM, CLOCKS, Parameter, blocks};
 use crate::bench::{Bench, How, Sizes};
 use crate::error::MeasureError;
 use crate::kernels::{self, EXCHANGES, READERS};
