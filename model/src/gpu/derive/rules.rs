@@ -251,7 +251,7 @@ pub const RULES: &[Rule] = &[
         ("5 µs, the middle of 4 to 6", 5.0),
         "a pair of events around an empty kernel, from memory",
     )
-    .spread(0.56, 0.57, 2),
+    .spread(0.55, 0.56, 2),
     typical(
         "profiler_cycles_overhead",
         "profiler-cycles",
@@ -327,7 +327,7 @@ pub const RULES: &[Rule] = &[
     Rule::new("dram_efficiency", "dram-efficiency", Method::Efficiency { mixed: false })
         .spread(0.95, 0.96, 2),
     Rule::new("dram_mixed_efficiency", "dram-efficiency", Method::Efficiency { mixed: true })
-        .spread(0.80, 1.08, 2),
+        .spread(0.80, 1.08, 4),
     tabulated("read_queueing_linear"),
     tabulated("read_queueing_hyperbolic"),
     tabulated("quarter_written_queueing_linear"),
