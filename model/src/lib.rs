@@ -89,7 +89,7 @@ pub use predictor::{
 pub use quantitative_roofline::{QuantitativeRoofline, RefinedRoofline};
 pub use reference::{Reference, error_fraction, predict_with_reference, utilisation_factor};
 pub use sm_simulation::SmSimulation;
-pub use text::{duration, rough_duration};
+pub use text::{duration, duration_range, rough_duration};
 pub use timing::Timing;
 pub use warning::Warning;
 pub use what_if::WhatIf;

@@ -19,9 +19,9 @@
 //! | module | idea |
 //! |---|---|
 //! | `lexer`, `parser`, `ast`, `printer` | the text and its tree |
-//! | `isa` | the one table: rows in the manual's notation, since when, combinations, textures, samples, facts |
-//! | `resolver` | names, operands and types; `check` has a file for each topic, `prelude` computes operands before their instruction |
-//! | `cfg`, `dataflow`, `liveness` | control flow; registers that an instruction reads and writes, and that are still needed |
+//! | `isa` | the one table: rows in the manual's notation, combinations, textures, samples, facts |
+//! | `resolver` | names, operands and types; `check`, a file for each topic; `prelude` of operands |
+//! | `cfg`, `dataflow`, `liveness` | control flow; registers read, written, and still needed |
 //! | `inlining` | from a library's line to the user's |
 //! | `usage` | static needs of a kernel, which `gpucast check` shows |
 //! | `container` | PTX inside of fatbins, objects and executables |

@@ -218,19 +218,7 @@ mod tests {
 
     #[test]
     fn joined_requests_keep_the_furthest_level_of_each_sector() {
-        let request = |l1_sectors, l2_sectors, dram_sectors| Request {
-            space: Space::Global,
-            lanes: 32,
-            lines: 4,
-            passes: 4,
-            serial: 1,
-            is_paired: false,
-            l1_sectors,
-            l2_sectors,
-            dram_sectors,
-            first_sector: None,
-            beside: Beside::Nothing,
-        };
+        let request = Request::global;
         // The first one fetched what the second one found in the first-level cache.
         let mut one = request(16, 0, 0);
         one.join(&request(0, 4, 12));

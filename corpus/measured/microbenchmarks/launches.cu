@@ -1,58 +1,18 @@
 // Events behind other work, stores of parts of sectors, loads of constants by index, reads of the
 // L2. Prints lines of CSV: benchmark, parameter, value, unit. With an argument it launches the
 // kernels whose counters Nsight Compute reads.
-#include <cuda_runtime.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-#define CK(x)                                                                          \
-    do {                                                                               \
-        cudaError_t e_ = (x);                                                          \
-        if (e_ != cudaSuccess) {                                                       \
-            fprintf(stderr, "%s:%d %s\n", __FILE__, __LINE__, cudaGetErrorString(e_)); \
-            exit(1);                                                                   \
-        }                                                                              \
-    } while (0)
-typedef unsigned long long u64;
-typedef unsigned u32;
-__device__ __forceinline__ u64 clk() {
-    u64 t;
-    asm volatile("mov.u64 %0, %%clock64;" : "=l"(t)::"memory");
-    return t;
-}
-static void out(const char* n, const char* p, double v, const char* u) {
-    printf("%s,%s,%.6g,%s\n", n, p, v, u);
-    fflush(stdout);
-}
-static int SMS;
+#include "bench.cuh"
 __global__ void spin(u64 n) {
     u64 t = clk();
     while (clk() - t < n);
 }
-__global__ void empty() {}
-__global__ void one(u32* g) { g[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
+// The median of n times of f behind other work, so that the host's own time is not seen.
 template <class F>
 double busy(F f, int n = 41) {
-    cudaEvent_t a, b;
-    CK(cudaEventCreate(&a));
-    CK(cudaEventCreate(&b));
-    std::vector<float> t;
-    for (int i = 0; i < n; i++) {
-        spin<<<1, 32>>>(200000);
-        CK(cudaEventRecord(a));
-        f();
-        CK(cudaEventRecord(b));
-        CK(cudaEventSynchronize(b));
-        float ms;
-        CK(cudaEventElapsedTime(&ms, a, b));
-        t.push_back(ms);
-    }
-    CK(cudaGetLastError());
-    std::sort(t.begin(), t.end());
-    return t[n / 2] * 1e-3;
+    return median(f, n, [] { spin<<<1, 32>>>(200000); });
 }
+__global__ void empty() {}
+__global__ void one(u32* g) { g[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 template <int V>
 __global__ void st(u32* g, u64 mask, u64 pitch, int per) {
     u64 t = blockIdx.x * (u64)blockDim.x + threadIdx.x, n = gridDim.x * (u64)blockDim.x;

@@ -2,59 +2,11 @@
 // and launches, measured by the clocks of an SM or by events.
 // Prints lines of CSV: benchmark, parameter, value, unit.
 #include <cuda.h>
-#include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-#define CK(x)                                                                          \
-    do {                                                                               \
-        cudaError_t e_ = (x);                                                          \
-        if (e_ != cudaSuccess) {                                                       \
-            fprintf(stderr, "%s:%d %s\n", __FILE__, __LINE__, cudaGetErrorString(e_)); \
-            exit(1);                                                                   \
-        }                                                                              \
-    } while (0)
-typedef unsigned long long u64;
-typedef unsigned u32;
-__device__ __forceinline__ u64 clk() {
-    u64 t;
-    asm volatile("mov.u64 %0, %%clock64;" : "=l"(t)::"memory");
-    return t;
-}
-static void out(const char* n, const char* p, double v, const char* u) {
-    printf("%s,%s,%.6g,%s\n", n, p, v, u);
-    fflush(stdout);
-}
-static void outi(const char* n, long p, double v, const char* u) {
-    char b[32];
-    snprintf(b, 32, "%ld", p);
-    out(n, b, v, u);
-}
-static int SMS;
+
+#include "bench.cuh"
 static double MHZ = 1980;
-template <class F>
-double best(F f, int n = 15, void (*pre)() = nullptr) {
-    cudaEvent_t a, b;
-    CK(cudaEventCreate(&a));
-    CK(cudaEventCreate(&b));
-    std::vector<float> t;
-    for (int i = 0; i < n; i++) {
-        if (pre) pre();
-        CK(cudaEventRecord(a));
-        f();
-        CK(cudaEventRecord(b));
-        CK(cudaEventSynchronize(b));
-        float ms;
-        CK(cudaEventElapsedTime(&ms, a, b));
-        t.push_back(ms);
-    }
-    CK(cudaGetLastError());
-    std::sort(t.begin(), t.end());
-    return t[n / 2] * 1e-3;
-}
 // ---- 1 shared atomics: clocks of one warp's operation, W warps
 template <int KIND>
 __global__ void satom(u64* o, int ways, int reps) {
@@ -171,8 +123,8 @@ void gatoms(const char* n, u32* g) {
                        "one word a CTA of 1024"};
     for (int mode = 0; mode < 7; mode++) {
         int reps = mode == 0 || mode == 1 || mode == 4 ? 16 : 32;
-        double t1 = best([&] { gatom<KIND><<<SMS * 4, 256>>>(g, mode, reps); }, 9),
-               t2 = best([&] { gatom<KIND><<<SMS * 4, 256>>>(g, mode, 3 * reps); }, 9);
+        double t1 = median([&] { gatom<KIND><<<SMS * 4, 256>>>(g, mode, reps); }, 9),
+               t2 = median([&] { gatom<KIND><<<SMS * 4, 256>>>(g, mode, 3 * reps); }, 9);
         double lanes = 2.0 * reps * SMS * 4 * 256 / ((t2 - t1) * MHZ * 1e6);
         out(n, m[mode], lanes, "lane operations/clk of the GPU");
     }
@@ -467,7 +419,7 @@ int main(int argc, char** argv) {
         int cs[][2] = {{1, 0}, {2, 0}, {0, 1}, {0, 2}, {1, 1}, {2, 1}, {1, 2}};
         for (auto& x : cs) {
             double t =
-                best([&] { stream<<<SMS * 8, 512>>>(a, b, c, e, n, x[0], x[1], (uint4*)d); }, 11);
+                median([&] { stream<<<SMS * 8, 512>>>(a, b, c, e, n, x[0], x[1], (uint4*)d); }, 11);
             char p[32];
             snprintf(p, 32, "%d reads %d writes", x[0], x[1]);
             out("dram", p, (x[0] + x[1]) * n * 16 / t / 1e9, "GB/s");
@@ -477,8 +429,9 @@ int main(int argc, char** argv) {
     for (int mb : {1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 64, 80, 128}) {
         u64 n = (u64)mb << 16;
         int reps = std::max(4, 512 / mb);
-        double t1 = best([&] { rep_read<<<SMS * 4, 512>>>((uint4*)g, n, reps, (uint4*)d); }, 7),
-               t2 = best([&] { rep_read<<<SMS * 4, 512>>>((uint4*)g, n, 2 * reps, (uint4*)d); }, 7);
+        double t1 = median([&] { rep_read<<<SMS * 4, 512>>>((uint4*)g, n, reps, (uint4*)d); }, 7),
+               t2 = median([&] { rep_read<<<SMS * 4, 512>>>((uint4*)g, n, 2 * reps, (uint4*)d); },
+                           7);
         outi("read again and again, MB", mb, reps * n * 16.0 / ((t2 - t1) * MHZ * 1e6),
              "bytes/clk of the GPU");
     }
@@ -646,12 +599,12 @@ int main(int argc, char** argv) {
     }
     // launches
     {
-        double e = best([&] {}, 31);
+        double e = median([&] {}, 31);
         out("events", "nothing between", e * 1e6, "us");
-        e = best([&] { empty<<<1, 32>>>(); }, 31);
+        e = median([&] { empty<<<1, 32>>>(); }, 31);
         out("events", "one empty kernel", e * 1e6, "us");
         for (int n : {10, 100, 1000}) {
-            double t = best(
+            double t = median(
                 [&] {
                     for (int i = 0; i < n; i++) empty<<<1, 32>>>();
                 },
@@ -659,7 +612,7 @@ int main(int argc, char** argv) {
             outi("empty kernels in a row", n, t * 1e6 / n, "us each");
         }
         for (int ctas : {132, 1056}) {
-            double t = best(
+            double t = median(
                 [&] {
                     for (int i = 0; i < 200; i++) empty<<<ctas, 256>>>();
                 },
@@ -693,8 +646,8 @@ int main(int argc, char** argv) {
         }
         for (int th : {32, 128, 256, 512, 1024})
             for (int per : {64, 512}) {
-                double t1 = best([&] { tiny<<<SMS * per, th>>>(nullptr); }, 11),
-                       t2 = best([&] { tiny<<<SMS * per * 2, th>>>(nullptr); }, 11);
+                double t1 = median([&] { tiny<<<SMS * per, th>>>(nullptr); }, 11),
+                       t2 = median([&] { tiny<<<SMS * per * 2, th>>>(nullptr); }, 11);
                 char p[40];
                 snprintf(p, 40, "%d threads, %d CTAs an SM", th, per);
                 out("tiny CTAs", p, (t2 - t1) * MHZ * 1e6 / per, "clk of an SM for a CTA");

@@ -71,8 +71,9 @@ fn shift_out_right<T: Integer>(a: T, n: u32) -> T {
     if n >= T::BITS { T::ZERO } else { a.shift_right_logical(n) }
 }
 
-/// A position or length of [`bfe`] and [`bfi`], which the manual restricts to 0..255. What is
-/// beyond loses its upper bits for 32-bit types, and counts in full for 64-bit ones, as on an H200.
+/// A position or length of [`bfe`] and [`bfi`], which the manual restricts to 0..255.
+///
+/// Beyond them an H200 differs by type: 32-bit types take the low byte, 64-bit ones all bits.
 #[inline(always)]
 fn in_a_byte<T: Integer>(n: u32) -> u32 {
     if T::BITS == 64 { n.min(0xff) } else { n & 0xff }

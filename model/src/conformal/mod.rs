@@ -19,7 +19,7 @@ mod table;
 
 use serde::Serialize;
 
-use crate::text::duration;
+use crate::text::duration_range;
 
 pub use class::{TimeClass, UnknownClass};
 pub use quantile::central;
@@ -75,8 +75,8 @@ impl TimeInterval {
     #[must_use]
     pub fn text(&self) -> String {
         let alike = if self.measured_bound_by == ANY { "" } else { " bound like this" };
-        let (low, high) = (duration(self.low_ms), duration(self.high_ms));
-        format!("4 of 5 measured kernels{alike} take {low} to {high}")
+        let times = duration_range(self.low_ms, self.high_ms);
+        format!("4 of 5 measured kernels{alike} take {times}")
     }
 
     /// What the interval rests on, in a sentence.

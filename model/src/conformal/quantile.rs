@@ -1,11 +1,14 @@
 //! Quantiles of errors that hold for the next measurement.
 //!
 //! Errors of one kernel on one GPU resemble each other: 210 tunings of a kernel say less than 210
-//! kernels. So errors come in groups. Each group has the same weight, and a share of one more group
-//! may be anything: the pooled distributions of Dunn, Wasserman and Ramdas, Distribution-Free
-//! Prediction Sets for Two-Layer Hierarchical Models (2023), section 3. With one error in each
-//! group this is split-conformal prediction, whose upper end is the ⌈(n + 1)(1 − a/2)⌉-th least of
-//! n errors (Lei et al., Distribution-Free Predictive Inference for Regression, 2018).
+//! kernels. So errors come in groups, and each group has the same weight. One more group, which
+//! nobody measured, has that weight too, and its errors may be anything. These are the pooled
+//! distributions of Dunn, Wasserman and Ramdas, Distribution-Free Prediction Sets for Two-Layer
+//! Hierarchical Models (2023), section 3.
+//!
+//! With one error in each group this is split-conformal prediction. The upper end is then the
+//! ⌈(n + 1)(1 − a/2)⌉-th least of n errors (Lei et al., Distribution-Free Predictive Inference for
+//! Regression, 2018).
 
 /// Weights are sums of few fractions; this is more than their rounding.
 const ROUNDING: f64 = 1e-9;

@@ -4,7 +4,7 @@ use gpucast_forecast::comparison::distinct;
 use gpucast_forecast::input::kernel_name::readable;
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::{Declined, KernelView, PredictionView};
-use gpucast_model::{TimeInterval, duration};
+use gpucast_model::{TimeInterval, duration, duration_range};
 
 use crate::table::{Align, aligned};
 
@@ -87,7 +87,7 @@ const INTERVAL: &str = "4 of 5 take";
 
 /// The interval of a time, for a column.
 fn interval(view: &PredictionView) -> String {
-    let range = |it: &TimeInterval| format!("{} to {}", duration(it.low_ms), duration(it.high_ms));
+    let range = |it: &TimeInterval| duration_range(it.low_ms, it.high_ms);
     view.prediction.interval.as_ref().map_or_else(String::new, range)
 }
 
