@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes what the program is made of: an SBOM (CycloneDX 1.5), or the texts of all licences.
 
-    .ci/sbom.py TARGET                 the SBOM
-    .ci/sbom.py TARGET --licences      licences with their texts
+    .ci/sbom.py TARGET FEATURES                 the SBOM
+    .ci/sbom.py TARGET FEATURES --licences      licences with their texts
 
 The facts are those of `cargo metadata`: crates that are linked into the program for this target,
 without those for tests and builds.
@@ -13,13 +13,11 @@ import pathlib
 import subprocess
 import sys
 
-FEATURES = ["--features", "gpucast/parquet"]
 
-
-def linked(target):
+def linked(target, features):
     """The packages that the program is linked from."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", target]
-    text = subprocess.run(command + FEATURES, capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(command + ["--features", features], capture_output=True, text=True, check=True).stdout
     metadata = json.loads(text)
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
@@ -79,7 +77,7 @@ def licences(packages):
         print(f"\n{'=' * 80}\n{', '.join(names)}\n{'=' * 80}\n\n{text}")
 
 
-root, packages = linked(sys.argv[1])
+root, packages = linked(sys.argv[1], sys.argv[2])
 if "--licences" in sys.argv:
     licences(packages)
 else:

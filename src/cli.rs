@@ -182,6 +182,10 @@ pub(crate) enum Command {
     /// The record has the file's path and the hash of its contents: an edited file must be trusted
     /// anew.
     Trust(trust::Trust),
+    /// Say which tools are found here, what each adds, and how to get the rest
+    ///
+    /// Nothing of it is needed: PTX, predictions and everything else run without.
+    Doctor,
     /// Write the script by which a shell completes commands, options and names
     ///
     /// For bash: gpucast completions bash > ~/.local/share/bash-completion/completions/gpucast

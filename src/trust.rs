@@ -192,7 +192,7 @@ pub(crate) fn permission(path: &Path, contents: &[u8]) -> Result<Permission, Rep
 const RECORD: &str = "trusted";
 
 /// The folder of the record: `gpucast` in the user's configuration folder.
-fn folder() -> Option<PathBuf> {
+pub(crate) fn folder() -> Option<PathBuf> {
     let set = |name: &str| {
         let value = std::env::var_os(name).map(PathBuf::from);
         // The base directory specification has relative paths ignored.

@@ -10,6 +10,7 @@ pub(crate) mod corpus;
 mod counted;
 pub(crate) mod counts;
 pub(crate) mod diff;
+pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod gpus;
 pub(crate) mod kernels;
@@ -54,6 +55,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Libraries(arguments) => exec::write_libraries(&arguments),
         Command::Plot(command) => plot::run(command),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Doctor => doctor::run(),
         Command::Check(arguments) => check::run(&arguments),
         Command::Gpus(command) => gpus::run(command),
         Command::Calibrate(command) => calibrate::run(&command),

@@ -21,6 +21,7 @@ mod cost_model;
 mod counts;
 mod cuda;
 mod diff;
+mod doctor;
 mod exec;
 mod formulas;
 mod gpucast;

@@ -17,7 +17,7 @@ const VARIABLE: &str = "GPUCAST_CUDA_LIBRARY";
 const FOLDERS: [&str; 4] = ["deps", "", "lib", "../lib/gpucast"];
 
 /// The library's whole path.
-pub(super) fn find() -> Result<PathBuf, Report> {
+pub(crate) fn find() -> Result<PathBuf, Report> {
     let chosen = std::env::var_os(VARIABLE).map(PathBuf::from);
     let own = std::env::current_exe().ok().and_then(|path| path.canonicalize().ok());
     let own = own.as_deref().and_then(std::path::Path::parent);

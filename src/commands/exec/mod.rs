@@ -25,6 +25,8 @@ use crate::cli::exec::{Exec, KERNEL_ALONE, Libraries};
 use crate::failure::{Failure, Report};
 use crate::output::{Output, diagnostic};
 
+pub(crate) use libraries::find as find_library;
+
 /// Where the system's loader looks for libraries first.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 

@@ -74,6 +74,14 @@ pub(super) fn compiler(
     }
 }
 
+/// Every kind of compiler that is there, in the order in which plain source is given to them.
+pub(super) fn all(search: &Search<'_>) -> Vec<Found> {
+    let programs = [("nvcc", Dialect::Nvcc), ("clang++", Dialect::Clang)];
+    let programs =
+        programs.into_iter().filter_map(|(name, dialect)| program(name, dialect, search));
+    nvrtc(search).into_iter().chain(programs).collect()
+}
+
 /// The kind of a file is in its name.
 fn of_path(path: &Path) -> Found {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
@@ -115,6 +123,9 @@ fn below(folders: &[PathBuf], places: &[&str]) -> Vec<PathBuf> {
 }
 
 fn nvrtc(search: &Search<'_>) -> Option<Found> {
+    if super::IS_STATIC {
+        return None;
+    }
     let first = |folders: &[PathBuf]| folders.iter().find_map(|folder| library_in(folder));
     first(&below(&packages(search), &LIBRARIES_IN_PACKAGES))
         .or_else(|| first(&below(&installed::cuda_installations(), &LIBRARIES_IN_CUDA)))
@@ -156,8 +167,16 @@ fn program(name: &str, dialect: Dialect, search: &Search<'_>) -> Option<Found> {
 pub(super) fn cuda_headers(library: &Path, search: &Search<'_>) -> Vec<PathBuf> {
     // site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12
     let beside = library.ancestors().nth(4).map(Path::to_owned);
-    let packages: Vec<PathBuf> = beside.into_iter().chain(packages(search)).collect();
-    let mut folders = below(&packages, &HEADERS_IN_PACKAGES);
+    headers_of(&beside.into_iter().chain(packages(search)).collect::<Vec<_>>())
+}
+
+/// The folders of CUDA's own headers, whichever library they belong to.
+pub(super) fn all_headers(search: &Search<'_>) -> Vec<PathBuf> {
+    headers_of(&packages(search))
+}
+
+fn headers_of(packages: &[PathBuf]) -> Vec<PathBuf> {
+    let mut folders = below(packages, &HEADERS_IN_PACKAGES);
     folders.extend(below(&installed::cuda_installations(), &["include", "include/cccl"]));
     let mut found: Vec<PathBuf> = Vec::new();
     for folder in folders.into_iter().filter(|folder| folder.is_dir()) {

@@ -26,7 +26,7 @@ use gpucast_forecast::compiler::{Compiled, Compiler, CudaOptions};
 use gpucast_forecast::{Report, SourceText};
 
 use crate::Stop;
-use find::Found;
+use find::{Dialect, Found};
 
 pub use command::CommandLine;
 
@@ -87,6 +87,42 @@ impl Installed {
     }
 }
 
+/// A compiler that is installed on this system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Present {
+    /// What it is: `NVRTC`, `nvcc` or `clang`.
+    pub name: &'static str,
+    /// Its library or program.
+    pub path: PathBuf,
+}
+
+impl Installed {
+    /// The compilers that are there, one of each kind, in the order in which plain source is given
+    /// to them. No program is run but Python, which is asked for its folders.
+    #[must_use]
+    pub fn present(&self) -> Vec<Present> {
+        let present = |found| match found {
+            Found::Library(path) => Present { name: "NVRTC", path },
+            Found::Program { path, dialect: Dialect::Nvcc } => Present { name: "nvcc", path },
+            Found::Program { path, dialect: Dialect::Clang } => Present { name: "clang", path },
+        };
+        find::all(&self.search()).into_iter().map(present).collect()
+    }
+
+    /// The folders of CUDA's headers.
+    #[must_use]
+    pub fn headers(&self) -> Vec<PathBuf> {
+        find::all_headers(&self.search())
+    }
+
+    fn search(&self) -> Search<'_> {
+        Search { packages: &self.packages, stop: &self.stop }
+    }
+}
+
+/// True for a program without a loader of libraries, such as the static one of releases.
+const IS_STATIC: bool = cfg!(all(target_env = "musl", target_feature = "crt-static"));
+
 /// Options for files that name CUDA source and have no place for options.
 #[must_use]
 pub fn plain_cuda(stop: Stop) -> CudaOptions {
@@ -97,7 +133,7 @@ pub fn plain_cuda(stop: Stop) -> CudaOptions {
 impl Compiler for Installed {
     fn compile(&self, source: &SourceText, options: &CudaOptions) -> Result<Compiled, Vec<Report>> {
         let has_host_code = has_host_code(&source.text);
-        let search = Search { packages: &self.packages, stop: &self.stop };
+        let search = self.search();
         let found = find::compiler(self.choice.as_ref(), has_host_code, &search);
         let Some(found) = found else { return Err(vec![nothing(source, self.choice.as_ref())]) };
         let job = Job { source, options, has_host_code, search };
@@ -162,10 +198,13 @@ fn nothing(source: &SourceText, choice: Option<&Choice>) -> Report {
         Some(Choice::Clang) => "clang is not found".to_owned(),
         Some(Choice::Path(path)) => format!("there is no compiler {}", path.display()),
     };
-    Report::new(message).hint(
+    Report::new(message).hint(if IS_STATIC {
+        "this gpucast is static and cannot load NVRTC: put nvcc or clang on the path, or take the \
+         wheel or the other archive of the release"
+    } else {
         "`pip install nvidia-cuda-nvrtc-cu12` suffices, in an active environment or for the user; \
-         an nvcc or clang on the path does, too, or a CUDA installation that CUDA_HOME names",
-    )
+         an nvcc or clang on the path does, too, or a CUDA installation that CUDA_HOME names"
+    })
 }
 
 #[cfg(test)]
