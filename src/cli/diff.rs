@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use gpucast_forecast::difference::Condition;
 use gpucast_render::difference::DifferenceFormat;
 use gpucast_render::profile::SourceChoice;
 
@@ -11,7 +12,8 @@ use super::{ExecutionOptions, LaunchOptions, MachineOptions, words};
 
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
-    /// The kernel before: a corpus name, a launch file, a PTX module, or a container of PTX
+    /// The kernel before: a corpus name, a launch file, a PTX module, or a container of PTX; or a
+    /// baseline, the .json that `predict -o base.json` wrote
     #[arg(value_name = "BEFORE")]
     pub(crate) before: String,
 
@@ -34,9 +36,10 @@ pub(crate) struct Diff {
     #[command(flatten)]
     pub(crate) counting: CountingOptions,
 
-    /// End with exit status 1 if a time grows by more than this: slower:5%
+    /// End with exit status 1 if a time grows by more than this, slower:5%, or a metric does,
+    /// inst_executed:1%, or falls, branch_efficiency:-2%; repeat for more
     #[arg(long, help_heading = "Output", value_name = "CONDITION")]
-    pub(crate) fail_if: Option<FailIf>,
+    pub(crate) fail_if: Vec<Condition>,
 
     /// Whose lines are compared
     #[arg(long, help_heading = "Output", value_name = "SOURCE", default_value = "auto", value_parser = words::source())]
@@ -52,7 +55,7 @@ pub(crate) struct Diff {
     #[command(flatten)]
     pub(crate) execution: ExecutionOptions,
 
-    /// The form of the result [default: html if the file is called so, otherwise text]
+    /// The form of the result [default: what the file's name ends with: .html, .json, .md; otherwise text]
     #[arg(long, help_heading = "Output", value_name = "FORMAT", value_parser = words::difference_format())]
     pub(crate) format: Option<DifferenceFormat>,
 
@@ -68,28 +71,8 @@ impl Diff {
         self.format.unwrap_or(match ending {
             Some("html" | "htm") => DifferenceFormat::Html,
             Some("json") => DifferenceFormat::Json,
+            Some("md") => DifferenceFormat::Markdown,
             _ => DifferenceFormat::Text,
         })
-    }
-}
-
-/// A condition that makes a difference a failure.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct FailIf {
-    /// The relative growth of a time that is still accepted.
-    pub(crate) slower: f64,
-}
-
-impl std::str::FromStr for FailIf {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let percent = text.strip_prefix("slower:").and_then(|rest| rest.strip_suffix('%'));
-        match percent.and_then(|number| number.trim().parse::<f64>().ok()) {
-            Some(percent) if percent.is_finite() && percent >= 0.0 => {
-                Ok(Self { slower: percent / 100.0 })
-            }
-            _ => Err("write it like slower:5%".to_owned()),
-        }
     }
 }

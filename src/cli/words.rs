@@ -59,6 +59,8 @@ words! {
         Json,
         /// For a browser, in one file
         Html,
+        /// For a comment on a change
+        Markdown,
     }
 }
 

@@ -1,12 +1,15 @@
 //! `gpucast diff`: two kernels side by side.
 
+use std::path::Path;
+
 use gpucast_advice::Depth;
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
-use gpucast_forecast::difference::Difference;
+use gpucast_forecast::difference::{Difference, LaunchFigures, read_baseline};
+use gpucast_forecast::input::module_text;
 use gpucast_forecast::prediction::tell_stand_ins;
 use gpucast_render::Format;
-use gpucast_render::difference::{self, DifferenceFormat, Side};
+use gpucast_render::difference::{self, DifferenceFormat, Side, SideRun};
 use gpucast_render::profile::SourceChoice;
 
 use super::counted::{Request, Shown};
@@ -37,35 +40,54 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
     };
     let format = arguments.format();
     let notes = match format {
-        DifferenceFormat::Text | DifferenceFormat::Html => Format::Text,
         DifferenceFormat::Json => Format::Json,
+        DifferenceFormat::Text | DifferenceFormat::Html | DifferenceFormat::Markdown => {
+            Format::Text
+        }
     };
     let terminal = Terminal::new(&arguments.execution, notes)?;
     let mut output = Output::open(arguments.output.clone())?;
-    let before = Shown::of(&arguments.before, &request, &terminal)?;
-    let after = Shown::of(&arguments.after, &request, &terminal)?;
-    tell_stand_ins(&before.kernels, &terminal);
-    tell_stand_ins(&after.kernels, &terminal);
-    let difference = Difference::of(&before.kernels, &after.kernels)?;
+    let before = Compared::of(&arguments.before, &request, &terminal)?;
+    let after = Compared::of(&arguments.after, &request, &terminal)?;
+    let difference = Difference::of(&before.figures, &after.figures)?;
+    let broken: Vec<Vec<String>> = arguments
+        .fail_if
+        .iter()
+        .map(|condition| condition.broken_by(&difference))
+        .collect::<Result<_, Report>>()?;
+    let broken = broken.concat();
     let source = arguments.source;
-    let sides = [side(&arguments.before, &before, source), side(&arguments.after, &after, source)];
-    output.write(&difference::document(&difference, &sides, format)?)?;
-    let Some(condition) = arguments.fail_if else { return Ok(()) };
-    let slower = difference.slower_by(condition.slower).map(|time| {
-        let percent = 100.0 * time.change;
-        Report::new(format!(
-            "{} is {percent:.1} % slower than {} on {}, says {}: more than {} %",
-            arguments.after,
-            arguments.before,
-            time.gpu,
-            time.model,
-            100.0 * condition.slower
-        ))
-    });
-    let slower: Vec<Report> = slower.collect();
-    if slower.is_empty() { Ok(()) } else { Err(slower.into()) }
+    let sides = [before.side(&arguments.before, source), after.side(&arguments.after, source)];
+    output.write(&difference::document(&difference, &sides, &broken, format)?)?;
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let (before, after) = (&arguments.before, &arguments.after);
+    let report = |sentence: &String| Report::new(format!("{after} against {before}: {sentence}"));
+    Err(broken.iter().map(report).collect::<Vec<Report>>().into())
 }
 
-fn side<'a>(name: &'a str, shown: &'a Shown, source: SourceChoice) -> Side<'a> {
-    Side { name, view: shown.view(source), advice: &shown.advice }
+/// One side of a difference.
+struct Compared {
+    figures: Vec<LaunchFigures>,
+    /// What was run; `None` for a document of an earlier run.
+    shown: Option<Shown>,
+}
+
+impl Compared {
+    fn of(input: &str, request: &Request<'_>, terminal: &Terminal) -> Result<Self, Failure> {
+        if Path::new(input).extension().is_some_and(|ending| ending == "json") {
+            let figures = read_baseline(&module_text::read_text(Path::new(input))?)?;
+            return Ok(Self { figures, shown: None });
+        }
+        let shown = Shown::of(input, request, terminal)?;
+        tell_stand_ins(&shown.kernels, terminal);
+        let figures = shown.kernels.iter().map(LaunchFigures::from).collect();
+        Ok(Self { figures, shown: Some(shown) })
+    }
+
+    fn side<'a>(&'a self, name: &'a str, source: SourceChoice) -> Side<'a> {
+        let run = |shown: &'a Shown| SideRun { view: shown.view(source), advice: &shown.advice };
+        Side { name, run: self.shown.as_ref().map(run) }
+    }
 }

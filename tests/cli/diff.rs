@@ -69,3 +69,79 @@ fn a_difference_as_a_page_is_whole() {
     assert!(count("table.source tr.heat-2") > 0);
     assert_eq!(count("link, img, iframe"), 0);
 }
+
+/// A baseline of a launch file, in a folder of its own.
+fn baseline(folder: &tempfile::TempDir, launch: &str) -> String {
+    let path = folder.path().join("base.json").display().to_string();
+    stdout(&format!("predict {launch} --gpu a100-sxm-40gb --machine rules -o {path}"));
+    path
+}
+
+#[test]
+fn a_document_stands_for_the_kernel_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = baseline(&folder, "transpose.toml");
+    let options = "--gpu a100-sxm-40gb --machine rules --format json";
+    let by_document = json(&format!("diff {base} transpose-padded.toml {options}"));
+    let by_kernel = json(&format!("{PAIR} --format json"));
+    assert_eq!(by_document["launches"][0]["counts"], by_kernel["launches"][0]["counts"]);
+    assert_eq!(by_document["totals"], by_kernel["totals"]);
+    assert!(by_document["lines"].as_array().unwrap().is_empty());
+    // A kernel that did not change is within every limit.
+    let same = format!("diff {base} transpose.toml --gpu a100-sxm-40gb --machine rules");
+    assert_eq!(gpucast(&format!("{same} --fail-if slower:0% --fail-if inst_executed")).status, 0);
+    let page = stdout(&format!("{same} --format html"));
+    assert!(Html::parse_document(&page).errors.is_empty());
+}
+
+#[test]
+fn a_count_fails_beyond_its_limit() {
+    let counts = json(&format!("{PAIR} --format json"))["launches"][0]["counts"].clone();
+    let of = |name: &str| {
+        let all = counts.as_array().unwrap();
+        let count = all.iter().find(|count| count["metric"] == name).unwrap();
+        (count["before"].as_f64().unwrap(), count["after"].as_f64().unwrap())
+    };
+    let reversed = "diff transpose-padded.toml transpose.toml --gpu a100-sxm-40gb --machine rules";
+    let status =
+        |pair: &str, condition: String| gpucast(&format!("{pair} --fail-if {condition}")).status;
+    let (before, after) = of("shared_load_transactions");
+    assert!(before > after, "padding saves passes: {before}, {after}");
+    let name = "shared_load_transactions";
+    // What the change takes away, its reverse adds.
+    let growth = 100.0 * (before / after - 1.0);
+    assert_eq!(status(reversed, format!("{name}:{}%", growth * 0.999)), 1);
+    assert_eq!(status(reversed, format!("{name}:{}%", growth * 1.001)), 0);
+    let fall = 100.0 * (after / before - 1.0);
+    assert_eq!(status(PAIR, format!("{name}:{}%", fall * 0.999)), 1);
+    assert_eq!(status(PAIR, format!("{name}:{}%", fall * 1.001)), 0);
+    insta::assert_snapshot!(
+        "diff-limits",
+        gpucast(&format!("{reversed} --fail-if {name}:5% --fail-if slower:5% --format markdown"))
+            .transcript()
+    );
+}
+
+#[test]
+fn what_is_no_baseline_is_refused_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let base = baseline(&folder, "saxpy.toml");
+    let cut =
+        write("cut.json", "{\n  \"schema\": \"gpucast.predictions/1\",\n  \"counts\": [7]\n}\n");
+    let other = write("other.json", "{ \"schema\": \"gpucast.run/1\" }");
+    let empty = write("empty.json", "{ \"schema\": \"gpucast.predictions/1\" }");
+    let options = "saxpy.toml --gpu a100-sxm-40gb --machine rules";
+    let said =
+        [&cut, &other, &empty].map(|path| gpucast(&format!("diff {path} {options}")).transcript());
+    let unknown = gpucast(&format!("diff {base} {options} --fail-if inst_execute:1%"));
+    let said = [said.join("\n"), unknown.transcript()].join("\n");
+    insta::assert_snapshot!(
+        "diff-baselines",
+        said.replace(&folder.path().display().to_string(), "/base")
+    );
+}

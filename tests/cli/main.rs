@@ -12,6 +12,7 @@ mod advise;
 mod broken;
 mod calibrate;
 mod check;
+mod ci;
 mod clients;
 mod collection;
 mod compare;

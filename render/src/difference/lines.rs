@@ -76,6 +76,14 @@ impl LineChange {
         }
     }
 
+    /// Warp instructions and sectors that the line has more than before, or fewer.
+    pub(super) fn growth(&self) -> u128 {
+        let sums = [&self.before, &self.after].map(|side| {
+            side.as_ref().map_or(0, |costs| costs.warps + costs.sectors + costs.shared_passes)
+        });
+        sums[0].abs_diff(sums[1])
+    }
+
     /// `12 → 14`, `12` if both are the same, `→ 14` if the line is new.
     pub(super) fn cell(&self, cost: fn(&Costs) -> u128) -> String {
         let shown = |count: u128| if count == 0 { "0".to_owned() } else { number::count(count) };

@@ -2,11 +2,12 @@
 
 mod advised;
 mod lines;
+mod markdown;
 mod page;
 
 use gpucast_advice::Advice;
 use gpucast_forecast::Report;
-use gpucast_forecast::difference::{CountChange, Difference, TimeChange};
+use gpucast_forecast::difference::{CountChange, Difference, LaunchChange, TimeChange};
 use gpucast_forecast::number;
 use serde::Serialize;
 
@@ -24,12 +25,20 @@ pub enum DifferenceFormat {
     Json,
     /// For a browser: one file that refers to nothing outside.
     Html,
+    /// For a comment on a change, as GitHub and GitLab show it.
+    Markdown,
 }
 
 /// One of the runs that are compared.
 pub struct Side<'a> {
     /// The name that the user gave it.
     pub name: &'a str,
+    /// Its launches with their lines; `None` for a document of an earlier run, which has none.
+    pub run: Option<SideRun<'a>>,
+}
+
+/// A side that was run now.
+pub struct SideRun<'a> {
     /// Its launches with their lines.
     pub view: View<'a>,
     /// The advice on each launch on each GPU.
@@ -46,14 +55,15 @@ struct Document<'a> {
     advice: Vec<Vec<AdviceChange>>,
 }
 
-/// The parts of one launch.
+/// The parts of one launch that two runs have, and a document has not.
 #[derive(Clone, Copy)]
 struct Parts<'a> {
     lines: &'a [LineChange],
     advice: &'a [AdviceChange],
 }
 
-/// The difference in the form asked for.
+/// The difference in the form asked for. `broken` are the conditions that do not hold, in sentences,
+/// for forms that show them.
 ///
 /// # Errors
 ///
@@ -61,21 +71,27 @@ struct Parts<'a> {
 pub fn document(
     difference: &Difference,
     sides: &[Side<'_>; 2],
+    broken: &[String],
     format: DifferenceFormat,
 ) -> Result<String, Report> {
     let [before, after] = sides;
-    let launches = before.view.counted.iter().zip(after.view.counted);
-    let lines: Vec<Vec<LineChange>> =
-        launches.map(|launch| lines::changes([&before.view, &after.view], launch)).collect();
-    let sides = [before.advice, after.advice];
-    let advice: Vec<Vec<AdviceChange>> =
-        (0..lines.len()).map(|launch| advised::changes(sides, launch)).collect();
-    let parts = lines.iter().zip(&advice).map(|(lines, advice)| Parts { lines, advice });
-    let parts: Vec<Parts<'_>> = parts.collect();
+    let names = [before.name, after.name];
+    let (mut lines, mut advice) = (Vec::new(), Vec::new());
+    if let (Some(before), Some(after)) = (&before.run, &after.run) {
+        let launches = before.view.counted.iter().zip(after.view.counted);
+        let views = [&before.view, &after.view];
+        lines.extend(launches.map(|launch| lines::changes(views, launch)));
+        let sides = [before.advice, after.advice];
+        advice.extend((0..lines.len()).map(|launch| advised::changes(sides, launch)));
+    }
+    let parts = lines.iter().zip(&advice).map(|(lines, advice)| Some(Parts { lines, advice }));
+    let parts = parts.chain(std::iter::repeat(None)).take(difference.launches.len());
+    let parts: Vec<Option<Parts<'_>>> = parts.collect();
     match format {
-        DifferenceFormat::Text => Ok(text(difference, [before.name, after.name], &parts)),
+        DifferenceFormat::Text => Ok(text(difference, names, &parts)),
         DifferenceFormat::Json => crate::json::document(&Document { difference, lines, advice }),
-        DifferenceFormat::Html => Ok(page::page(difference, [before.name, after.name], &parts)),
+        DifferenceFormat::Html => Ok(page::page(difference, names, &parts)),
+        DifferenceFormat::Markdown => Ok(markdown::text(difference, names, &parts, broken)),
     }
 }
 
@@ -107,6 +123,14 @@ fn change(count: &CountChange) -> String {
     }
 }
 
+/// The kernel, or the kernels of both sides.
+fn title(launch: &LaunchChange) -> String {
+    match launch.before == launch.after {
+        true => launch.before.clone(),
+        false => format!("{} → {}", launch.before, launch.after),
+    }
+}
+
 fn owned(cells: &[&str]) -> Vec<String> {
     cells.iter().map(|&cell| cell.to_owned()).collect()
 }
@@ -116,7 +140,7 @@ fn times(times: &[TimeChange]) -> String {
     rows.extend(times.iter().map(|time| {
         vec![
             time.gpu.clone(),
-            time.model.to_owned(),
+            time.model.clone(),
             time.texts[0].clone(),
             time.texts[1].clone(),
             percent(time.change),
@@ -126,18 +150,17 @@ fn times(times: &[TimeChange]) -> String {
     aligned(2, &[Left, Left, Right, Right, Right], &rows)
 }
 
-fn text(difference: &Difference, names: [&str; 2], parts: &[Parts<'_>]) -> String {
+fn text(difference: &Difference, names: [&str; 2], parts: &[Option<Parts<'_>>]) -> String {
     let mut text = format!("before  {}\nafter   {}\n", names[0], names[1]);
-    for (launch, Parts { lines, advice }) in difference.launches.iter().zip(parts) {
-        let title = match launch.before == launch.after {
-            true => launch.before.clone(),
-            false => format!("{} → {}", launch.before, launch.after),
-        };
+    for (launch, parts) in difference.launches.iter().zip(parts) {
+        let title = title(launch);
         text += &format!("\n{title}\n{}\n", "=".repeat(title.chars().count()));
         text += "Times\n";
         text += &times(&launch.times);
-        text += "\nWhat to change (`gpucast advise` says how)\n";
-        text += &advised::text(advice);
+        if let Some(parts) = parts {
+            text += "\nWhat to change (`gpucast advise` says how)\n";
+            text += &advised::text(parts.advice);
+        }
         let changed: Vec<&CountChange> =
             launch.counts.iter().filter(|count| !count.is_same()).collect();
         let same = launch.counts.len() - changed.len();
@@ -149,8 +172,10 @@ fn text(difference: &Difference, names: [&str; 2], parts: &[Parts<'_>]) -> Strin
         }));
         use Align::{Left, Right};
         text += &aligned(2, &[Left, Right, Right, Left, Right], &rows);
-        text += "\nLines that differ\n";
-        text += &lines::text(lines);
+        if let Some(parts) = parts {
+            text += "\nLines that differ\n";
+            text += &lines::text(parts.lines);
+        }
     }
     if difference.launches.len() > 1 {
         text += "\nAll launches together\n";

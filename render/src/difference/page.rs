@@ -4,7 +4,7 @@ use gpucast_forecast::difference::{CountChange, Difference, LaunchChange, TimeCh
 use maud::{Markup, html};
 
 use super::lines::{LineChange, SHOWN};
-use super::{AdviceChange, Parts, change, percent, value};
+use super::{AdviceChange, Parts, change, percent, title, value};
 use crate::advice::{self, capitalised};
 use crate::html::{Column, Label, Page, Table, classed, numbers, region, sorted, words};
 
@@ -12,7 +12,7 @@ use crate::html::{Column, Label, Page, Table, classed, numbers, region, sorted, 
 pub(super) fn page(
     difference: &Difference,
     [before, after]: [&str; 2],
-    parts: &[Parts<'_>],
+    parts: &[Option<Parts<'_>>],
 ) -> String {
     let launches = difference.launches.iter().zip(parts).enumerate();
     let several = difference.launches.len() > 1;
@@ -33,7 +33,7 @@ pub(super) fn page(
                     times("Predicted times before and after", &difference.totals),
                 ))
             }
-            @for (at, (change, parts)) in launches { (launch(at, change, parts, several)) }
+            @for (at, (change, parts)) in launches { (launch(at, change, *parts, several)) }
         },
         command: "gpucast diff",
     };
@@ -69,12 +69,9 @@ fn times(caption: &str, times: &[TimeChange]) -> Markup {
 }
 
 /// The section on a launch; `several` if the difference has others.
-fn launch(at: usize, launch: &LaunchChange, parts: &Parts<'_>, several: bool) -> Markup {
+fn launch(at: usize, launch: &LaunchChange, parts: Option<Parts<'_>>, several: bool) -> Markup {
     let id = format!("launch-{at}");
-    let title = match launch.before == launch.after {
-        true => launch.before.clone(),
-        false => format!("{} → {}", launch.before, launch.after),
-    };
+    let title = title(launch);
     let label = |part: &str| format!("{id}-title {id}-{part}");
     let metrics = format!("{id}-metrics");
     let source = format!("{id}-table");
@@ -88,17 +85,19 @@ fn launch(at: usize, launch: &LaunchChange, parts: &Parts<'_>, several: bool) ->
                     times("Predicted times of this launch", &launch.times),
                 ))
             }
-            h3 id={ (id) "-advice" } { "What to change" }
-            @if parts.advice.is_empty() {
-                p { (advice::NO_CHANGE) }
-            } @else {
-                (region("wide", Label::Elements(&label("advice")), causes(parts.advice)))
+            @if let Some(parts) = parts {
+                h3 id={ (id) "-advice" } { "What to change" }
+                @if parts.advice.is_empty() {
+                    p { (advice::NO_CHANGE) }
+                } @else {
+                    (region("wide", Label::Elements(&label("advice")), causes(parts.advice)))
+                }
+                h3 id={ (id) "-lines" } { "Lines" }
+                p.columns hidden {
+                    label { input type="checkbox" data-columns=(source); " all columns" }
+                }
+                (region("wide source", Label::Elements(&label("lines")), lines(&source, parts.lines)))
             }
-            h3 id={ (id) "-lines" } { "Lines" }
-            p.columns hidden {
-                label { input type="checkbox" data-columns=(source); " all columns" }
-            }
-            (region("wide source", Label::Elements(&label("lines")), lines(&source, parts.lines)))
             h3 id={ (id) "-counts" } { "Counts" }
             p.search hidden {
                 label { "Search " input type="search" data-filter=(metrics); }

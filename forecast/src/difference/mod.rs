@@ -1,15 +1,64 @@
 //! Two predictions side by side: a kernel before and after a change.
 
-use gpucast_counters::Metrics;
-use gpucast_model::{Prediction, duration};
+mod baseline;
+mod condition;
+
+use std::collections::BTreeMap;
+
+use gpucast_model::duration;
 use serde::Serialize;
 
 use crate::comparison::distinct;
 use crate::failure::Report;
 use crate::prediction::KernelView;
 
+pub use baseline::read as read_baseline;
+pub use condition::Condition;
+
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "gpucast.difference/1";
+
+/// What is compared of a launch, be it counted now or earlier.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LaunchFigures {
+    /// The kernel.
+    pub kernel: String,
+    /// Values of metrics with their units, by the metrics' names.
+    pub metrics: BTreeMap<String, (f64, String)>,
+    /// The predicted times.
+    pub times: Vec<Time>,
+}
+
+impl From<&KernelView> for LaunchFigures {
+    fn from(view: &KernelView) -> Self {
+        let metrics = view.profile.metrics.iter();
+        let metrics = metrics
+            .map(|(name, metric)| (name.clone(), (metric.value.as_f64(), metric.unit.to_owned())));
+        let times = view.predictions.iter().map(|one| Time {
+            gpu: one.prediction.gpu.clone(),
+            model: one.prediction.model.to_owned(),
+            ms: one.prediction.time_ms,
+            text: one.prediction.time_text(),
+        });
+        let kernel = view.profile.kernel.clone();
+        Self { kernel, metrics: metrics.collect(), times: times.collect() }
+    }
+}
+
+/// A predicted time of a launch.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Time {
+    /// The GPU.
+    pub gpu: String,
+    /// The model.
+    pub model: String,
+    /// The time in milliseconds.
+    pub ms: f64,
+    /// The time for people.
+    pub text: String,
+}
 
 /// A time before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,7 +67,7 @@ pub struct TimeChange {
     /// The GPU.
     pub gpu: String,
     /// The model.
-    pub model: &'static str,
+    pub model: String,
     /// The time before, in milliseconds.
     pub before_ms: f64,
     /// The time after, in milliseconds.
@@ -31,14 +80,14 @@ pub struct TimeChange {
 }
 
 impl TimeChange {
-    fn of_launch(before: &Prediction, after: &Prediction) -> Self {
+    fn of_launch(before: &Time, after: &Time) -> Self {
         Self {
             gpu: before.gpu.clone(),
-            model: before.model,
-            before_ms: before.time_ms,
-            after_ms: after.time_ms,
-            change: after.time_ms / before.time_ms - 1.0,
-            texts: [before.time_text(), after.time_text()],
+            model: before.model.clone(),
+            before_ms: before.ms,
+            after_ms: after.ms,
+            change: after.ms / before.ms - 1.0,
+            texts: [before.text.clone(), after.text.clone()],
         }
     }
 
@@ -115,7 +164,7 @@ impl Difference {
     /// # Errors
     ///
     /// If one has more launches than the other, and if no model predicts both.
-    pub fn of(before: &[KernelView], after: &[KernelView]) -> Result<Self, Report> {
+    pub fn of(before: &[LaunchFigures], after: &[LaunchFigures]) -> Result<Self, Report> {
         if before.len() != after.len() {
             let (before, after) = (before.len(), after.len());
             let message = format!("{before} launches stand against {after}");
@@ -124,8 +173,8 @@ impl Difference {
         let launches: Vec<LaunchChange> =
             before.iter().zip(after).map(|(before, after)| launch(before, after)).collect();
         let keys = launches.iter().flat_map(|launch| &launch.times);
-        let keys = distinct(keys.map(|time| (time.gpu.clone(), time.model)));
-        let total = |(gpu, model): (String, &'static str)| {
+        let keys = distinct(keys.map(|time| (time.gpu.clone(), time.model.clone())));
+        let total = |(gpu, model): (String, String)| {
             let is_meant = |time: &TimeChange| time.gpu == gpu && time.model == model;
             let of_launch = |launch: &LaunchChange| launch.times.iter().position(is_meant);
             let places: Option<Vec<usize>> = launches.iter().map(of_launch).collect();
@@ -138,42 +187,33 @@ impl Difference {
         }
         Ok(Self { schema: SCHEMA, launches, totals })
     }
-
-    /// The totals that grew by more than a fraction.
-    pub fn slower_by(&self, fraction: f64) -> impl Iterator<Item = &TimeChange> {
-        self.totals.iter().filter(move |total| total.change > fraction)
-    }
 }
 
-fn launch(before: &KernelView, after: &KernelView) -> LaunchChange {
-    let times = before.predictions.iter().filter_map(|one| {
-        let (gpu, model) = (&one.prediction.gpu, one.prediction.model);
-        let same = |other: &&crate::prediction::PredictionView| {
-            other.prediction.gpu == *gpu && other.prediction.model == model
-        };
-        let other = after.predictions.iter().find(same)?;
-        Some(TimeChange::of_launch(&one.prediction, &other.prediction))
+fn launch(before: &LaunchFigures, after: &LaunchFigures) -> LaunchChange {
+    let times = before.times.iter().filter_map(|old| {
+        let is_same = |new: &&Time| new.gpu == old.gpu && new.model == old.model;
+        Some(TimeChange::of_launch(old, after.times.iter().find(is_same)?))
     });
     LaunchChange {
-        before: before.profile.kernel.clone(),
-        after: after.profile.kernel.clone(),
+        before: before.kernel.clone(),
+        after: after.kernel.clone(),
         times: times.collect(),
-        counts: counts(&before.profile.metrics, &after.profile.metrics),
+        counts: counts(before, after),
     }
 }
 
-fn counts(before: &Metrics, after: &Metrics) -> Vec<CountChange> {
-    let mut names: Vec<_> = before.keys().chain(after.keys()).collect();
+fn counts(before: &LaunchFigures, after: &LaunchFigures) -> Vec<CountChange> {
+    let mut names: Vec<_> = before.metrics.keys().chain(after.metrics.keys()).collect();
     names.sort_unstable();
     names.dedup();
     let change = |name: &String| {
-        let of = |metrics: &Metrics| metrics.get(name).map(|metric| metric.value.as_f64());
-        let metric = before.get(name).or_else(|| after.get(name));
+        let (before, after) = (before.metrics.get(name), after.metrics.get(name));
+        let value = |side: Option<&(f64, String)>| side.map(|(value, _)| *value);
         CountChange {
             metric: name.clone(),
-            unit: metric.map_or_else(String::new, |metric| metric.unit.to_owned()),
-            before: of(before),
-            after: of(after),
+            unit: before.or(after).map_or_else(String::new, |(_, unit)| unit.clone()),
+            before: value(before),
+            after: value(after),
         }
     };
     names.into_iter().map(change).collect()

@@ -1,0 +1,95 @@
+//! A document of an earlier run in place of a kernel.
+
+use std::collections::BTreeMap;
+
+use gpucast_model::duration;
+use serde::Deserialize;
+
+use super::{LaunchFigures, Time};
+use crate::failure::{Report, SourceText};
+
+/// The document that `predict` writes.
+const SCHEMA: &str = "gpucast.predictions/1";
+
+#[derive(Deserialize)]
+#[serde(expecting = "a document of predictions")]
+struct Document {
+    schema: String,
+    #[serde(default)]
+    counts: Vec<Counts>,
+    #[serde(default)]
+    predictions: Vec<Predicted>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "the counts of a launch")]
+struct Counts {
+    argument: usize,
+    launch: usize,
+    kernel: String,
+    metrics: BTreeMap<String, Metric>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "a metric with value and unit")]
+struct Metric {
+    value: f64,
+    unit: String,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "a prediction")]
+struct Predicted {
+    argument: usize,
+    launch: usize,
+    gpu: String,
+    model: String,
+    time_ms: f64,
+}
+
+/// The launches of a document that `gpucast predict --format json` wrote, in their order.
+///
+/// Where GPUs are counted apart, a launch has the counts of the first, as a run has.
+///
+/// # Errors
+///
+/// If the text is no such document, or has no launch, with the place in it.
+pub fn read(source: &SourceText) -> Result<Vec<LaunchFigures>, Report> {
+    let document: Document = serde_json::from_str(&source.text).map_err(|error| {
+        let at = offset(&source.text, error.line(), error.column());
+        let message = format!("{} is no baseline: {error}", source.name);
+        source.report(at..at, message).hint(HINT)
+    })?;
+    if document.schema != SCHEMA {
+        let (name, schema) = (&source.name, &document.schema);
+        return Err(
+            Report::new(format!("{name} is a {schema}, and a baseline is a {SCHEMA}")).hint(HINT)
+        );
+    }
+    let mut launches: BTreeMap<(usize, usize), LaunchFigures> = BTreeMap::new();
+    for Counts { argument, launch, kernel, metrics } in document.counts {
+        let metrics = metrics.into_iter().map(|(name, metric)| (name, (metric.value, metric.unit)));
+        launches.entry((argument, launch)).or_insert_with(|| LaunchFigures {
+            kernel,
+            metrics: metrics.collect(),
+            times: Vec::new(),
+        });
+    }
+    for Predicted { argument, launch, gpu, model, time_ms } in document.predictions {
+        if let Some(figures) = launches.get_mut(&(argument, launch)) {
+            figures.times.push(Time { gpu, model, ms: time_ms, text: duration(time_ms) });
+        }
+    }
+    if launches.is_empty() {
+        return Err(Report::new(format!("{} has no launch", source.name)).hint(HINT));
+    }
+    Ok(launches.into_values().collect())
+}
+
+/// The offset of a line and a column of bytes, both from 1 on, inside the text.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    text.floor_char_boundary((before + column.saturating_sub(1)).min(text.len()))
+}
+
+const HINT: &str = "`gpucast predict KERNEL --gpu GPU -o base.json` writes a baseline";
