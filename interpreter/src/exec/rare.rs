@@ -247,26 +247,29 @@ pub(super) fn video_primary(n: u16, a: i64, b: i64) -> i64 {
     video::primary(field::operation(n), a, b)
 }
 
-#[inline(never)]
+#[inline(always)]
 pub(super) fn video_shl(n: u16, a: i64, b: i64) -> i64 {
-    match field::shift(n) {
-        (true, saturate) => video::shift_left::<true>(a, b, saturate),
-        (false, saturate) => video::shift_left::<false>(a, b, saturate),
+    match n & field::WRAP {
+        0 => video::shift_left::<false>(a, b),
+        _ => video::shift_left::<true>(a, b),
     }
 }
 
 #[inline(always)]
 pub(super) fn video_shr(n: u16, a: i64, b: i64) -> i64 {
-    match field::shift(n) {
-        (true, _) => video::shift_right::<true>(a, b),
-        (false, _) => video::shift_right::<false>(a, b),
+    match n & field::WRAP {
+        0 => video::shift_right::<false>(a, b),
+        _ => video::shift_right::<true>(a, b),
     }
 }
 
 #[inline(always)]
 pub(super) fn video_saturate(n: u16, a: i64) -> i64 {
     let part = field::Part::decode(n);
-    video::saturate(a, part.bits, part.signed)
+    match n & field::SHIFTED {
+        0 => video::saturate(a, part.bits, part.signed),
+        _ => video::saturate_shifted(a, part.signed),
+    }
 }
 
 #[inline(always)]

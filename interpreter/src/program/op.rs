@@ -192,8 +192,10 @@ pub(crate) mod video {
         Operation::GreaterOrEqual,
     ];
 
-    const SATURATE: u16 = 1;
-    const WRAP: u16 = 2;
+    /// Flag of shifts: the amount wraps.
+    pub(crate) const WRAP: u16 = 1;
+    /// Flag of saturations beside a [`Part`]: the value is a shifted one.
+    pub(crate) const SHIFTED: u16 = 1 << 9;
 
     /// A part of a register: `position` and `bits` are multiples of 8, `bits` at most 32.
     #[derive(Clone, Copy, Debug)]
@@ -222,16 +224,6 @@ pub(crate) mod video {
     #[inline(always)]
     pub(crate) fn operation(n: u16) -> Operation {
         OPERATIONS[usize::from(n & 15).min(11)]
-    }
-
-    pub(crate) const fn encode_shift(wrap: bool, saturate: bool) -> u16 {
-        (if wrap { WRAP } else { 0 }) | if saturate { SATURATE } else { 0 }
-    }
-
-    /// Returns two flags: the shift's amount wraps; its result will be clamped.
-    #[inline(always)]
-    pub(crate) const fn shift(n: u16) -> (bool, bool) {
-        (n & WRAP != 0, n & SATURATE != 0)
     }
 
     pub(crate) fn encode_multiply_add(how: MultiplyAdd) -> u16 {

@@ -594,7 +594,6 @@ macro_rules! lane_operations {
             VideoShl (a: i64, b: i64; n) -> i64 { rare::video_shl(n, a, b) }
             VideoShr (a: i64, b: i64; n) -> i64 { rare::video_shr(n, a, b) }
             VideoSaturate (a: i64; n) -> i64 { rare::video_saturate(n, a) }
-            Video33Bits (a: i64) -> i64 { video::to_33_bits(a) }
             VideoMerge (a: i64, b: u32; n) -> u32 { rare::video_merge(n, a, b) }
             VideoMad (a: i64, b: i64, c: u32; n) -> u32 { rare::video_mad(n, a, b, c) }
             VideoSimd (a: u32, b: u32, c: u32; n) -> u32 { rare::video_simd(n, a, b, c) }

@@ -3,7 +3,10 @@
 //!
 //! The scalar instructions run in stages, as in the manual: [`extract`] the inputs, [`primary`],
 //! [`saturate`], then an addition, minimum or maximum with a third operand, or [`merge`] into it.
-//! Intermediate results are `i64`, which holds the manual's 34 bits.
+//!
+//! GPUs since sm_70 have no such instructions: the assembler writes sequences of 64-bit arithmetic
+//! for them. Where these contradict the manual's pseudo-code, the functions do what the sequences
+//! do, which an H200 confirmed; `docs/evidence/ptx-deviations.md` has the list.
 
 /// The operation of the first stage, and of each lane of a SIMD instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,13 +53,10 @@ pub fn primary(operation: Operation, a: i64, b: i64) -> i64 {
     }
 }
 
-/// `vshl`, first stage. With `saturate` a value beyond 64 bits stays beyond 32, else its low bits
-/// are right.
+/// `vshl`, first stage: the low 64 bits.
 #[inline(always)]
-pub fn shift_left<const WRAP: bool>(a: i64, amount: i64, saturate: bool) -> i64 {
-    let shifted = i128::from(a) << shift_amount::<WRAP>(amount);
-    let clamped = shifted.clamp(i64::MIN.into(), i64::MAX.into());
-    if saturate { clamped as i64 } else { shifted as i64 }
+pub fn shift_left<const WRAP: bool>(a: i64, amount: i64) -> i64 {
+    a << shift_amount::<WRAP>(amount)
 }
 
 /// `vshr`, first stage.
@@ -70,18 +70,40 @@ fn shift_amount<const WRAP: bool>(amount: i64) -> u32 {
     if WRAP { amount as u32 & 31 } else { amount.clamp(0, 32) as u32 }
 }
 
-/// `.sat`: clamps to an integer of `bits` bits.
+/// The integer of 32 bits, signed or not, that is next to `x`.
+#[inline(always)]
+fn clamp_to_word(x: i64, signed: bool) -> i64 {
+    if signed { x.clamp(i32::MIN.into(), i32::MAX.into()) } else { x.clamp(0, u32::MAX.into()) }
+}
+
+/// `.sat` of all scalar instructions but shifts and `vmad`, for a destination of `bits` bits.
+///
+/// A byte or half-word knows no lower bound: each value beyond 32 bits, negative ones included, is
+/// the greatest of the destination. An unsigned word knows no upper bound.
 #[inline(always)]
 pub fn saturate(x: i64, bits: u32, signed: bool) -> i64 {
+    match (bits, signed) {
+        (32, true) => clamp_to_word(x, true),
+        (32, false) => x.max(0),
+        (_, signed) => {
+            let greatest = (1 << (bits - u32::from(signed))) - 1;
+            if x >> 32 == 0 { x.min(greatest) } else { greatest }
+        }
+    }
+}
+
+/// `.sat` of shifts: clamps 34 bits of the value to a word, whatever the destination's width.
+#[inline(always)]
+pub fn saturate_shifted(x: i64, signed: bool) -> i64 {
+    clamp_to_word(x << 30 >> 30, signed)
+}
+
+/// `.sat` of a SIMD instruction: clamps to an integer of `bits` bits.
+#[inline(always)]
+fn clamp_to_lane(x: i64, bits: u32, signed: bool) -> i64 {
     let (low, high) =
         if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
     x.clamp(low, high)
-}
-
-/// The second stage sees 33 bits of the first one's result.
-#[inline(always)]
-pub fn to_33_bits(x: i64) -> i64 {
-    x << 31 >> 31
 }
 
 /// The low `bits` bits of `x` at bit `position` of `c`.
@@ -111,21 +133,19 @@ pub struct MultiplyAdd {
 
 impl MultiplyAdd {
     /// `vmad` of extracted factors and the addend as it stands in its register.
+    ///
+    /// Factors and addend of 32 bits are taken as signed ones, whatever their types say.
     #[inline(always)]
     pub fn apply(self, a: i64, b: i64, c: u32) -> u32 {
-        let product = i128::from(a) * i128::from(b);
+        let product = i64::from(a as i32) * i64::from(b as i32);
         let product = if self.negate_product { !product } else { product };
         let negate_addend = self.negate_addend && !self.negate_product && !self.plus_one;
-        let c = if negate_addend { !c } else { c };
-        let addend = if self.signed { i128::from(c as i32) } else { i128::from(c) };
+        let addend = i64::from((if negate_addend { !c } else { c }) as i32);
         let one = self.plus_one || self.negate_product || negate_addend;
-        let scaled = (product + addend + i128::from(one)) >> self.shift;
-        let (low, high) = if self.signed {
-            (i128::from(i32::MIN), i128::from(i32::MAX))
-        } else {
-            (0, i128::from(u32::MAX))
-        };
-        (if self.saturate { scaled.clamp(low, high) } else { scaled }) as u32
+        let sum = product + addend + i64::from(one);
+        let scaled =
+            if self.signed { sum >> self.shift } else { (sum as u64 >> self.shift) as i64 };
+        (if self.saturate { clamp_to_word(scaled, self.signed) } else { scaled }) as u32
     }
 }
 
@@ -157,7 +177,8 @@ impl Simd {
             let a = extract(a, position, bits, self.signed[0]);
             let b = extract(b, position, bits, self.signed[1]);
             let value = primary(self.operation, a, b);
-            let value = if self.saturate { saturate(value, bits, self.signed[2]) } else { value };
+            let value =
+                if self.saturate { clamp_to_lane(value, bits, self.signed[2]) } else { value };
             result = if self.accumulate {
                 result.wrapping_add(value as u32)
             } else {

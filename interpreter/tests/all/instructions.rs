@@ -26,8 +26,8 @@
 //! writes each kernel with a launch file. `gpucast bench --device 0 FOLDER/…` runs these on a GPU.
 //!
 //! The expected values were computed with Python's integers and fractions from the text of the
-//! PTX manual. Every file runs twice: as it stands, and with untyped (`.b32`) registers, as newer
-//! compilers write them.
+//! PTX manual. Where an H200 contradicts it, they are the H200's. Every file runs twice: as it
+//! stands, and with untyped (`.b32`) registers, as newer compilers write them.
 
 #![allow(
     clippy::unwrap_used,

@@ -20,7 +20,7 @@ use crate::program::op::{
 };
 use crate::semantics::{
     Bf16, F16, Rm, Rn, Rp, Rz, approx, bits, compare, convert, float, half, integer, logic,
-    minifloat, packed, shuffle, video,
+    minifloat, packed, shuffle,
 };
 
 /// Rows of the widest register, which [`Frame::set_row`] needs beside the register file.

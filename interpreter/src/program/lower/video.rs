@@ -37,8 +37,8 @@ fn operation(instruction: &Instruction) -> Option<Operation> {
 fn signs(instruction: &Instruction) -> [bool; 3] {
     let types: Vec<bool> = instruction.types().map(T::is_signed).collect();
     match types[..] {
-        // The result of a comparison is unsigned and has no type.
-        [a, b] => [a, b, false],
+        // The result of a comparison has no type. The assembler takes the first one for it.
+        [a, b] => [a, b, a],
         [result, a, b, ..] => [a, b, result],
         _ => [false; 3],
     }
@@ -72,39 +72,43 @@ fn input(builder: &mut Builder<'_>, operand: &Operand, signed: bool) -> Lowered<
 /// `vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax`, `vshl`, `vshr`, `vset`.
 pub(super) fn scalar(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
     let [a_signed, b_signed, signed] = signs(instruction);
-    let saturate = instruction.has(M::Sat);
+    let saturates = instruction.has(M::Sat);
     let a = input(builder, operand(instruction, 1)?, a_signed)?;
     let b = input(builder, operand(instruction, 2)?, b_signed)?;
+    let wrap = if instruction.has(M::Wrap) { video::WRAP } else { 0 };
     let (code, n) = match (instruction.opcode, operation(instruction)) {
-        (Opcode::Vshl, _) => {
-            (Code::VideoShl, video::encode_shift(instruction.has(M::Wrap), saturate))
-        }
-        (Opcode::Vshr, _) => {
-            (Code::VideoShr, video::encode_shift(instruction.has(M::Wrap), saturate))
-        }
+        (Opcode::Vshl, _) => (Code::VideoShl, wrap),
+        (Opcode::Vshr, _) => (Code::VideoShr, wrap),
         (_, Some(operation)) => (Code::VideoPrimary, video::encode_operation(operation)),
         (_, None) => return Err("the comparison is missing".to_owned()),
     };
+    let shifts = code != Code::VideoPrimary;
     let mut value = builder.temporary(Width::W64);
     builder.emit(code, n, value, [a, b, 0]);
     let (destination, part) = select(operand(instruction, 0)?, signed)?;
-    if saturate {
+    if saturates {
+        let n = part.encode() | if shifts { video::SHIFTED } else { 0 };
         let clamped = builder.temporary(Width::W64);
-        builder.emit(Code::VideoSaturate, part.encode(), clamped, [value, 0, 0]);
+        builder.emit(Code::VideoSaturate, n, clamped, [value, 0, 0]);
         value = clamped;
     }
-    let secondary = instruction.modifiers.iter().find_map(|modifier| match modifier {
-        M::Add => Some(Code::Add64),
-        M::Min => Some(Code::MinS64),
-        M::Max => Some(Code::MaxS64),
-        _ => None,
-    });
-    if let Some(code) = secondary {
+    // Sums, differences and clamped shifts reach the second stage as signed words, other values
+    // with all their bits.
+    let is_word = if shifts {
+        saturates
+    } else {
+        matches!(operation(instruction), Some(Operation::Add | Operation::Subtract))
+    };
+    if let Some(code) = secondary(instruction, signed) {
         let c = input(builder, operand(instruction, 3)?, signed)?;
-        let narrow = builder.temporary(Width::W64);
-        builder.emit(Code::Video33Bits, 0, narrow, [value, 0, 0]);
-        value = builder.temporary(Width::W64);
-        builder.emit(code, 0, value, [narrow, c, 0]);
+        if is_word {
+            let word = builder.temporary(Width::W32);
+            builder.emit(Code::Low32, 0, word, [value, 0, 0]);
+            value = builder.temporary(Width::W64);
+            builder.emit(Code::SignExtend32To64, 0, value, [word, 0, 0]);
+        }
+        let primary = std::mem::replace(&mut value, builder.temporary(Width::W64));
+        builder.emit(code, 0, value, [primary, c, 0]);
     }
     if part.bits == 32 {
         return builder.define(&destination, T::U32, |builder, row| {
@@ -116,6 +120,18 @@ pub(super) fn scalar(builder: &mut Builder<'_>, instruction: &Instruction) -> Lo
     builder.define(&destination, T::U32, |builder, row| {
         builder.emit(Code::VideoMerge, part.encode(), row, [value, c, 0]);
         Ok(())
+    })
+}
+
+/// The code that combines the first stage's 64 bits with `c`, if the instruction does.
+fn secondary(instruction: &Instruction, signed: bool) -> Option<Code> {
+    instruction.modifiers.iter().find_map(|modifier| match (modifier, signed) {
+        (M::Add, _) => Some(Code::Add64),
+        (M::Min, true) => Some(Code::MinS64),
+        (M::Max, true) => Some(Code::MaxS64),
+        (M::Min, false) => Some(Code::MinU64),
+        (M::Max, false) => Some(Code::MaxU64),
+        _ => None,
     })
 }
 
