@@ -65,12 +65,14 @@ impl<T: Copy> Out<T> {
     }
 }
 
-impl Out<u8> {
-    /// The bytes at an address that C passed as a number.
+impl<T> Out<T> {
+    /// The place at an address that C passed as a number.
     pub(crate) fn at_number(address: u64) -> Self {
         Self(std::ptr::with_exposed_provenance_mut(address as usize))
     }
+}
 
+impl Out<u8> {
     /// Writes a text with a zero behind it into `size` bytes, cut if it does not fit.
     pub(crate) fn put_text(self, text: &str, size: usize) -> Result<(), Error> {
         let fitting = text.bytes().take(size.saturating_sub(1));

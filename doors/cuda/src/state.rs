@@ -214,6 +214,13 @@ impl State {
         Ok(function)
     }
 
+    /// The host's function that stands for a function.
+    pub(crate) fn host_function(&self, function: FunctionId) -> Result<u64, Error> {
+        let mut all = self.functions.iter().flatten();
+        let found = all.find(|(_, (_, known))| *known == Some(function));
+        found.map(|(&host, _)| host).ok_or(Error::InvalidFunction)
+    }
+
     /// The first kernel of a PTX text, which is read when it is first asked for.
     pub(crate) fn kernel_of_text(&mut self, text: &str) -> Result<FunctionId, Error> {
         if let Some(function) = self.texts.get_or_insert_default().get(text) {

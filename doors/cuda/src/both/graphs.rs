@@ -1,12 +1,15 @@
 //! Graphs: captures of streams, nodes, launches.
 
+use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::sync::{Mutex, PoisonError};
 
 use gpucast_host::graph::{CaptureStatus, Edge, ExecutableId, GraphId, HostCall, NodeId, Work};
-use gpucast_host::{Device, Error, Extent, Place};
+use gpucast_host::{Device, Error, Extent, LaunchRequest, Place};
 
 use super::streams::{Stream, stream};
 use crate::abi::{self, Callback, In, Out};
+use crate::notices;
 use crate::state::on_device;
 
 /// `cudaGraph_t` and `CUgraph`.
@@ -44,6 +47,21 @@ impl FillParameters {
         let to = Place::rows(to, pitch as u64);
         Ok(Work::Fill { to, pattern, extent: Extent::rows(width as u64, height as u64) })
     }
+
+    /// The parameters of a node that fills.
+    fn of(work: &Work) -> Result<Self, Error> {
+        let Work::Fill { to, pattern, extent } = work else { return Err(Error::InvalidValue) };
+        let mut value = [0; 4];
+        value[..pattern.len()].copy_from_slice(pattern);
+        Ok(Self {
+            to: to.address,
+            pitch: to.pitch as usize,
+            value: u32::from_le_bytes(value),
+            element_bytes: pattern.len() as u32,
+            width: extent.width as usize / pattern.len(),
+            height: extent.height as usize,
+        })
+    }
 }
 
 /// `cudaHostNodeParams` and `CUDA_HOST_NODE_PARAMS`.
@@ -60,6 +78,14 @@ impl CallParameters {
     }
 }
 
+/// `cudaHostNodeParams` and `CUDA_HOST_NODE_PARAMS`, as numbers.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct ShownCall {
+    function: u64,
+    data: u64,
+}
+
 /// `cudaMemAllocNodeParams` and `CUDA_MEM_ALLOC_NODE_PARAMS`: where the memory comes from, who may
 /// reach it, its size, and its address when the node is made.
 #[repr(C)]
@@ -69,6 +95,69 @@ pub(crate) struct AllocationParameters {
     access: [u64; 2],
     bytes: usize,
     address: u64,
+}
+
+/// `cudaGraphNodeParams` and `CUgraphNodeParams`: a node's kind, and a structure of that kind.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub(crate) struct NodeParameters(u64);
+
+/// The structures of [`NodeParameters`] that the two interfaces have in forms of their own.
+pub(crate) struct OwnForms {
+    pub(crate) launch: fn(NodeParameters) -> Result<Work, Error>,
+    pub(crate) copy: fn(NodeParameters) -> Result<Work, Error>,
+}
+
+impl NodeParameters {
+    /// Where the structure of a kind begins.
+    const BODY: u64 = 16;
+    /// Where a copy is described, behind flags and a context.
+    const COPY: u64 = 32;
+    /// The kind that allocates.
+    const ALLOCATES: i32 = 10;
+
+    fn kind(self) -> Result<i32, Error> {
+        In::at_number(self.0).get()
+    }
+
+    /// The structure of the node's kind, of a place that is not null.
+    pub(crate) fn body<T: Copy>(self) -> Result<T, Error> {
+        In::at_number(self.0 + Self::BODY).get()
+    }
+
+    /// The description of a copy, of a place that is not null.
+    pub(crate) fn copy<T: Copy>(self) -> Result<T, Error> {
+        In::at_number(self.0 + Self::COPY).get()
+    }
+
+    /// The work of a node of any kind but those that allocate.
+    fn work(self, own: &OwnForms) -> Result<Work, Error> {
+        match self.kind()? {
+            0 => (own.launch)(self),
+            1 => (own.copy)(self),
+            2 => self.body::<FillParameters>()?.work(),
+            3 => self.body::<CallParameters>()?.work(),
+            4 => {
+                let child = self.body::<GraphHandle>()?;
+                on_device(|device| device.child_work(child))
+            }
+            5 => Ok(Work::Empty),
+            6 => self.body().map(Work::Wait),
+            7 => self.body().map(Work::Record),
+            11 => Ok(Work::Free),
+            13 => conditional(),
+            _ => Err(Error::NotSupported),
+        }
+    }
+}
+
+/// Refuses a conditional node, with a sentence for the user.
+pub(crate) fn conditional<T>() -> Result<T, Error> {
+    notices::once(
+        "conditional nodes of CUDA graphs are not executed; the call returns \"operation not \
+         supported\"",
+    );
+    Err(Error::NotSupported)
 }
 
 /// A call of the program, as its numbers.
@@ -157,8 +246,81 @@ pub(crate) fn add_allocation(
     parameters.put(AllocationParameters { address, ..given })
 }
 
+/// Adds a node of any kind, and writes its handle.
+pub(crate) fn add_any(
+    place: Out<NodeHandle>,
+    graph: GraphHandle,
+    after: In<NodeHandle>,
+    count: usize,
+    parameters: NodeParameters,
+    own: &OwnForms,
+) -> Result<(), Error> {
+    if parameters.kind()? == NodeParameters::ALLOCATES {
+        let body = Out::at_number(parameters.0 + NodeParameters::BODY);
+        return add_allocation(place, graph, after, count, body);
+    }
+    add(place, graph, after, count, parameters.work(own)?)
+}
+
+/// As [`change`], for a node of any kind.
+pub(crate) fn change_any(
+    executable: Option<ExecutableHandle>,
+    node: NodeHandle,
+    parameters: NodeParameters,
+    own: &OwnForms,
+) -> Result<(), Error> {
+    change(executable, node, parameters.work(own)?)
+}
+
+/// The work of a node.
+fn work(node: NodeHandle) -> Result<Work, Error> {
+    on_device(|device| device.node(node).map(|(work, _)| work.clone()))
+}
+
+/// Writes the parameters of a node that fills.
+pub(crate) fn show_fill(node: NodeHandle, place: Out<FillParameters>) -> Result<(), Error> {
+    place.put(FillParameters::of(&work(node)?)?)
+}
+
+/// Writes the parameters of a node that calls a function of the host.
+pub(crate) fn show_call(node: NodeHandle, place: Out<ShownCall>) -> Result<(), Error> {
+    let Work::Host(HostCall { function, data }) = work(node)? else {
+        return Err(Error::InvalidValue);
+    };
+    place.put(ShownCall { function, data })
+}
+
+/// Writes the event of a node that records one, or of one that waits for it.
+pub(crate) fn show_event(node: NodeHandle, place: Out<u64>, records: bool) -> Result<(), Error> {
+    match (work(node)?, records) {
+        (Work::Record(event), true) | (Work::Wait(event), false) => place.put(event),
+        _ => Err(Error::InvalidValue),
+    }
+}
+
+/// The arguments of a launch as C reads them: their addresses, and the bytes there.
+struct ShownArguments {
+    addresses: Vec<u64>,
+    _bytes: Vec<Vec<u8>>,
+}
+
+/// The arguments that a node was last asked for. C reads them until it asks the node again.
+static SHOWN: Mutex<BTreeMap<NodeHandle, ShownArguments>> = Mutex::new(BTreeMap::new());
+
+/// The launch of a node, and its arguments as an array of addresses.
+pub(crate) fn shown_launch(node: NodeHandle) -> Result<(LaunchRequest, In<*const u8>), Error> {
+    let Work::Kernel(request) = work(node)? else { return Err(Error::InvalidValue) };
+    let bytes = request.arguments.clone();
+    let addresses = bytes.iter().map(|one| one.as_ptr().expose_provenance() as u64).collect();
+    let shown = ShownArguments { addresses, _bytes: bytes };
+    let array = In::at_address(shown.addresses.as_ptr().cast());
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(node, shown);
+    Ok((request, array))
+}
+
 /// Removes a node.
 pub(crate) fn destroy_node(node: NodeHandle) -> Result<(), Error> {
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner).remove(&node);
     on_device(|device| device.destroy_node(node))
 }
 

@@ -9,15 +9,15 @@ use gpucast_host::graph::Work;
 use super::arrays::Copy3d;
 use super::driver_functions;
 use super::execution::{Shape, request};
-use super::modules::FunctionHandle;
+use super::modules::{FunctionHandle, function_handle};
 use crate::abi::{In, Out};
 use crate::both::graphs::{
     self, AllocationParameters, CallParameters, ExecutableHandle, FillParameters, GraphHandle,
-    NodeHandle, UpdateInfo,
+    NodeHandle, NodeParameters, OwnForms, ShownCall, UpdateInfo,
 };
 use crate::both::streams::Stream;
 
-/// `CUDA_KERNEL_NODE_PARAMS`; its second form has more behind it.
+/// `CUDA_KERNEL_NODE_PARAMS_v1`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct KernelParameters {
@@ -36,6 +36,46 @@ impl KernelParameters {
         request(function, shape, arguments, extra).map(Work::Kernel)
     }
 }
+
+impl KernelParameters {
+    /// The parameters of a node that launches. The arguments stay where they are until the node is
+    /// asked again.
+    fn of(node: NodeHandle) -> Result<Self, Error> {
+        let (request, arguments) = graphs::shown_launch(node)?;
+        Ok(Self {
+            function: function_handle(request.function),
+            grid: request.grid,
+            block: request.block,
+            shared_bytes: request.shared_bytes,
+            arguments,
+            extra: In::at_number(0),
+        })
+    }
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS` since CUDA 12.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct KernelParameters2 {
+    first: KernelParameters,
+    /// Stands for the function where that is null.
+    kernel: FunctionHandle,
+    context: u64,
+}
+
+impl KernelParameters2 {
+    fn work(self) -> Result<Work, Error> {
+        let Self { first, kernel, .. } = self;
+        let function = if first.function == 0 { kernel } else { first.function };
+        KernelParameters { function, ..first }.work()
+    }
+}
+
+/// The driver's forms of launches and copies.
+const OWN_FORMS: OwnForms = OwnForms {
+    launch: |parameters| parameters.body::<KernelParameters2>()?.work(),
+    copy: |parameters| parameters.copy::<Copy3d>()?.work(),
+};
 
 driver_functions! {
     /// Begins to put the work of a stream into a graph.
@@ -84,7 +124,7 @@ driver_functions! {
         graph: GraphHandle,
         after: In<NodeHandle>,
         count: usize,
-        parameters: In<KernelParameters>,
+        parameters: In<KernelParameters2>,
     ) {
         graphs::add(place, graph, after, count, parameters.get()?.work()?)
     }
@@ -189,6 +229,117 @@ driver_functions! {
         graphs::add(place, graph, after, count, Work::Free)
     }
 
+    /// Adds a node of any kind.
+    fn cuGraphAddNode(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        count: usize,
+        parameters: NodeParameters,
+    ) {
+        graphs::add_any(place, graph, after, count, parameters, &OWN_FORMS)
+    }
+
+    /// Adds a node of any kind behind edges with data, which only kernels with programmatic
+    /// launches need.
+    fn cuGraphAddNode_v2(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        _data: *const c_void,
+        count: usize,
+        parameters: NodeParameters,
+    ) {
+        graphs::add_any(place, graph, after, count, parameters, &OWN_FORMS)
+    }
+
+    /// As `cuGraphAddNode_v2`.
+    fn cuGraphAddNode_v3(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        _data: *const c_void,
+        count: usize,
+        parameters: NodeParameters,
+    ) {
+        graphs::add_any(place, graph, after, count, parameters, &OWN_FORMS)
+    }
+
+    /// Refuses what only conditional nodes need.
+    fn cuGraphConditionalHandleCreate(_handle: *mut c_void, _graph: GraphHandle) {
+        graphs::conditional()
+    }
+
+    /// Changes a node of any kind.
+    fn cuGraphNodeSetParams(node: NodeHandle, parameters: NodeParameters) {
+        graphs::change_any(None, node, parameters, &OWN_FORMS)
+    }
+
+    /// Changes a node of any kind, of what was made ready.
+    fn cuGraphExecNodeSetParams(
+        executable: ExecutableHandle,
+        node: NodeHandle,
+        parameters: NodeParameters,
+    ) {
+        graphs::change_any(Some(executable), node, parameters, &OWN_FORMS)
+    }
+
+    /// The parameters of a fill.
+    fn cuGraphMemsetNodeGetParams(node: NodeHandle, place: Out<FillParameters>) {
+        graphs::show_fill(node, place)
+    }
+
+    /// The parameters of a call.
+    fn cuGraphHostNodeGetParams(node: NodeHandle, place: Out<ShownCall>) {
+        graphs::show_call(node, place)
+    }
+
+    /// The event that a node records.
+    fn cuGraphEventRecordNodeGetEvent(node: NodeHandle, place: Out<u64>) {
+        graphs::show_event(node, place, true)
+    }
+
+    /// The event that a node waits for.
+    fn cuGraphEventWaitNodeGetEvent(node: NodeHandle, place: Out<u64>) {
+        graphs::show_event(node, place, false)
+    }
+
+    /// Changes the event that a node records.
+    fn cuGraphEventRecordNodeSetEvent(node: NodeHandle, event: u64) {
+        graphs::change(None, node, Work::Record(event))
+    }
+
+    /// Changes the event that a node waits for.
+    fn cuGraphEventWaitNodeSetEvent(node: NodeHandle, event: u64) {
+        graphs::change(None, node, Work::Wait(event))
+    }
+
+    /// The parameters of a launch.
+    fn cuGraphKernelNodeGetParams(node: NodeHandle, place: Out<KernelParameters>) {
+        place.put(KernelParameters::of(node)?)
+    }
+
+    /// The parameters of a launch.
+    fn cuGraphKernelNodeGetParams_v2(node: NodeHandle, place: Out<KernelParameters2>) {
+        let first = KernelParameters::of(node)?;
+        place.put(KernelParameters2 { first, kernel: 0, context: 0 })
+    }
+
+    /// Changes a copy.
+    fn cuGraphMemcpyNodeSetParams(node: NodeHandle, copy: In<Copy3d>) {
+        graphs::change(None, node, copy.get()?.work()?)
+    }
+
+    /// Changes a fill.
+    fn cuGraphMemsetNodeSetParams(node: NodeHandle, parameters: In<FillParameters>) {
+        graphs::change(None, node, parameters.get()?.work()?)
+    }
+
+    /// Changes a call.
+    fn cuGraphHostNodeSetParams(node: NodeHandle, parameters: In<CallParameters>) {
+        graphs::change(None, node, parameters.get()?.work()?)
+    }
+
     /// Removes a node.
     fn cuGraphDestroyNode(node: NodeHandle) { graphs::destroy_node(node) }
 
@@ -254,6 +405,37 @@ driver_functions! {
         graphs::list_edges(graph, from, to, count)
     }
 
+    /// The edges of a graph; all are plain.
+    fn cuGraphGetEdges_v2(
+        graph: GraphHandle,
+        from: Out<NodeHandle>,
+        to: Out<NodeHandle>,
+        _data: *mut c_void,
+        count: Out<usize>,
+    ) {
+        graphs::list_edges(graph, from, to, count)
+    }
+
+    /// The nodes that a node waits for.
+    fn cuGraphNodeGetDependencies_v2(
+        node: NodeHandle,
+        place: Out<NodeHandle>,
+        _data: *mut c_void,
+        count: Out<usize>,
+    ) {
+        graphs::list_neighbours(node, place, count, true)
+    }
+
+    /// The nodes that wait for a node.
+    fn cuGraphNodeGetDependentNodes_v2(
+        node: NodeHandle,
+        place: Out<NodeHandle>,
+        _data: *mut c_void,
+        count: Out<usize>,
+    ) {
+        graphs::list_neighbours(node, place, count, false)
+    }
+
     /// The nodes that a node waits for.
     fn cuGraphNodeGetDependencies(node: NodeHandle, place: Out<NodeHandle>, count: Out<usize>) {
         graphs::list_neighbours(node, place, count, true)
@@ -273,7 +455,7 @@ driver_functions! {
     }
 
     /// Changes a launch.
-    fn cuGraphKernelNodeSetParams_v2(node: NodeHandle, parameters: In<KernelParameters>) {
+    fn cuGraphKernelNodeSetParams_v2(node: NodeHandle, parameters: In<KernelParameters2>) {
         graphs::change(None, node, parameters.get()?.work()?)
     }
 
@@ -338,7 +520,7 @@ driver_functions! {
     fn cuGraphExecKernelNodeSetParams_v2(
         executable: ExecutableHandle,
         node: NodeHandle,
-        parameters: In<KernelParameters>,
+        parameters: In<KernelParameters2>,
     ) {
         graphs::change(Some(executable), node, parameters.get()?.work()?)
     }

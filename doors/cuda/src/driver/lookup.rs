@@ -19,6 +19,21 @@ const VERSIONS: &[(&str, i32, &str)] = &[
     ("cuGetProcAddress", 12_000, "cuGetProcAddress_v2"),
     ("cuEventElapsedTime", 2_000, "cuEventElapsedTime"),
     ("cuEventElapsedTime", 12_080, "cuEventElapsedTime_v2"),
+    ("cuGraphAddDependencies", 10_000, "cuGraphAddDependencies"),
+    ("cuGraphAddDependencies", 12_030, "cuGraphAddDependencies_v2"),
+    ("cuGraphAddNode", 12_020, "cuGraphAddNode"),
+    ("cuGraphAddNode", 12_030, "cuGraphAddNode_v2"),
+    ("cuGraphAddNode", 13_040, "cuGraphAddNode_v3"),
+    ("cuGraphExecUpdate", 10_020, "cuGraphExecUpdate"),
+    ("cuGraphExecUpdate", 12_000, "cuGraphExecUpdate_v2"),
+    ("cuGraphGetEdges", 10_000, "cuGraphGetEdges"),
+    ("cuGraphGetEdges", 12_030, "cuGraphGetEdges_v2"),
+    ("cuGraphNodeGetDependencies", 10_000, "cuGraphNodeGetDependencies"),
+    ("cuGraphNodeGetDependencies", 12_030, "cuGraphNodeGetDependencies_v2"),
+    ("cuGraphNodeGetDependentNodes", 10_000, "cuGraphNodeGetDependentNodes"),
+    ("cuGraphNodeGetDependentNodes", 12_030, "cuGraphNodeGetDependentNodes_v2"),
+    ("cuGraphRemoveDependencies", 10_000, "cuGraphRemoveDependencies"),
+    ("cuGraphRemoveDependencies", 12_030, "cuGraphRemoveDependencies_v2"),
 ];
 
 /// The function behind a name for clients of a version.
@@ -104,6 +119,8 @@ mod tests {
         assert_eq!(function("cuCtxCreate", 12_000), Some("cuCtxCreate_v2"));
         assert_eq!(function("cuCtxCreate", 13_000), Some("cuCtxCreate_v4"));
         assert_eq!(function("cuCtxCreate", 1), None);
+        assert_eq!(function("cuGraphAddDependencies", 12_020), Some("cuGraphAddDependencies"));
+        assert_eq!(function("cuGraphAddNode", 12_040), Some("cuGraphAddNode_v2"));
         assert_eq!(function("", 13_000), None);
         assert!(super::super::names().all(|name| address(name).is_some()));
     }

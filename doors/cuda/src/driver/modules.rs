@@ -29,6 +29,11 @@ pub(super) fn function(handle: FunctionHandle) -> Result<FunctionId, Error> {
     usize::try_from(number).map(FunctionId).map_err(|_| Error::InvalidHandle)
 }
 
+/// The handle of a function.
+pub(super) fn function_handle(function: FunctionId) -> FunctionHandle {
+    function.0 as u64 + 1
+}
+
 const WRAPPER_MAGIC: u32 = 0x4662_43B1;
 const FATBIN_MAGIC: u32 = 0xBA55_ED50;
 const ELF_MAGIC: u32 = u32::from_le_bytes(*b"\x7fELF");
@@ -82,7 +87,7 @@ fn unload(handle: ModuleHandle) -> Result<(), Error> {
 fn find(handle: Out<FunctionHandle>, of: ModuleHandle, name: Text) -> Result<(), Error> {
     let name = name.get()?;
     let found = on_device(|device| device.function(module(of)?, name))?;
-    handle.put(found.0 as u64 + 1)
+    handle.put(function_handle(found))
 }
 
 fn place(address: Out<u64>, bytes: Out<usize>, of: ModuleHandle, name: Text) -> Result<(), Error> {

@@ -59,6 +59,7 @@ pub const FACADES: &[Facade] = &[
         renamed: &[
             ("cudaGetDeviceProperties", "cudaGetDeviceProperties_13"),
             ("cudaGraphAddDependencies", "cudaGraphAddDependencies_v2"),
+            ("cudaGraphAddNode", "cudaGraphAddNode_v2"),
             ("cudaGraphGetEdges", "cudaGraphGetEdges_v2"),
             ("cudaGraphNodeGetDependencies", "cudaGraphNodeGetDependencies_v2"),
             ("cudaGraphNodeGetDependentNodes", "cudaGraphNodeGetDependentNodes_v2"),
@@ -230,7 +231,7 @@ mod tests {
         // Programs of CUDA 12 ask for the function by its second name.
         assert_eq!(twelve.function(properties), None);
         assert_eq!(twelve.function("cudaMemcpyAsync_ptsz"), Some("cudaMemcpyAsync"));
-        assert_eq!(twelve.function("cudaGraphAddNode"), None);
+        assert_eq!(twelve.function("cudaGraphDebugDotPrint"), None);
         let edges = "cudaGraphAddDependencies";
         assert_eq!(twelve.function(edges), Some(edges));
         assert_eq!(thirteen.function(edges), Some("cudaGraphAddDependencies_v2"));

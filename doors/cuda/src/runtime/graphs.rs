@@ -12,7 +12,7 @@ use super::runtime_functions;
 use crate::abi::{Dim3, In, Out};
 use crate::both::graphs::{
     self, AllocationParameters, CallParameters, ExecutableHandle, FillParameters, GraphHandle,
-    NodeHandle, UpdateInfo,
+    NodeHandle, NodeParameters, OwnForms, ShownCall, UpdateInfo,
 };
 use crate::both::streams::Stream;
 use crate::state;
@@ -54,6 +54,24 @@ impl KernelParameters {
         })
     }
 }
+
+impl KernelParameters {
+    /// The parameters of a node that launches. The arguments stay where they are until the node is
+    /// asked again.
+    fn of(node: NodeHandle) -> Result<Self, Error> {
+        let (request, arguments) = graphs::shown_launch(node)?;
+        let host = state::with(|state| state.host_function(request.function))?;
+        let [grid, block] = [request.grid, request.block].map(|[x, y, z]| Dim3 { x, y, z });
+        let (shared_bytes, extra) = (request.shared_bytes, In::at_number(0));
+        Ok(Self { host, grid, block, shared_bytes, arguments, extra })
+    }
+}
+
+/// The runtime's forms of launches and copies.
+const OWN_FORMS: OwnForms = OwnForms {
+    launch: |parameters| parameters.body::<KernelParameters>()?.work(),
+    copy: |parameters| parameters.copy::<Copy3d>()?.work(),
+};
 
 /// The work of a copy of bytes in a direction.
 fn bytes(to: u64, from: u64, count: usize, kind: i32) -> Result<Work, Error> {
@@ -241,6 +259,84 @@ runtime_functions! {
         _address: u64,
     ) {
         graphs::add(place, graph, after, count, Work::Free)
+    }
+
+    /// Adds a node of any kind.
+    fn cudaGraphAddNode(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        count: usize,
+        parameters: NodeParameters,
+    ) {
+        graphs::add_any(place, graph, after, count, parameters, &OWN_FORMS)
+    }
+
+    /// Adds a node of any kind behind edges with data, which only kernels with programmatic
+    /// launches need.
+    fn cudaGraphAddNode_v2(
+        place: Out<NodeHandle>,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        _data: *const c_void,
+        count: usize,
+        parameters: NodeParameters,
+    ) {
+        graphs::add_any(place, graph, after, count, parameters, &OWN_FORMS)
+    }
+
+    /// Refuses what only conditional nodes need.
+    fn cudaGraphConditionalHandleCreate(_handle: *mut c_void, _graph: GraphHandle) {
+        graphs::conditional()
+    }
+
+    /// Changes a node of any kind.
+    fn cudaGraphNodeSetParams(node: NodeHandle, parameters: NodeParameters) {
+        graphs::change_any(None, node, parameters, &OWN_FORMS)
+    }
+
+    /// Changes a node of any kind, of what was made ready.
+    fn cudaGraphExecNodeSetParams(
+        executable: ExecutableHandle,
+        node: NodeHandle,
+        parameters: NodeParameters,
+    ) {
+        graphs::change_any(Some(executable), node, parameters, &OWN_FORMS)
+    }
+
+    /// The parameters of a fill.
+    fn cudaGraphMemsetNodeGetParams(node: NodeHandle, place: Out<FillParameters>) {
+        graphs::show_fill(node, place)
+    }
+
+    /// The parameters of a call.
+    fn cudaGraphHostNodeGetParams(node: NodeHandle, place: Out<ShownCall>) {
+        graphs::show_call(node, place)
+    }
+
+    /// The event that a node records.
+    fn cudaGraphEventRecordNodeGetEvent(node: NodeHandle, place: Out<u64>) {
+        graphs::show_event(node, place, true)
+    }
+
+    /// The event that a node waits for.
+    fn cudaGraphEventWaitNodeGetEvent(node: NodeHandle, place: Out<u64>) {
+        graphs::show_event(node, place, false)
+    }
+
+    /// Changes the event that a node records.
+    fn cudaGraphEventRecordNodeSetEvent(node: NodeHandle, event: u64) {
+        graphs::change(None, node, Work::Record(event))
+    }
+
+    /// Changes the event that a node waits for.
+    fn cudaGraphEventWaitNodeSetEvent(node: NodeHandle, event: u64) {
+        graphs::change(None, node, Work::Wait(event))
+    }
+
+    /// The parameters of a launch.
+    fn cudaGraphKernelNodeGetParams(node: NodeHandle, place: Out<KernelParameters>) {
+        place.put(KernelParameters::of(node)?)
     }
 
     /// Removes a node.

@@ -809,8 +809,107 @@ static void built_graph(void)
     MUST(cudaGraphInstantiate(&ready, graph, 0, NULL, 0) == cudaErrorInvalidValue);
 }
 
+/* `cudaGraphNodeParams`: the kind, and what the kind needs 16 bytes behind it. */
+struct any_node { int kind, reserved[3]; union { size_t words[29]; struct cudaKernelNodeParams launch; struct cudaMemsetParams fill; struct cudaMemAllocNodeParams memory; } of; size_t end; };
+
+static cudaError_t add_any(cudaGraphNode_t *node, cudaGraph_t graph, cudaGraphNode_t *after, struct any_node *what)
+{
+    int version = 0;
+    size_t count = after != NULL;
+    DO(cudaRuntimeGetVersion(&version));
+    if (version >= 13000)
+        return cudaGraphAddNode(node, graph, after, 0, count, (size_t)what);
+    return cudaGraphAddNode(node, graph, after, count, (size_t)what, 0);
+}
+
+/* What nodes are asked for is what they were made of. */
+static void shown_graph(void)
+{
+    int n = 1 << 10, calls = 0;
+    float *a = floats(n), *out = (float *)calloc(n, 4);
+    float *da = (float *)on_device(a, n * 4), *dc = (float *)device(n * 4);
+    cudaGraph_t graph;
+    cudaGraphNode_t fill, add, host, record;
+    cudaGraphExec_t ready;
+    cudaEvent_t event, shown_event = NULL;
+    DO(cudaEventCreate(&event));
+    DO(cudaGraphCreate(&graph, 0));
+    struct cudaMemsetParams zeros = {dc, 0, 0x01020304, 2, n, 1}, shown_zeros;
+    DO(cudaGraphAddMemsetNode(&fill, graph, NULL, 0, &zeros));
+    DO(cudaGraphMemsetNodeGetParams(fill, &shown_zeros));
+    MUST(shown_zeros.dst == dc && shown_zeros.value == 0x0304 && shown_zeros.elementSize == 2);
+    MUST(shown_zeros.width == n && shown_zeros.height == 1);
+    void *arguments[] = {&da, &da, &dc, &n};
+    struct cudaKernelNodeParams launch = {(void *)KERNEL(vector_add), extent(n / 256, 1),
+                                          extent(256, 1), 0, arguments, NULL}, shown;
+    DO(cudaGraphAddKernelNode(&add, graph, &fill, 1, &launch));
+    DO(cudaGraphKernelNodeGetParams(add, &shown));
+    MUST(shown.func == (void *)KERNEL(vector_add) && shown.gridDim.x == n / 256u);
+    MUST(shown.blockDim.x == 256 && shown.blockDim.z == 1 && !shown.sharedMemBytes);
+    MUST(shown.kernelParams != arguments && *(float **)shown.kernelParams[2] == dc);
+    MUST(*(int *)shown.kernelParams[3] == n);
+    /* What a node shows can be given to a node. */
+    DO(cudaGraphKernelNodeSetParams(add, &shown));
+    struct cudaHostNodeParams call = {count_call, &calls}, shown_call;
+    DO(cudaGraphAddHostNode(&host, graph, &add, 1, &call));
+    DO(cudaGraphHostNodeGetParams(host, &shown_call));
+    MUST(shown_call.fn == count_call && shown_call.userData == &calls);
+    DO(cudaGraphAddEventRecordNode(&record, graph, &host, 1, event));
+    DO(cudaGraphEventRecordNodeGetEvent(record, &shown_event));
+    MUST(shown_event == event);
+    MUST(cudaGraphEventWaitNodeGetEvent(record, &shown_event) == cudaErrorInvalidValue);
+    MUST(cudaGraphKernelNodeGetParams(fill, &shown) == cudaErrorInvalidValue);
+    DO(cudaGraphInstantiate(&ready, graph, 0, NULL, 0));
+    DO(cudaGraphLaunch(ready, 0));
+    DO(cudaDeviceSynchronize());
+    DO(cudaMemcpy(out, dc, n * 4, cudaMemcpyDeviceToHost));
+    MUST(calls == 1 && out[n - 1] == a[n - 1] + a[n - 1]);
+    if (!cudaGraphAddNode)
+        return;
+
+    /* The same graph by nodes of any kind, with memory of its own. */
+    struct any_node what;
+    DO(cudaGraphCreate(&graph, 0));
+    memset(&what, 0, sizeof what);
+    what.kind = 10;
+    what.of.memory.bytesize = n * 4;
+    DO(add_any(&record, graph, NULL, &what));
+    float *own = (float *)what.of.memory.dptr;
+    MUST(own);
+    memset(&what, 0, sizeof what);
+    what.kind = 2;
+    what.of.fill.dst = own;
+    what.of.fill.elementSize = 4;
+    what.of.fill.width = n;
+    what.of.fill.height = 1;
+    DO(add_any(&fill, graph, &record, &what));
+    memset(&what, 0, sizeof what);
+    void *sums[] = {&da, &own, &own, &n};
+    launch.kernelParams = sums;
+    what.of.launch = launch;
+    DO(add_any(&add, graph, &fill, &what));
+    DO(cudaGraphAddMemcpyNode1D(&host, graph, &add, 1, out, own, n * 4, cudaMemcpyDefault));
+    DO(cudaGraphInstantiate(&ready, graph, 0, NULL, 0));
+    DO(cudaGraphLaunch(ready, 0));
+    DO(cudaDeviceSynchronize());
+    MUST(out[1] == a[1] && out[n - 1] == a[n - 1]);
+    void *others[] = {&da, &da, &own, &n};
+    what.of.launch.kernelParams = others;
+    DO(cudaGraphNodeSetParams(add, &what));
+    DO(cudaGraphInstantiate(&ready, graph, 0, NULL, 0));
+    DO(cudaGraphLaunch(ready, 0));
+    DO(cudaDeviceSynchronize());
+    MUST(out[n - 1] == a[n - 1] + a[n - 1]);
+    what.kind = 13;
+    MUST(add_any(&add, graph, &fill, &what) == cudaErrorNotSupported);
+    what.kind = 99;
+    MUST(add_any(&add, graph, &fill, &what) == cudaErrorNotSupported);
+    MUST(add_any(&add, graph, &fill, NULL) == cudaErrorInvalidValue);
+}
+
 static void graphs(void)
 {
+    shown_graph();
     captured_graph();
     captures_that_fail();
     built_graph();
