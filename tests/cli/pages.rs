@@ -94,6 +94,26 @@ fn every_page_with_a_session_is_run() {
     }
 }
 
+/// The commands of a page's blocks of `sh` as they stand, without comments and filters.
+fn commands_of(text: &str) -> Vec<String> {
+    let blocks = blocks(text, "sh").into_iter();
+    let lines = blocks.flat_map(|block| {
+        let joined = block.join("\n").replace("\\\n", " ");
+        joined.lines().map(str::to_owned).collect::<Vec<String>>()
+    });
+    let mut commands = Vec::new();
+    for line in lines {
+        let line = line.split("  #").next().unwrap_or_default();
+        if line.contains('…') {
+            continue;
+        }
+        for part in line.split(['|', '>', ';']).flat_map(|part| part.split("&&")) {
+            commands.extend(part.trim().strip_prefix("gpucast ").map(str::to_owned));
+        }
+    }
+    commands
+}
+
 /// Commands without outputs stand in blocks of `sh`. Each is asked for its help, behind all that it
 /// says: a command or an option that does not exist is refused.
 #[test]
@@ -102,27 +122,156 @@ fn commands_of_all_pages_are_understood() {
     let mut wrong = Vec::new();
     for page in all_pages() {
         let text = fs::read_to_string(&page).unwrap();
-        for block in blocks(&text, "sh") {
-            let lines = block.join("\n").replace("\\\n", " ");
-            for line in lines.lines().filter(|line| !line.contains('…')) {
-                let line = line.split("  #").next().unwrap_or_default();
-                for part in line.split(['|', '>', ';']).flat_map(|part| part.split("&&")) {
-                    let Some(arguments) = part.trim().strip_prefix("gpucast ") else { continue };
-                    // What stands behind `--` is another program's.
-                    let arguments = arguments.split(" -- ").next().unwrap_or_default();
-                    commands += 1;
-                    let mut program = command("");
-                    program.args(words(arguments)).arg("--help");
-                    let outcome = outcome(program);
-                    if outcome.status != 0 {
-                        wrong.push(format!("{}: {part}\n{}", page.display(), outcome.stderr));
-                    }
-                }
+        for said in commands_of(&text) {
+            // What stands behind `--` is another program's.
+            let arguments = said.split(" -- ").next().unwrap_or_default();
+            commands += 1;
+            let mut program = command("");
+            program.args(words(arguments)).arg("--help");
+            let outcome = outcome(program);
+            if outcome.status != 0 {
+                wrong.push(format!("{}: {said}\n{}", page.display(), outcome.stderr));
             }
         }
     }
     assert!(commands > 60, "{commands} commands");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Words of commands that are not run here, and why. Each stands on a page.
+const NOT_RUN: &[(&str, &str)] = &[
+    ("my.cu", "a compiler"),
+    ("examples/tuning/space.toml", "a compiler"),
+    ("sweep my.ptx", "the reader's kernel"),
+    ("saxpy.toml", "the reader's kernel"),
+    ("kernel.ptx --kernel k", "the reader's kernel"),
+    ("own.toml", "the reader's kernels"),
+    ("libfoo.so", "the reader's library"),
+    ("compare my.csv", "the reader's times"),
+    ("--from-metrics counts.csv", "the reader's counts"),
+    ("calibrate offload", "the reader's times"),
+    ("counts formulas.json", "the reader's formulas; counting.md runs such a command"),
+    ("gpus import device-query.txt", "texts of the reader's benchmarks"),
+    ("KERNEL.toml", "a name that the reader fills in"),
+    ("exec ", "the reader's program"),
+    ("bench ", "times of this computer, or a GPU"),
+    ("--machine ptxas", "NVIDIA's assembler"),
+    ("s3:", "a network"),
+    ("/scratch", "a cluster"),
+    ("trust", "a configuration of the user's, which tests do not have"),
+    ("sweep all", "long"),
+    ("compare --published", "long"),
+    ("--vary n=32..32000:32", "long"),
+    ("--budget 30s", "long"),
+    ("counts launch.toml", "long; counting.md runs such a command"),
+    ("--like ", "long"),
+    ("n:512,640,768,896", "long"),
+    ("plot errors", "long"),
+];
+
+/// A kernel of the reader's, with the parameters that pages give it.
+const SAXPY: &str = "\
+.version 7.0
+.target sm_50
+.address_size 64
+.visible .entry saxpy(.param .f32 a, .param .u64 x, .param .u64 y, .param .u32 n)
+{
+    .reg .pred %p;
+    .reg .f32 %a, %x, %y;
+    .reg .b32 %i, %n, %c, %w;
+    .reg .b64 %px, %py;
+    mov.u32 %c, %ctaid.x;
+    mov.u32 %w, %ntid.x;
+    mov.u32 %i, %tid.x;
+    mad.lo.u32 %i, %c, %w, %i;
+    ld.param.u32 %n, [n];
+    setp.ge.u32 %p, %i, %n;
+    @%p ret;
+    ld.param.f32 %a, [a];
+    ld.param.u64 %px, [x];
+    ld.param.u64 %py, [y];
+    mad.wide.u32 %px, %i, 4, %px;
+    mad.wide.u32 %py, %i, 4, %py;
+    ld.global.f32 %x, [%px];
+    ld.global.f32 %y, [%py];
+    fma.rn.f32 %y, %a, %x, %y;
+    st.global.f32 [%py], %y;
+    ret;
+}
+";
+
+/// The files that pages take for granted: launches of a small product, a kernel, GPUs, times, and
+/// folders of the repository.
+fn reader_files(folder: &Path) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/counting.md")).unwrap();
+    let (_, product) = page.split_once("<!-- file: product.toml -->\n```toml\n").unwrap();
+    let module = root.join("corpus/kernels/sgemm/sm_35.ptx").display().to_string();
+    let product = product.split("```").next().unwrap().replace("sgemm/sm_35.ptx", &module);
+    let small = product.replace("1280", "64").replace("640", "64");
+    let small = small.replace("type = \"f32\"", "type = \"f32\"\ninit = \"iota\"");
+    assert_ne!(small, product);
+    for name in ["launch", "my", "before", "after", "my-kernel", "product"] {
+        fs::write(folder.join(format!("{name}.toml")), &small).unwrap();
+    }
+    fs::write(folder.join("my.ptx"), SAXPY).unwrap();
+    fs::copy(root.join("tests/inputs/saxpy.ptx"), folder.join("kernel.ptx")).unwrap();
+    for (name, input) in [
+        ("samples.csv", "tests/inputs/cost-samples.csv"),
+        ("roofline.json", "model/tests/imports/roofline-v100.json"),
+        ("mine.toml", "tests/inputs/my-gpu.toml"),
+        ("next.toml", "tests/inputs/h100-next.toml"),
+    ] {
+        fs::copy(root.join(input), folder.join(name)).unwrap();
+    }
+}
+
+/// Kernels of the corpus are run at their small size, so that all commands take seconds.
+fn made_small(arguments: &mut Vec<String>) {
+    let sized = ["predict", "profile", "run", "advise", "report", "plot", "sensitivity", "sweep"];
+    let is_sized = arguments.iter().any(|word| ["--size", "--reference"].contains(&word.as_str()));
+    let is_output = |at: usize| at > 0 && ["-o", "--dump"].contains(&arguments[at - 1].as_str());
+    let is_file =
+        |word: &String| [".toml", ".csv", ".ptx", ".json"].iter().any(|end| word.ends_with(end));
+    let has_files = arguments.iter().enumerate().any(|(at, word)| is_file(word) && !is_output(at));
+    if sized.contains(&arguments[0].as_str()) && !is_sized && !has_files {
+        arguments.extend(["--size".to_owned(), "small".to_owned()]);
+    }
+}
+
+/// The commands of a page run in one folder, one after the other.
+#[test]
+fn commands_of_all_pages_run() {
+    let mut commands = 0;
+    let mut wrong = Vec::new();
+    let mut left_out = std::collections::BTreeSet::new();
+    for page in all_pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        reader_files(folder.path());
+        for said in commands_of(&text) {
+            let reasons = NOT_RUN.iter().filter(|(part, _)| said.contains(part));
+            let reasons: Vec<&str> = reasons.map(|(part, _)| *part).collect();
+            if !reasons.is_empty() {
+                left_out.extend(reasons);
+                continue;
+            }
+            commands += 1;
+            let mut arguments = words(&said);
+            made_small(&mut arguments);
+            let mut program = command("");
+            program.current_dir(folder.path()).env("HOME", folder.path()).args(arguments);
+            let outcome = outcome(program);
+            if outcome.status != 0 {
+                wrong.push(format!("{}: {said}\n{}", page.display(), outcome.stderr));
+            }
+        }
+    }
+    assert!(commands > 55, "{commands} commands");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let stale = NOT_RUN.iter().filter(|(part, _)| !left_out.contains(part));
+    let stale: Vec<&str> = stale.map(|(part, _)| *part).collect();
+    assert!(stale.is_empty(), "no page says {stale:?}");
 }
 
 /// Blocks of text in the README are what a command prints, shortened by `…`.
