@@ -67,6 +67,38 @@ fn libraries_are_found_without_their_version() {
     assert_eq!(ran.status, 0, "{}", ran.stderr);
 }
 
+/// A program's own clock runs as the emulation does. One that asks events has predicted times.
+#[test]
+fn a_program_that_reads_this_computers_clock_is_told_so() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec-clocks");
+    fs::create_dir_all(&folder).unwrap();
+    gpucast_cuda::facade::write(&folder, Path::new("libgpucast_cuda.so")).unwrap();
+    let link = format!("-L{}", folder.display());
+    let options = [link.as_str(), "-l:libcudart.so.13", "-Wl,--allow-shlib-undefined"];
+    let told = |name: &str, call: &str| {
+        let text = format!(
+            "#include <time.h>
+            int cudaMalloc(void **, size_t), cudaMemcpy(void *, const void *, size_t, int);
+            int cudaEventElapsedTime(float *, void *, void *);
+            int main(void)
+            {{
+                struct timespec now;
+                void *memory;
+                {call};
+                return cudaMalloc(&memory, 4) + cudaMemcpy(memory, &now, 4, 1);
+            }}"
+        );
+        let program = compiled(name, &text, &options);
+        let ran = gpucast(&format!("exec {}", program.display()));
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        ran.stderr.contains("reads this computer's clock (clock_gettime)")
+    };
+    assert!(told("reads-clock", "clock_gettime(CLOCK_MONOTONIC, &now)"));
+    assert!(!told("reads-none", "now.tv_sec = 0"));
+    let asks = "clock_gettime(CLOCK_MONOTONIC, &now); cudaEventElapsedTime(0, 0, 0)";
+    assert!(!told("asks-events", asks));
+}
+
 /// A signal to `gpucast` alone ends the program, too.
 #[test]
 fn the_program_ends_with_gpucast() {
