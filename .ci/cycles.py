@@ -23,12 +23,8 @@ CRATES = [
 # set is one, and so is a set in which no circle is left.
 KNOWN = {
     "forecast": [
-        # A plan holds its textures, each of which is checked against the plan's buffers.
-        {"input/plan", "input/texture"},
         # Options name a project; a project's kernel is options.
         {"input/options", "input/project"},
-        # An argument that cannot be launched is listed; the list reads its kernels as arguments.
-        {"input/kernel_argument", "input/module_listing"},
         # Counting hears of its supervisor, who lends it the place where counts are kept.
         {"run/counting", "run/execute", "run/kept", "run/machine", "run/sliced", "run/supervisor"},
     ],

@@ -381,6 +381,19 @@ fn of_module(path: &Path, file: Contents, options: &LaunchOptions) -> Result<Pla
     })
 }
 
+impl Unlaunched {
+    /// The plan of a launch of one of the kernels.
+    ///
+    /// # Errors
+    ///
+    /// Returns the faults of the launch.
+    pub fn launched(&self, options: &LaunchOptions) -> Result<Plan, Failure> {
+        let plan = of_file(&self.path, &self.file, options)?;
+        let note = self.note.clone().or(plan.note);
+        Ok(Plan { note, ..plan })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,6 +11,7 @@
 
 pub mod argument;
 pub mod bounded;
+mod buffer;
 pub mod calibration;
 mod command_line;
 pub mod container;

@@ -10,12 +10,10 @@ use gpucast_ptx_frontend::types::StateSpace;
 use super::bounded;
 use super::container::{self, ItemCode};
 use super::cuda_module::Code;
-use super::kernel_argument;
 use super::kernel_name;
 use super::loaded;
 use super::module_text::ModuleFile;
 use super::options::LaunchOptions;
-use super::plan::Plan;
 use crate::cuda_text::{self, Declared};
 use crate::failure::{Failure, Report, SourceText};
 
@@ -33,7 +31,7 @@ pub struct Unlaunched {
     pub(crate) options: LaunchOptions,
     pub(crate) missing: Vec<&'static str>,
     /// Names the compiler, if there was one.
-    note: Option<String>,
+    pub(super) note: Option<String>,
     pub(crate) kernels: Vec<Listed>,
     /// Sizes of blocks and tiles that the source names.
     pub(crate) sizes: Vec<u32>,
@@ -104,17 +102,6 @@ impl Unlaunched {
     /// The file, as the user wrote it.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// The plan of a launch of one of the kernels.
-    ///
-    /// # Errors
-    ///
-    /// Returns the faults of the launch.
-    pub fn launched(&self, options: &LaunchOptions) -> Result<Plan, Failure> {
-        let plan = kernel_argument::of_file(&self.path, &self.file, options)?;
-        let note = self.note.clone().or(plan.note);
-        Ok(Plan { note, ..plan })
     }
 
     /// Returns true if there is one kernel only that may be meant.

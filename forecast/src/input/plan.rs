@@ -7,6 +7,7 @@ use gpucast_buffers::init::Init;
 use gpucast_buffers::scalar::ElementType;
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_interpreter::GridLimits;
+use gpucast_interpreter::texture::Textures;
 use gpucast_ptx_frontend::container::{Cubin, Target};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,7 @@ use super::structure::Structure;
 use super::texture::PlannedTexture;
 use crate::failure::{Anchor, SourceText};
 
+pub use super::buffer::Buffer;
 pub use super::load_caching::LoadCaching;
 pub use super::pointer::Pointer;
 
@@ -49,28 +51,14 @@ pub struct Plan {
     pub expectations: Vec<Expectation>,
 }
 
-/// A buffer in device memory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Buffer {
-    /// Its name.
-    pub name: String,
-    /// The elements' type.
-    pub ty: ElementType,
-    /// Elements.
-    pub len: usize,
-    /// Contents before the first launch, but for the pointers.
-    pub init: Init,
-    /// Byte offsets in it, and the pointers that stand there: those of arrays of pointers and of
-    /// tensor maps in memory.
-    pub pointers: Vec<(usize, Pointer)>,
-    /// Place of its description.
-    pub anchor: Anchor,
-}
-
-impl Buffer {
-    /// Size in bytes; lengths for which this would overflow are refused when a plan is read.
-    pub fn bytes(&self) -> u64 {
-        self.len as u64 * self.ty.bytes() as u64
+impl Plan {
+    /// The texture whose handle an argument is, as an index into [`Plan::textures`].
+    #[must_use]
+    pub fn texture_of(&self, passed: &PlannedArgument) -> Option<usize> {
+        let is_passed = |&index: &usize| {
+            self.textures[index].is_argument && *passed == PlannedArgument::texture(index)
+        };
+        (0..self.textures.len()).find(is_passed)
     }
 }
 
@@ -212,6 +200,11 @@ pub enum PlannedArgument {
 }
 
 impl PlannedArgument {
+    /// The handle of the texture at `index` of [`Plan::textures`].
+    pub(super) fn texture(index: usize) -> Self {
+        Self::Scalar { ty: ElementType::U64, bits: Textures::handle(index) }
+    }
+
     /// The buffers that the argument points into, as indices into [`Plan::buffers`].
     pub fn buffers(&self) -> Vec<usize> {
         match self {

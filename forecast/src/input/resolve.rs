@@ -18,7 +18,7 @@ use super::plan::{
     PointerError, Symbol, checked_len,
 };
 use super::structure::{DEEPEST, Structure, parse_bytes};
-use super::texture::{self, PlannedTexture, TextureTable};
+use super::texture::{PlannedTexture, TextureTable};
 use super::type_name;
 use crate::failure::{Anchor, Report, SourceText, suggest};
 
@@ -350,7 +350,7 @@ impl Resolver<'_> {
                             .or_else(|| Some(format!("describe it in [textures.{name}]"))),
                     )
                 })?;
-                texture::argument(index)
+                PlannedArgument::texture(index)
             }
             ArgumentValue::Structure(members) => {
                 let range = argument.span();

@@ -11,15 +11,13 @@
 //! A kernel finds one by its handle, `args = [{ texture = "features" }]`, or by the name of a
 //! `.texref` or `.surfref` variable of the module.
 
-use gpucast_interpreter::DeviceMemory;
 use gpucast_interpreter::texture::{
     AddressMode, Channel, Comparison, Filter, Format, Mipmap, Object, Resource, Sampler, Surface,
     Texture, Textures, level_extent, most_levels,
 };
-use gpucast_ptx_frontend::{Module, ScalarType};
 use serde::{Deserialize, Serialize};
 
-use super::plan::{Buffer, Plan, PlannedArgument};
+use super::buffer::Buffer;
 use crate::failure::{Anchor, Report};
 use gpucast_buffers::scalar::ElementType;
 
@@ -168,7 +166,7 @@ impl From<ComparisonName> for Comparison {
 pub struct PlannedTexture {
     /// Its name, and that of the module's variable that it is bound to.
     pub name: String,
-    /// The buffer of its texels, an index into [`Plan::buffers`].
+    /// The buffer of its texels, an index into [`Plan::buffers`](super::plan::Plan::buffers).
     pub buffer: usize,
     /// True if a launch passes its handle.
     pub is_argument: bool,
@@ -331,7 +329,7 @@ impl PlannedTexture {
     }
 
     /// The object, whose texels begin at a device address.
-    fn object(&self, address: u64) -> Object {
+    pub(crate) fn object(&self, address: u64) -> Object {
         let (resource, format) = (self.resource(address), self.format());
         if self.table.surface {
             return Object::Surface(Surface { resource, format });
@@ -363,50 +361,4 @@ impl PlannedTexture {
         let smaller = self.levels(address).skip(1).collect();
         Object::Texture(Texture { resource, smaller, format, sampler })
     }
-}
-
-/// The argument that is the handle of the texture at `index`.
-pub(super) fn argument(index: usize) -> PlannedArgument {
-    PlannedArgument::Scalar { ty: ElementType::U64, bits: Textures::handle(index) }
-}
-
-/// The texture whose handle an argument is, as an index into [`Plan::textures`].
-#[must_use]
-pub fn texture_of(plan: &Plan, passed: &PlannedArgument) -> Option<usize> {
-    let is_passed = |&index: &usize| plan.textures[index].is_argument && *passed == argument(index);
-    (0..plan.textures.len()).find(is_passed)
-}
-
-/// Makes a plan's textures in a memory that has its buffers, and binds them to the variables of
-/// their names.
-///
-/// # Errors
-///
-/// A texture that nothing could name, with its place.
-pub(crate) fn create(
-    plan: &Plan,
-    module: &Module,
-    memory: &mut DeviceMemory,
-) -> Result<(), Report> {
-    for texture in &plan.textures {
-        let wrong = |message: String| Report::new(message).at(&texture.anchor);
-        let is_variable = module.variables.iter().any(|variable| {
-            let is_reference = matches!(variable.ty, ScalarType::Texref | ScalarType::Surfref);
-            is_reference && variable.name == texture.name
-        });
-        if !is_variable && !texture.is_argument {
-            return Err(wrong(format!("no launch uses texture `{}`", texture.name)).hint(format!(
-                "pass its handle, args = [{{ texture = \"{0}\" }}], or give it the name of a \
-                 .texref or .surfref variable of the module",
-                texture.name
-            )));
-        }
-        let address = memory.address(&plan.buffers[texture.buffer].name).unwrap_or_default();
-        let handle = memory
-            .textures
-            .create(texture.object(address))
-            .map_err(|error| wrong(error.to_string()))?;
-        memory.textures.bind_name(&texture.name, handle);
-    }
-    Ok(())
 }

@@ -11,10 +11,9 @@ use gpucast_interpreter::{
 };
 use serde::Serialize;
 
-use super::trouble;
+use super::{textures, trouble};
 use crate::failure::{Anchor, Failure, Report};
 use crate::input::plan::{Buffer, Plan, PlannedArgument, PlannedLaunch, Pointer};
-use crate::input::texture;
 use crate::number;
 use crate::run::hazards::{Hazards, Upcoming};
 use crate::run::supervisor::Supervisor;
@@ -178,7 +177,7 @@ pub fn memory(plan: &Plan, loaded: &Loaded) -> Result<DeviceMemory, Report> {
             .map_err(|error| Report::new(error.to_string()).at(&buffer.anchor))?;
     }
     point(&plan.buffers, plan, &mut memory)?;
-    texture::create(plan, &loaded.module, &mut memory)?;
+    textures::create(plan, &loaded.module, &mut memory)?;
     Ok(memory)
 }
 

@@ -27,6 +27,7 @@ pub mod rung;
 mod sliced;
 pub mod sources;
 pub mod supervisor;
+mod textures;
 mod trouble;
 
 pub use trouble::{cuda_file, cuda_line, fault_report};

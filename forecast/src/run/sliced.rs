@@ -10,9 +10,9 @@ use gpucast_interpreter::{
 };
 
 use super::execute::{self, Loaded};
+use super::textures;
 use crate::failure::Report;
 use crate::input::plan::Plan;
-use crate::input::texture;
 
 /// The memory and the programs of a plan's launches.
 pub(super) struct Sliced {
@@ -63,7 +63,7 @@ pub(super) fn slice(
             .reserve(&buffer.name, buffer.bytes())
             .map_err(|error| Report::new(error.to_string()).at(&buffer.anchor))?;
     }
-    texture::create(plan, &loaded.module, &mut memory)?;
+    textures::create(plan, &loaded.module, &mut memory)?;
     let mut cases = Vec::new();
     for (planned, program) in plan.launches.iter().zip(programs) {
         // A launch that is refused is refused with more to say when it is its turn.

@@ -4,7 +4,7 @@ use gpucast_buffers::init::Init;
 use gpucast_buffers::scalar::ElementType;
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::input::plan::{LoadCaching, Plan, PlannedArgument, Pointer};
-use gpucast_forecast::input::texture::{PlannedTexture, texture_of};
+use gpucast_forecast::input::texture::PlannedTexture;
 use gpucast_forecast::run::module;
 use gpucast_measure::{DeviceError, Trials};
 use gpucast_ptx_frontend::module::{Formal, Module as SemanticModule};
@@ -143,7 +143,8 @@ impl Gpu {
         }
         let textures = self.textures(plan, &memory)?;
         let bytes = |argument: &PlannedArgument| match argument {
-            _ if texture_of(plan, argument).is_some() => texture_of(plan, argument)
+            _ if plan.texture_of(argument).is_some() => plan
+                .texture_of(argument)
                 .and_then(|index| textures.get(index))
                 .map(|texture| texture.handle.to_le_bytes().to_vec())
                 .ok_or_else(|| refused(plan, "a handle leads to no texture")),
