@@ -24,7 +24,7 @@ impl<T> Out<T> {
             return Err(Error::InvalidValue);
         }
         // SAFETY: not null, so valid for writes by the contract of the module.
-        unsafe { self.0.write(value) };
+        unsafe { self.0.write_unaligned(value) };
         Ok(())
     }
 
@@ -37,7 +37,7 @@ impl<T> Out<T> {
     pub(crate) fn maybe_put(self, value: T) {
         if !self.0.is_null() {
             // SAFETY: as in `put`.
-            unsafe { self.0.write(value) };
+            unsafe { self.0.write_unaligned(value) };
         }
     }
 
@@ -48,7 +48,7 @@ impl<T> Out<T> {
         }
         for (index, value) in values.into_iter().enumerate() {
             // SAFETY: the caller gives room for as many as the function is to write.
-            unsafe { self.0.add(index).write(value) };
+            unsafe { self.0.add(index).write_unaligned(value) };
         }
         Ok(())
     }
@@ -279,4 +279,64 @@ pub(crate) fn dropped<T>(handle: *mut c_void) -> Result<(), Error> {
     // SAFETY: as in `borrowed`, and the handle is of no use any more.
     drop(unsafe { Box::from_raw(handle.cast::<T>()) });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_from_and_go_to_places_of_any_alignment() {
+        // As a packed structure of C has them: behind one byte.
+        let mut bytes = [0_u8; 1 + 3 * 8];
+        for (at, value) in [7_u64, 8, 9].into_iter().enumerate() {
+            bytes[1 + 8 * at..][..8].copy_from_slice(&value.to_le_bytes());
+        }
+        let number = bytes[1..].as_mut_ptr().expose_provenance() as u64;
+        let list = In::<u64>::at_number(number);
+        assert_eq!((0..3).map(|at| list.at(at)).collect::<Vec<_>>(), [Ok(7), Ok(8), Ok(9)]);
+        assert_eq!(list.get(), Ok(7));
+
+        let mut places = [0_u64; 2];
+        let place = Out::at_number(places.as_mut_ptr().expose_provenance() as u64);
+        place.put_all([3_u64, 4]).unwrap();
+        assert_eq!(place.given(), Ok(3));
+        place.maybe_put(5);
+        assert_eq!(places, [5, 4]);
+        let packed = Out::<u64>::at_number(number);
+        packed.put(11).unwrap();
+        packed.put_all([12, 13]).unwrap();
+        assert_eq!((packed.given(), list.at(1)), (Ok(12), Ok(13)));
+    }
+
+    #[test]
+    fn null_is_refused_and_nothing_is_read_there() {
+        let none = In::<u32>::at_number(0);
+        assert!(none.is_null());
+        assert_eq!(none.get(), Err(Error::InvalidValue));
+        let place = Out::<u32>::at_number(0);
+        assert_eq!(place.put(1), Err(Error::InvalidValue));
+        place.maybe_put(1);
+        assert_eq!(Text::at_address(std::ptr::null()).get(), Err(Error::InvalidValue));
+        assert_eq!(argument(std::ptr::null(), 4), Err(Error::InvalidValue));
+        assert_eq!(header::<u64>(std::ptr::null()), None);
+    }
+
+    #[test]
+    fn texts_end_with_a_zero_and_are_cut_to_their_room() {
+        assert_eq!(Text::at_address(c"saxpy".as_ptr().cast()).get(), Ok("saxpy"));
+        let mut room = [b'x'; 4];
+        let place = Out::<u8>::at_number(room.as_mut_ptr().expose_provenance() as u64);
+        place.put_text("longer", room.len()).unwrap();
+        assert_eq!(&room, b"lon\0");
+    }
+
+    #[test]
+    fn a_handle_is_borrowed_and_dropped_once() {
+        let handle = Box::into_raw(Box::new(vec![1, 2])).cast::<c_void>();
+        borrowed::<Vec<i32>>(handle).unwrap().push(3);
+        assert_eq!(borrowed::<Vec<i32>>(handle).unwrap(), &[1, 2, 3]);
+        dropped::<Vec<i32>>(handle).unwrap();
+        assert_eq!(dropped::<Vec<i32>>(std::ptr::null_mut()), Err(Error::InvalidHandle));
+    }
 }
