@@ -242,7 +242,7 @@ fn set_traffic(total: &mut u64, count: u128) -> bool {
 
 /// Applies `each` to every count.
 fn each_of_row(traffic: &mut RowTraffic, each: &mut dyn FnMut(&mut u64)) {
-    let RowTraffic { l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors } = traffic;
+    let RowTraffic { l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors, .. } = traffic;
     [l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors].into_iter().for_each(each);
 }
 

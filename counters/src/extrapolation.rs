@@ -31,6 +31,7 @@ impl Extrapolation {
             l2_sectors: self.scale(traffic.l2_sectors),
             l2_hit_sectors: self.scale(traffic.l2_hit_sectors),
             dram_read_sectors: self.scale(traffic.dram_read_sectors),
+            ..traffic
         }
     }
 

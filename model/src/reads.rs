@@ -151,6 +151,8 @@ pub(crate) const SIMULATED: &[&str] = &[
     "memory_latency",
     "l2_bandwidth",
     "l2_write_bandwidth",
+    "l2_write_bytes_rate",
+    "l2_partial_write_bytes_rate",
     "l2_reply_bytes_rate",
     "l2_request_rate",
     "peak_memory_bandwidth",

@@ -149,6 +149,9 @@ pub struct Request {
     pub l2_sectors: u16,
     /// Sectors that come from DRAM.
     pub dram_sectors: u16,
+    /// Warp instructions since a miss of another CTA asked DRAM for sectors that the L2 holds, if
+    /// they are few. DRAM may have yet to deliver them.
+    pub fetched_ago: Option<u8>,
     /// The sector of the lowest lane, as a number within the address space; `None` where it is not
     /// known. Requests of a CTA that begin with one sector are taken to share the others, too.
     pub first_sector: Option<u32>,
@@ -157,6 +160,14 @@ pub struct Request {
 }
 
 impl Request {
+    /// DRAM was asked for some of its sectors so many warp instructions ago.
+    pub fn note_fetch(&mut self, ago: Option<u8>) {
+        self.fetched_ago = match (self.fetched_ago, ago) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+    }
+
     /// Joins this request with one for other bytes of the same sectors, as one wider access makes
     /// both: what one fetched the other found there.
     pub fn join(&mut self, other: &Self) {
@@ -165,6 +176,7 @@ impl Request {
         self.dram_sectors = self.dram_sectors.max(other.dram_sectors);
         self.l2_sectors = self.l2_sectors.max(other.l2_sectors).min(sectors - self.dram_sectors);
         self.l1_sectors = sectors - self.dram_sectors - self.l2_sectors;
+        self.note_fetch(other.fetched_ago);
         self.lanes = self.lanes.max(other.lanes);
         self.lines = self.lines.max(other.lines);
         self.passes = self.passes.max(other.passes);

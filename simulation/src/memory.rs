@@ -152,16 +152,25 @@ impl<'a> MemorySystem<'a> {
         Waits { l2, dram: rate + delay, by_rate: l2 + rate }
     }
 
-    /// Stores sectors into the L2, which writes `dram` of them to DRAM.
+    /// Clocks in which DRAM delivers what others ask it for now.
+    pub(crate) fn delivery(&mut self, now: f64) -> f64 {
+        let memory = self.parameters;
+        let utilisation = self.dram.utilisation(now, 0.0, memory.memory_latency, &self.fades);
+        memory.memory_latency + memory.queueing_delay(self.written_share(), utilisation)
+    }
+
+    /// Stores sectors into the L2, which writes `dram` of them to DRAM. It takes longer for those
+    /// that are not `full`.
     pub(crate) fn store(
         &mut self,
         ports: &mut Ports,
         now: f64,
         arrival: f64,
-        (sectors, dram): (f64, f64),
+        (sectors, full, dram): (f64, f64, f64),
     ) -> Waits {
         let memory = self.parameters;
-        let work = sectors * self.clocks_per_sector(memory.l2_write_bandwidth, ports.alike);
+        let steps = full + memory.l2_partial_write_cost * (sectors - full);
+        let work = steps * self.clocks_per_sector(memory.l2_write_bandwidth, ports.alike);
         ports.served.l2 += work;
         let l2 = self.l2.take(now, arrival, work, memory.l2_latency);
         let (rate, delay) = if dram > 0.0 {
@@ -200,10 +209,15 @@ impl<'a> MemorySystem<'a> {
         self.writes = self.writes * FADE + written;
     }
 
+    /// The share of the recent traffic of DRAM that is written.
+    fn written_share(&self) -> f64 {
+        self.writes / (self.reads + self.writes).max(f64::MIN_POSITIVE)
+    }
+
     /// The waits of sectors at DRAM: for its rate, and in queues in front of it.
     fn dram_work(&mut self, ports: &mut Ports, now: f64, arrival: f64, sectors: f64) -> (f64, f64) {
         let memory = self.parameters;
-        let share = self.writes / (self.reads + self.writes).max(f64::MIN_POSITIVE);
+        let share = self.written_share();
         let efficiency = memory.efficiency(share);
         let work =
             sectors * self.clocks_per_sector(memory.dram_bandwidth * efficiency, ports.alike);

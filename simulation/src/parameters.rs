@@ -249,6 +249,19 @@ impl LoadStore {
 /// Bytes of a sector on the way to the L2.
 const SECTOR_BYTES: f64 = 32.0;
 
+/// The sectors that a store of `sectors` fills as a whole. Consecutive bytes may leave the first
+/// and the last one partly filled; bytes that lie apart are taken to fill none.
+pub(crate) fn whole_sectors(access: &MemoryAccess, request: &Request, sectors: f64) -> f64 {
+    let filled = lane_bytes(access, request) / SECTOR_BYTES;
+    if sectors <= filled {
+        sectors
+    } else if sectors <= filled + 2.0 {
+        sectors - 2.0
+    } else {
+        0.0
+    }
+}
+
 /// Bytes of all lanes that take part.
 fn lane_bytes(access: &MemoryAccess, request: &Request) -> f64 {
     f64::from(request.lanes) * f64::from(access.bytes)
@@ -267,6 +280,9 @@ pub struct Memory {
     pub l2_read_bandwidth: f64,
     /// Bytes per second that the L2 takes from all SMs.
     pub l2_write_bandwidth: f64,
+    /// What the L2 needs to take a sector of which a request writes a part, over what it needs for
+    /// a whole one.
+    pub l2_partial_write_cost: f64,
     /// Bytes per clock that an SM's port to the L2 delivers.
     pub l2_reply_bytes_rate: f64,
     /// Requests per clock that an SM sends to the L2.

@@ -119,6 +119,7 @@ impl Request {
             l1_sectors,
             l2_sectors,
             dram_sectors,
+            fetched_ago: None,
             first_sector: None,
             beside: Beside::Nothing,
         }

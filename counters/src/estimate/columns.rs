@@ -189,8 +189,9 @@ impl Columns {
             }
         };
         for (key, &moved) in traffic.rows.iter().filter(|(key, _)| *key < ROW_LIMIT) {
-            let RowTraffic { l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors } =
-                scale.row(moved);
+            let RowTraffic {
+                l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors, ..
+            } = scale.row(moved);
             put(key, 0, &[l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors]);
         }
         for (key, &unsure) in traffic.unsure.iter().filter(|(key, _)| *key < ROW_LIMIT) {

@@ -197,6 +197,7 @@ fn traffic(list: &List<'_>, at: usize, sectors: Rounded, hits: f64) -> RowTraffi
         l2_sectors: l2.sectors(),
         l2_hit_sectors: l2.part(list.at(at + 2) + hits * of_hits).sectors(),
         dram_read_sectors: l2.part(list.at(at + 3) - hits * of_reads).sectors(),
+        ..RowTraffic::default()
     }
 }
 

@@ -15,16 +15,16 @@ use rayon::prelude::*;
 
 use super::PARTS;
 use super::contents::L2Contents;
-use super::outbox::Queues;
+use super::outbox::{Queues, TurnTime};
 use super::placement::Placement;
 use super::replacement::{Newcomer, Replacement};
 use super::request::{L2Operation, Router, SliceRequest, Source};
 use super::sectored::{LineShape, SectoredCache, count};
 use super::sums::RowSums;
-use super::traffic::{L2Traffic, RowTraffic};
+use super::traffic::{Fetched, L2Traffic, RowTraffic};
 use super::turnover::Turnover;
 use super::turns::Turns;
-use super::warp_request::{LOCAL_FIRST_BYTE, NOBODY, ROW_LIMIT};
+use super::warp_request::{FIRST_SINGLE_ROW, LOCAL_FIRST_BYTE, NOBODY, ROW_LIMIT};
 use crate::units::{LINE_BYTES, SECTOR_BYTES};
 
 /// The effect of a write to part of a sector that is not in the cache.
@@ -130,7 +130,12 @@ pub struct L2 {
     slices: Vec<Slice>,
     /// True if a launch left the contents, and not only copies.
     is_of_a_launch: bool,
+    /// Turns before the launch; it wraps.
+    turns_before: u32,
 }
+
+/// Turns between launches. Lines that one launch fetched, or that none did, look old to the next.
+const TURNS_BETWEEN_LAUNCHES: u32 = 0x9E37_79B9;
 
 impl L2 {
     /// An empty cache.
@@ -158,12 +163,15 @@ impl L2 {
             state: None,
             turnover: None,
             turns: Turns::default(),
+            first_turn: 0,
+            turns_of_instruction: 1,
         };
         Self {
             geometry,
             router: geometry.router(),
             slices: vec![slice; slices],
             is_of_a_launch: false,
+            turns_before: TURNS_BETWEEN_LAUNCHES,
         }
     }
 
@@ -230,7 +238,12 @@ impl L2 {
 
     /// Serves the queues of all SMs, in the order of turns, then of SMs.
     pub(crate) fn replay(&mut self, queues: &[Queues]) {
+        let TurnTime { first, of_instruction } =
+            queues.first().map_or_else(TurnTime::default, |queues| queues.time);
+        let first_turn = self.turns_before.wrapping_add(first);
         let of_slice = |(index, slice): (usize, &mut Slice)| {
+            slice.first_turn = first_turn;
+            slice.turns_of_instruction = of_instruction.max(1);
             slice.replay(queues.iter().map(|queues| queues.of(index)));
         };
         if queues.iter().map(Queues::len).sum::<usize>() < MANY_REQUESTS {
@@ -312,6 +325,7 @@ impl L2 {
     /// written, as if a launch like it had run before.
     pub(crate) fn end_launch(&mut self, contents: L2Contents) {
         self.slices.iter_mut().for_each(|slice| slice.turnover = None);
+        self.turns_before = self.turns_before.wrapping_add(TURNS_BETWEEN_LAUNCHES);
         let is_first = contents.stays() && !self.is_of_a_launch;
         self.is_of_a_launch = true;
         for slice in &mut self.slices {
@@ -381,6 +395,10 @@ struct Slice {
     /// What the window of the grid that is replayed has filled, if it is not the first one.
     turnover: Option<Box<Turnover>>,
     turns: Turns,
+    /// The turn with which those of the requests begin, among those of all launches; it wraps.
+    first_turn: u32,
+    /// Turns in which each warp issues an instruction.
+    turns_of_instruction: u32,
 }
 
 /// Sectors that requests made dirty, those of nobody apart. Without a cache it is what they wrote.
@@ -500,7 +518,7 @@ impl Slice {
     /// Serves a request and adds its traffic to `moved`, except for writes to DRAM.
     #[inline]
     fn access(&mut self, request: &SliceRequest, moved: &mut RowTraffic) {
-        let SliceRequest { tag, set, sectors, full, source, .. } = *request;
+        let SliceRequest { tag, set, turn, sectors, full, source } = *request;
         let operation = source.operation();
         if !self.is_there {
             return self.pass_on(request, moved);
@@ -510,12 +528,13 @@ impl Slice {
             L2Operation::Read => Newcomer::SectorLoad,
             L2Operation::ReadLine | L2Operation::Write | L2Operation::Update => Newcomer::Other,
         };
-        let (line, evicted) = self.cache.touch(set as usize, tag, asked, newcomer);
+        let (place, evicted) = self.cache.find_or_admit(set as usize, tag, asked, newcomer);
         let written = count(evicted.dirty);
         self.traffic.dram_write_sectors += written;
         if evicted.tag >= self.first_local_tag {
             self.traffic.local.dram_write_sectors += written;
         }
+        let line = self.cache.at(place);
         let is_new = line.is_new();
         let absent = sectors & !line.valid();
         let (missed, read) = match operation {
@@ -545,6 +564,14 @@ impl Slice {
         }
         moved.l2_sectors += asked;
         let missed_sectors = count(missed);
+        let now = self.first_turn.wrapping_add(turn);
+        if source.row() >= FIRST_SINGLE_ROW && missed != sectors {
+            let turns = now.wrapping_sub(*self.cache.fetched(place));
+            moved.fetched += Fetched::instructions_ago(turns / self.turns_of_instruction);
+        }
+        if read != 0 {
+            *self.cache.fetched(place) = now;
+        }
         moved.l2_hit_sectors += asked - missed_sectors;
         moved.dram_read_sectors += if read == missed { missed_sectors } else { count(read) };
         if let Some(turnover) = &mut self.turnover {

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::HierarchyGeometry;
 use super::l1::{L1, L1Geometry};
-use super::outbox::{Outbox, Queues};
+use super::outbox::{Outbox, Queues, TurnTime};
 use super::request::Router;
 use super::schedule::Dealer;
 use super::sm::{Sm, SmCaches, SmRules};
@@ -164,6 +164,9 @@ impl Merger {
 
     fn serve(&mut self, times: &std::ops::Range<u64>, queues: &mut [Queues]) {
         let Self { groups, rules, router, .. } = self;
+        let of_instruction = rules.warps_per_sm;
+        let first = (times.start as u32).wrapping_mul(of_instruction);
+        queues.iter_mut().for_each(|one| one.time = TurnTime { first, of_instruction });
         let is_much = groups.iter().map(|group| group.served).sum::<usize>() >= MANY_REQUESTS;
         if is_much {
             groups

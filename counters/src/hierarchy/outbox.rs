@@ -8,12 +8,23 @@ use super::warp_request::ROW_LIMIT;
 #[derive(Clone, Debug)]
 pub(crate) struct Queues {
     by_slice: Vec<Vec<SliceRequest>>,
+    /// The time at which turns begin.
+    pub(crate) time: TurnTime,
+}
+
+/// The place of the turns of a stretch of time among those of the launch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TurnTime {
+    /// Turns of the launch before them; it wraps.
+    pub(crate) first: u32,
+    /// Turns in which each warp issues an instruction.
+    pub(crate) of_instruction: u32,
 }
 
 impl Queues {
     /// Empty ones for as many slices.
     pub(crate) fn new(slices: usize) -> Self {
-        Self { by_slice: vec![Vec::new(); slices] }
+        Self { by_slice: vec![Vec::new(); slices], time: TurnTime::default() }
     }
 
     /// Those of a slice.

@@ -84,6 +84,8 @@ struct Line {
     /// The time at which the line was allocated.
     allocated: u64,
     sectors: Sectors,
+    /// The turn at which the next level was last asked for sectors of it.
+    fetched: u32,
 }
 
 impl Line {
@@ -122,22 +124,9 @@ impl SectoredCache {
     }
 
     /// A request for `sectors` sectors of the line `tag`. It makes sure that the line is there, and
-    /// returns it for the caller to change, with the line that gave way.
+    /// returns its place ([`SectoredCache::at`]), with the line that gave way.
     // Calls for each request, here and in the called functions, are one instruction of twenty of
     // the replay.
-    #[inline(always)]
-    pub(crate) fn touch(
-        &mut self,
-        set: usize,
-        tag: u64,
-        sectors: u64,
-        newcomer: Newcomer,
-    ) -> (&mut Sectors, Evicted) {
-        let (place, evicted) = self.find_or_admit(set, tag, sectors, newcomer);
-        (&mut self.lines[place].sectors, evicted)
-    }
-
-    /// As [`SectoredCache::touch`], but it returns the place of the line ([`SectoredCache::at`]).
     #[inline(always)]
     pub(crate) fn find_or_admit(
         &mut self,
@@ -164,7 +153,7 @@ impl SectoredCache {
         let line = &mut lines[first + way];
         // A way that held nothing is not dirty.
         let evicted = Evicted { tag: line.tag, dirty: line.sectors.dirty() };
-        *line = Line { tag, allocated: *clock, sectors: Sectors::default() };
+        *line = Line { tag, allocated: *clock, ..Line::default() };
         (first + way, evicted)
     }
 
@@ -190,6 +179,12 @@ impl SectoredCache {
         &mut self.lines[place].sectors
     }
 
+    /// The turn at which the next level was last asked for sectors of the line at a place.
+    #[inline]
+    pub(crate) fn fetched(&mut self, place: usize) -> &mut u32 {
+        &mut self.lines[place].fetched
+    }
+
     /// A request for `sectors` of the line `tag`, if it is at this place and has them all. In a
     /// cache whose data is there at once, nothing but its use changes.
     #[inline]
@@ -206,7 +201,7 @@ impl SectoredCache {
         is_hit
     }
 
-    /// As [`SectoredCache::touch`], but a missing line stays away.
+    /// As [`SectoredCache::find_or_admit`], but a missing line stays away.
     #[inline]
     pub(crate) fn touch_if_there(
         &mut self,
@@ -245,7 +240,7 @@ impl SectoredCache {
         ranks.hash(hasher);
         for (set, lines) in lines.chunks_exact(*ways).enumerate() {
             for way in marks.held(set) {
-                let Line { tag, allocated, sectors } = lines[way];
+                let Line { tag, allocated, sectors, fetched: _ } = lines[way];
                 // Once the data is there, nobody asks how long it has been.
                 let age = (clock - allocated).min(*fill_clocks);
                 (set * *ways + way, tag, age, sectors).hash(hasher);

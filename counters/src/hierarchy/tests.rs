@@ -155,12 +155,22 @@ fn fermi_keeps_global_loads_by_the_line_and_stores_evict_them() {
     let (rows, traffic) = replay(&geometry, &[cta], 1);
     // Two misses of a line each and the store; all but the first miss hit in the L2, but for
     // the sector that was written before the L2 had read it.
-    let global =
-        RowTraffic { l1_hit_sectors: 1, l2_sectors: 9, l2_hit_sectors: 5, dram_read_sectors: 4 };
+    let global = RowTraffic {
+        l1_hit_sectors: 1,
+        l2_sectors: 9,
+        l2_hit_sectors: 5,
+        dram_read_sectors: 4,
+        ..RowTraffic::default()
+    };
     assert_eq!(rows[&1], global);
     // Two misses of a sector and the update.
-    let read_only =
-        RowTraffic { l1_hit_sectors: 1, l2_sectors: 3, l2_hit_sectors: 2, dram_read_sectors: 1 };
+    let read_only = RowTraffic {
+        l1_hit_sectors: 1,
+        l2_sectors: 3,
+        l2_hit_sectors: 2,
+        dram_read_sectors: 1,
+        ..RowTraffic::default()
+    };
     assert_eq!(rows[&2], read_only);
     assert_eq!((traffic.read_sectors, traffic.write_sectors, traffic.update_sectors), (10, 1, 1));
     // Other SMs have caches of their own.

@@ -19,6 +19,39 @@ pub struct RowTraffic {
     pub l2_hit_sectors: u64,
     /// DRAM read transactions.
     pub dram_read_sectors: u64,
+    /// How lately DRAM was asked for some of the sectors that the L2 held. It is told of requests
+    /// with a row of their own alone, and no count.
+    #[serde(skip)]
+    pub(crate) fetched: Fetched,
+}
+
+/// How lately sectors were asked for, in warp instructions: the latest time of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fetched {
+    /// What is left of [`Fetched::KNOWN`] instructions; 0 if it is longer ago.
+    left: u8,
+}
+
+impl Fetched {
+    /// Instructions that are looked back. A warp in front of a queue issues fewer while DRAM
+    /// answers.
+    pub(crate) const KNOWN: u8 = 64;
+
+    /// So many warp instructions ago.
+    pub(crate) fn instructions_ago(ago: u32) -> Self {
+        Self { left: u8::try_from(ago).map_or(0, |ago| Self::KNOWN.saturating_sub(ago)) }
+    }
+
+    /// The warp instructions since then, if they are known.
+    pub(crate) fn ago(self) -> Option<u8> {
+        (self.left > 0).then_some(Self::KNOWN - self.left)
+    }
+}
+
+impl AddAssign for Fetched {
+    fn add_assign(&mut self, other: Self) {
+        self.left = self.left.max(other.left);
+    }
 }
 
 impl AddAssign for RowTraffic {
@@ -27,6 +60,7 @@ impl AddAssign for RowTraffic {
         self.l2_sectors += other.l2_sectors;
         self.l2_hit_sectors += other.l2_hit_sectors;
         self.dram_read_sectors += other.dram_read_sectors;
+        self.fetched += other.fetched;
     }
 }
 

@@ -152,7 +152,9 @@ impl LaunchTracer {
         for (row, traffic) in rows {
             let single = self.single(row);
             let of_instruction = single.and_then(|(sample, index)| sample.settle(index, traffic));
-            *sums.row(of_instruction.map_or(row, |row| row.index())) += traffic;
+            // How lately DRAM was asked is known of the request alone.
+            let counted = RowTraffic { fetched: Default::default(), ..traffic };
+            *sums.row(of_instruction.map_or(row, |row| row.index())) += counted;
         }
         sums.iter().map(|(row, traffic)| (row, *traffic)).collect()
     }

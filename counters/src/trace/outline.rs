@@ -220,6 +220,7 @@ impl Mean {
             l1_sectors: short(l1),
             l2_sectors: short(l2),
             dram_sectors: short(dram),
+            fetched_ago: None,
             first_sector: None,
             beside: Beside::Nothing,
         })

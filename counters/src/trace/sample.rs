@@ -267,13 +267,19 @@ impl CtaSample {
     pub(super) fn finish(mut self, mut draw: impl FnMut(LevelKey, u64) -> [u64; 3]) -> Finished {
         let mut is_saturated = self.is_saturated;
         for part in &self.parts {
-            let RowTraffic { l1_hit_sectors, l2_hit_sectors, dram_read_sectors, l2_sectors } =
-                part.traffic;
+            let RowTraffic {
+                l1_hit_sectors,
+                l2_hit_sectors,
+                dram_read_sectors,
+                l2_sectors,
+                fetched,
+            } = part.traffic;
             // Of requests for several lines the caches may have seen some, or none.
             let untold = part.sectors.saturating_sub(l1_hit_sectors + l2_sectors);
             if let Some(recorded) = request(&mut self.warps, part) {
                 let levels = [l1_hit_sectors, l2_hit_sectors, dram_read_sectors];
                 is_saturated |= add_levels(&mut recorded.request, levels);
+                recorded.request.note_fetch(fetched.ago());
                 if untold > 0 {
                     let key = LevelKey::new(recorded.instruction, recorded.request.space);
                     is_saturated |= add_levels(&mut recorded.request, draw(key, untold));
@@ -337,6 +343,7 @@ impl Recorded {
             l1_sectors: 0,
             l2_sectors: 0,
             dram_sectors: 0,
+            fetched_ago: None,
             first_sector: first_sector(access),
             beside: Beside::Nothing,
         };
@@ -418,6 +425,7 @@ fn with_idle(all: &[Recorded], visits: &[BlockVisit], plan: &TracePlan) -> Vec<R
         l1_sectors: 0,
         l2_sectors: 0,
         dram_sectors: 0,
+        fetched_ago: None,
         first_sector: None,
         beside: Beside::Nothing,
         ..first.request

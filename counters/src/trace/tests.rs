@@ -260,6 +260,25 @@ fn what_was_touched_before_is_found_at_its_level() {
 }
 
 #[test]
+fn hits_say_how_lately_another_cta_asked_dram() {
+    // CTAs on different SMs, in step, pass their first-level caches.
+    let wait = "add.u32 %r0, %r0, 1;".repeat(70);
+    let body = format!(
+        "mov.u32 %r0, 0; ld.global.cg.u32 %r1, [%in]; mov.u32 %r0, 1; mov.u32 %r0, 2;\n\
+         ld.global.cg.u32 %r2, [%in]; {wait} ld.global.cg.u32 %r3, [%in]; ret;"
+    );
+    let (trace, _) = Case::new(&body).grid(2, 1).ampere().trace();
+    let fetched: Vec<Vec<_>> = trace.classes[0]
+        .samples
+        .iter()
+        .map(|sample| requests(&sample.warps[0]).concat())
+        .map(|requests| requests.iter().map(|one| one.fetched_ago).collect())
+        .collect();
+    // The first request of the first CTA is the miss; the last ones come long after it.
+    assert_eq!(fetched, [[None, Some(3), None], [Some(0), Some(3), None]]);
+}
+
+#[test]
 fn an_execution_has_one_request_however_it_is_reported() {
     // Half of the lanes load shared memory and half global memory, by generic addresses.
     let case = Case::new(

@@ -88,7 +88,11 @@ fn of_publication(
     let entry = gpucast_corpus::find(time.entry?)?;
     major(gpu).filter(|&major| major >= least)?;
     let gpu = gpu_argument::at_clock(gpu.clone(), time.clock).unwrap();
-    let options = LaunchOptions { param: time.parameters.clone(), ..LaunchOptions::default() };
+    let options = LaunchOptions {
+        param: time.parameters.clone(),
+        arch: time.arch.clone(),
+        ..LaunchOptions::default()
+    };
     let kernel = Kernel::open(entry.name, &options).unwrap();
     let source = counted(&kernel, &gpu, machine, supervisor);
     let conditions = Conditions { timing: time.timing, ..source.conditions };

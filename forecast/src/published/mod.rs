@@ -32,6 +32,8 @@ struct ThesisTime {
 /// The file of the times that others measured.
 #[derive(Deserialize)]
 struct Others {
+    /// The PTX that was measured, if it is not the one that a launch file names: `sm_80`.
+    arch: Option<String>,
     sources: BTreeMap<String, String>,
     times: Vec<OtherTime>,
 }
@@ -86,6 +88,8 @@ pub struct Published {
     pub timing: Option<Timing>,
     /// Parameters of the corpus's launch file that are not the usual ones.
     pub parameters: Vec<(String, f64)>,
+    /// The corpus kernel's PTX that was measured, if it is known and not the usual one.
+    pub arch: Option<String>,
 }
 
 impl Published {
@@ -126,6 +130,7 @@ fn read() -> Vec<Published> {
         clock: None,
         timing: None,
         parameters: Vec::new(),
+        arch: None,
     };
     let thesis = thesis.times.into_iter().map(of_thesis);
     thesis.chain(others(OTHERS_SET, MEASURED)).collect()
@@ -140,8 +145,11 @@ const OTHERS_SET: &str = "published";
 /// The times of a file of measurements.
 fn others(set: &'static str, text: &str) -> Vec<Published> {
     // A test makes sure that all files can be read completely.
-    let others: Others =
-        toml::from_str(text).unwrap_or(Others { sources: BTreeMap::new(), times: Vec::new() });
+    let others: Others = toml::from_str(text).unwrap_or(Others {
+        arch: None,
+        sources: BTreeMap::new(),
+        times: Vec::new(),
+    });
     let of_others = |time: OtherTime| {
         Some(Published {
             set,
@@ -155,6 +163,7 @@ fn others(set: &'static str, text: &str) -> Vec<Published> {
             clock: time.clock.map(|text| text.parse()).transpose().ok()?,
             timing: time.timing.map(|text| text.parse()).transpose().ok()?,
             parameters: time.param.into_iter().collect(),
+            arch: others.arch.clone(),
         })
     };
     others.times.into_iter().filter_map(of_others).collect()

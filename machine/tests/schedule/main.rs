@@ -397,6 +397,7 @@ const REQUEST: Request = Request {
     l1_sectors: 0,
     l2_sectors: 4,
     dram_sectors: 0,
+    fetched_ago: None,
     first_sector: None,
     beside: Beside::Nothing,
 };

@@ -67,6 +67,7 @@ impl Recorder for Warps {
             l1_sectors: 0,
             l2_sectors: 4,
             dram_sectors: 0,
+            fetched_ago: None,
             first_sector: None,
             beside: Beside::Nothing,
         };

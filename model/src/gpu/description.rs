@@ -433,6 +433,9 @@ gpu! {
     l2_write_bytes_rate: PerClock,
     /// Effective bandwidth of the L2 for writes.
     l2_write_bandwidth: GigabytesPerSecond,
+    /// Bytes of the sectors that the L2 takes, for each clock and SM, when all SMs write parts of
+    /// them.
+    l2_partial_write_bytes_rate: PerClock,
     /// Bytes that an SM's port to the L2 delivers in a clock.
     l2_reply_bytes_rate: PerClock,
     /// Requests that an SM sends to the L2 in a clock.

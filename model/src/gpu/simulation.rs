@@ -299,6 +299,8 @@ impl Gpu {
         } {
             l2_read_bandwidth: GIGA * figure!(gpu.l2_bandwidth),
             l2_write_bandwidth: GIGA * figure!(gpu.l2_write_bandwidth),
+            l2_partial_write_cost: figure!(gpu.l2_write_bytes_rate)
+                / figure!(gpu.l2_partial_write_bytes_rate),
             dram_bandwidth: GIGA * figure!(gpu.peak_memory_bandwidth),
             dram_efficiency: figure!(gpu.dram_efficiency) / 100.0,
             dram_mixed_efficiency: figure!(gpu.dram_mixed_efficiency) / 100.0,

@@ -3,12 +3,12 @@
 use super::NEVER;
 use super::Sm;
 use super::blocked::Blocked;
-use super::load_store::Way;
+use super::load_store::{Asker, Way};
 use super::prepared::Op;
 use super::scoreboard::Event;
 use super::units::Taken;
 use super::warp::Warp;
-use crate::clock::clock_at;
+use crate::clock::{clock_at, time_of};
 use crate::code::{AccessKind, Action, Class, MemoryAccess, Space};
 use crate::launch::Beside;
 use crate::memory::MemorySystem;
@@ -64,7 +64,7 @@ impl Sm<'_> {
             let read = Event { done: operands, span, ..result };
             warp.scoreboard.raise(barrier, read, counted >> (barrier & 63) & 1 == 1);
         }
-        warp.issued_at = clock;
+        warp.note_issue(clock);
         warp.resume = resume;
         warp.blocked = effect.blocked;
         if !warp.advance(code, op.control.stall) {
@@ -183,7 +183,10 @@ impl Sm<'_> {
             }
             Action::Fence(scope) => {
                 let clocks = self.parameters.synchronisation.fences[scope as usize];
-                effect.resume = clock + clocks as u64;
+                let waited = self.load_store.fence(sub_core, clock);
+                let queue_free = self.load_store.free_at(sub_core);
+                self.sub_cores[sub_core].gates.set_queue(queue_free);
+                effect.resume = clock_at(time_of(clock) + waited + clocks);
                 let awaited = Event::of(State::Membar, clock, effect.resume);
                 self.warps[place as usize].awaited = awaited;
             }
@@ -214,9 +217,14 @@ impl Sm<'_> {
     ) -> Way {
         let warp = &mut self.warps[place as usize];
         let (cta, pc) = (warp.cta, warp.pc);
-        let request = warp.next_request(access.queue, self.queues.shared());
+        let request = warp.next_request(access.queue, self.queues.shared()).copied();
         let beside = request.map(|one| one.beside).unwrap_or_default();
-        let mut way = self.load_store.access((sub_core, cta), clock, access, request, memory);
+        // Warps are in step: where another one asked then, this one was, too.
+        let ago = request.and_then(|one| one.fetched_ago);
+        let fetched_since = ago.and_then(|ago| warp.clocks_since(ago, clock));
+        let request = request.as_ref();
+        let asker = Asker { sub_core, cta, fetched_since };
+        let mut way = self.load_store.access(asker, clock, access, request, memory);
         let queue_free = self.load_store.free_at(sub_core);
         self.sub_cores[sub_core].gates.set_queue(queue_free);
         if access.space == Space::Constant

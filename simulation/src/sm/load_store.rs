@@ -19,7 +19,7 @@ use crate::clock::{clock_at, time_of};
 use crate::code::{AccessKind, MemoryAccess, Space};
 use crate::launch::{Beside, Launch, Request};
 use crate::memory::{MemorySystem, Ports};
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, whole_sectors};
 use crate::states::State;
 
 /// The part of the path that a sub-core has for itself.
@@ -85,6 +85,16 @@ pub(super) struct Way {
     pub(super) result: Event,
     /// When its operands may be overwritten.
     pub(super) operands: u64,
+}
+
+/// The warp that makes an access.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asker {
+    pub(super) sub_core: usize,
+    /// The place of its CTA.
+    pub(super) cta: u32,
+    /// Clocks since another CTA's miss asked DRAM for what the L2 holds, if they are few.
+    pub(super) fetched_since: Option<u32>,
 }
 
 /// Clocks from issue to the address stage. With them the sixth of a run of loads issues at clock 13
@@ -180,6 +190,14 @@ impl<'a> LoadStorePath<'a> {
         (taken, taken - unloaded)
     }
 
+    /// Takes a fence, which follows the accesses before it through the path. Returns the clocks
+    /// that it waits there.
+    pub(super) fn fence(&mut self, sub_core: usize, now: u64) -> f64 {
+        let (taken, waited) = self.enter(sub_core, now, true);
+        let begun = self.data.take(time_of(now), taken, 1.0);
+        waited + (begun - taken)
+    }
+
     /// Takes a shuffle, which needs the port and a pass.
     pub(super) fn shuffle(&mut self, sub_core: usize, now: u64) -> Way {
         let (taken, waited) = self.enter(sub_core, now, true);
@@ -195,15 +213,16 @@ impl<'a> LoadStorePath<'a> {
     }
 
     /// Takes an access. `request` is what was recorded for it: `None`, or one without
-    /// lanes, if no lane takes part. `cta` is the place of the warp's CTA.
+    /// lanes, if no lane takes part.
     pub(super) fn access(
         &mut self,
-        (sub_core, cta): (usize, u32),
+        asker: Asker,
         now: u64,
         access: &MemoryAccess,
         request: Option<&Request>,
         memory: &mut MemorySystem<'_>,
     ) -> Way {
+        let sub_core = asker.sub_core;
         let spilled =
             (access.space == Space::Local && access.queue.is_none()).then(|| spill(access.bytes));
         let request = request.filter(|request| request.lanes > 0).or(spilled.as_ref());
@@ -229,7 +248,7 @@ impl<'a> LoadStorePath<'a> {
             }
             Space::Shared => self.shared(sub_core, now, access, request),
             Space::Global | Space::Local | Space::Generic => {
-                self.cached((sub_core, cta), now, access, request, memory)
+                self.cached(asker, now, access, request, memory)
             }
         }
     }
@@ -255,7 +274,7 @@ impl<'a> LoadStorePath<'a> {
 
     fn cached(
         &mut self,
-        (sub_core, cta): (usize, u32),
+        Asker { sub_core, cta, fetched_since }: Asker,
         now: u64,
         access: &MemoryAccess,
         request: &Request,
@@ -298,9 +317,15 @@ impl<'a> LoadStorePath<'a> {
                 } else {
                     let l2 = f64::from(request.l2_sectors);
                     let dram = f64::from(request.dram_sectors);
-                    let waits = memory.load(&mut self.ports, time_of(now), begun, (l2, dram));
+                    let mut waits = memory.load(&mut self.ports, time_of(now), begun, (l2, dram));
                     if request.dram_sectors > 0 {
                         (dram_latency, State::DramLatency, waits)
+                    } else if let Some(rest) = fetched_since
+                        .map(|since| memory.delivery(time_of(now)) - f64::from(since))
+                        .filter(|rest| *rest > l2_latency + far)
+                    {
+                        waits.dram = (rest - dram_latency).max(0.0);
+                        (rest.min(dram_latency), State::DramLatency, waits)
                     } else {
                         (l2_latency + far, State::L2Latency, waits)
                     }
@@ -320,7 +345,7 @@ impl<'a> LoadStorePath<'a> {
             }
             AccessKind::Store => {
                 let dram = sectors * self.dram_writes_per_store;
-                let stored = (sectors, dram);
+                let stored = (sectors, whole_sectors(access, request, sectors), dram);
                 let waits = memory.store(&mut self.ports, time_of(now), begun, stored);
                 // Nobody waits for a store, but its data takes room until the L2 has it.
                 let taken = clock_at(begun + busy + waits.by_rate);
@@ -336,7 +361,7 @@ impl<'a> LoadStorePath<'a> {
             AccessKind::BulkStore => {
                 // Its data is read from shared memory when the L2 takes it, past the path's tables.
                 let dram = sectors * self.dram_writes_per_store;
-                let stored = (sectors, dram);
+                let stored = (sectors, sectors, dram);
                 let waits = memory.store(&mut self.ports, time_of(now), begun, stored);
                 let span = own + waits.by_rate;
                 let way = self.way(now, span, [own, waits.l2, waits.dram], State::L2Latency);
@@ -450,6 +475,7 @@ fn spill(bytes: u32) -> Request {
         l1_sectors: sectors,
         l2_sectors: 0,
         dram_sectors: 0,
+        fetched_ago: None,
         first_sector: None,
         beside: Beside::Nothing,
     }

@@ -87,7 +87,7 @@ impl Prepared {
                     units.unit = Some(Unit::TensorMemory);
                     units.interval = parameters.transfer_clocks(bytes, writes);
                 }
-                let is_queued = matches!(instruction.action, Action::Access(_))
+                let is_queued = matches!(instruction.action, Action::Access(_) | Action::Fence(_))
                     || instruction.class == Class::Shuffle;
                 let latency = match instruction.action {
                     Action::Multiply { .. } => units.interval + parameters.tensor.tensor_latency,

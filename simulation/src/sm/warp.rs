@@ -44,6 +44,25 @@ pub(super) struct Warp<'a> {
     pub(super) transferred: Event,
     /// Clocks at which its asynchronous products are done.
     pub(super) products: VecDeque<u64>,
+    issues: Issues,
+}
+
+/// The clocks at which a warp issued its latest instructions.
+#[derive(Clone, Debug)]
+struct Issues {
+    /// Low bits of the clocks, each at the number of its instruction.
+    clocks: [u32; LATEST],
+    /// Instructions so far; it wraps.
+    count: u32,
+}
+
+/// Instructions of which the clock is remembered.
+const LATEST: usize = 64;
+
+impl Default for Issues {
+    fn default() -> Self {
+        Self { clocks: [0; LATEST], count: 0 }
+    }
 }
 
 impl<'a> Warp<'a> {
@@ -68,6 +87,7 @@ impl<'a> Warp<'a> {
         self.awaited = Event::default();
         self.event = Event::default();
         self.issued_at = clock;
+        self.issues.count = 0;
         self.stall = 0;
         self.blocked = None;
         self.is_new = true;
@@ -88,6 +108,26 @@ impl<'a> Warp<'a> {
             self.at += 1;
         }
         false
+    }
+
+    /// Remembers that an instruction issues.
+    #[inline]
+    pub(super) fn note_issue(&mut self, clock: u64) {
+        self.issued_at = clock;
+        self.issues.clocks[self.issues.count as usize % LATEST] = clock as u32;
+        self.issues.count = self.issues.count.wrapping_add(1);
+    }
+
+    /// Clocks since it issued the instruction so many before the one that issues now, if it has
+    /// issued as many.
+    pub(super) fn clocks_since(&self, instructions_ago: u8, clock: u64) -> Option<u32> {
+        let ago = u32::from(instructions_ago);
+        let is_known = ago < self.issues.count && (ago as usize) < LATEST;
+        let place = self.issues.count.wrapping_sub(ago) as usize % LATEST;
+        match ago {
+            0 => Some(0),
+            _ => is_known.then(|| (clock as u32).wrapping_sub(self.issues.clocks[place])),
+        }
     }
 
     /// Goes on to the instruction after one with a stall count. Returns false at the end of the

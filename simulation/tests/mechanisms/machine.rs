@@ -84,6 +84,7 @@ pub(crate) fn machine() -> Parameters {
             memory_latency: 430.0,
             l2_read_bandwidth: 2155e9,
             l2_write_bandwidth: 2155e9,
+            l2_partial_write_cost: 1.5,
             l2_reply_bytes_rate: 64.0,
             l2_request_rate: 1.0,
             dram_bandwidth: 897e9,

@@ -78,6 +78,79 @@ fn loads_of_four_words_return_more_slowly_than_one_pass() {
 }
 
 #[test]
+fn a_hit_waits_for_what_dram_has_yet_to_deliver() {
+    let machine = machine();
+    let memory = &machine.memory;
+    let (hit, miss) = (memory.l2_latency, memory.memory_latency);
+    // A round waits for its load, and adds for 28 clocks.
+    let code = looped(|writer| {
+        writer.access(Space::Global, AccessKind::Load, 4, Control::after(1).signals(0));
+        for at in 0..7 {
+            writer.op("FADD", Class::Fp32, Control::after(4).waits(u64::from(at == 0)));
+        }
+    });
+    let clocks = |fetched_ago: Option<u8>| {
+        let request = Request { fetched_ago, ..Request::global(0, 4, 0) };
+        round(&machine, &code, 1, &[request]) - 28.0
+    };
+    let close = |fetched_ago, expected: f64| {
+        let clocks = clocks(fetched_ago);
+        assert!((clocks - expected).abs() < 3.0, "{fetched_ago:?}: {clocks} for {expected}");
+    };
+    close(None, hit);
+    // Asked for at the same time by another CTA that is in step: there when its data is.
+    close(Some(0), miss);
+    // Asked for four additions ago.
+    close(Some(4), miss - 16.0);
+    // Asked for a round ago: DRAM has delivered it.
+    close(Some(8), hit);
+    close(Some(63), hit);
+}
+
+#[test]
+fn a_fence_follows_the_accesses_before_it_through_the_path() {
+    let machine = machine();
+    let code = looped(|writer| {
+        writer.access(Space::Shared, AccessKind::Store, 4, Control::after(1));
+        let fence = Action::Fence(FenceScope::Cta);
+        writer.push("MEMBAR", Class::Other, fence, Control::after(1));
+    });
+    // A store of eight passes, and the fence's own place behind it.
+    let clocks = round(&machine, &code, 64, &[Request::shared(8)]);
+    assert!((clocks / (64.0 * 9.0) - 1.0).abs() < 0.05, "{clocks}");
+    let [alone, ..] = machine.synchronisation.fences;
+    let one = round(&machine, &code, 1, &[Request::shared(1)]);
+    assert!((alone..alone + 4.0).contains(&one), "{one}");
+}
+
+#[test]
+fn stores_of_parts_of_sectors_take_the_l2_longer() {
+    let machine = machine();
+    let code = looped(|writer| {
+        writer.access(Space::Global, AccessKind::Store, 4, Control::after(1));
+    });
+    let clocks = |sectors: u16| {
+        let request = Request { lines: 8, ..Request::global(0, sectors, 0) };
+        let rounds = |rounds: usize| {
+            let trace = WarpTrace::of_loop(rounds, &[request]);
+            let ctas = u64::from(machine.sm_count);
+            let mut launch = Launch::of_equal_ctas(code.clone(), vec![trace; 32], ctas);
+            launch.dram_writes_per_store = 0.0;
+            run(&machine, &launch, 1).clocks
+        };
+        (rounds(60) - rounds(20)) / 40.0
+    };
+    // 32 lanes of 4 bytes fill four sectors, and leave parts of 16 open.
+    let cost = clocks(16) / (4.0 * clocks(4));
+    let expected = machine.memory.l2_partial_write_cost;
+    assert!((cost / expected - 1.0).abs() < 0.03, "{cost} for {expected}");
+    // A run of bytes that begins within a sector leaves two of five open.
+    let cost = clocks(5) / clocks(4);
+    let expected = (3.0 + 2.0 * expected) / 4.0;
+    assert!((cost / expected - 1.0).abs() < 0.03, "{cost} for {expected}");
+}
+
+#[test]
 fn issue_slots_add_up_to_the_time() {
     let machine = machine();
     let code = looped(|writer| {

@@ -396,8 +396,13 @@ impl Counter {
             }
             let [l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors] =
                 sums.map(|sum| sum.round().max(0.0) as u64);
-            let traffic =
-                RowTraffic { l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors };
+            let traffic = RowTraffic {
+                l1_hit_sectors,
+                l2_sectors,
+                l2_hit_sectors,
+                dram_read_sectors,
+                ..RowTraffic::default()
+            };
             memory.row(key).traffic = Some(traffic);
             l2.add_row(counts.kind, &traffic);
             stored += if writes(counts.kind) { counts.sectors as f64 } else { 0.0 };

@@ -170,7 +170,7 @@ impl Measured {
 }
 
 fn sums(traffic: RowTraffic) -> [f64; 4] {
-    let RowTraffic { l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors } = traffic;
+    let RowTraffic { l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors, .. } = traffic;
     [l1_hit_sectors, l2_sectors, l2_hit_sectors, dram_read_sectors].map(|sectors| sectors as f64)
 }
 

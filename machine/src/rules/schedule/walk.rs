@@ -199,6 +199,7 @@ const fn idle(space: Space) -> Request {
         l1_sectors: 0,
         l2_sectors: 0,
         dram_sectors: 0,
+        fetched_ago: None,
         first_sector: None,
         beside: Beside::Nothing,
     }

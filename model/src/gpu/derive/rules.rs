@@ -322,6 +322,7 @@ pub const RULES: &[Rule] = &[
     tabulated("l2_far_latency"),
     tabulated("l2_write_bytes_rate"),
     of_all_sms("l2_write_bandwidth", "l2-write-bandwidth", 1, "l2_write_bytes_rate"),
+    tabulated("l2_partial_write_bytes_rate"),
     tabulated("l2_reply_bytes_rate"),
     tabulated("l2_request_rate"),
     Rule::new("dram_efficiency", "dram-efficiency", Method::Efficiency { mixed: false })
