@@ -26,6 +26,7 @@
 //! | `parametric` | counts as formulas in the sizes of a problem |
 //! | `tune` | configurations of a kernel, ranked |
 //! | `inspection` | reads a kernel without executing it |
+//! | `nsight` | a launch under Nsight Compute's names of metrics |
 //!
 //! Every command counts once for each group of GPUs with equal device models, and
 //! `run/counting/together` executes once for up to four such groups. Models ask for simulations by
@@ -40,6 +41,7 @@ pub mod difference;
 pub mod failure;
 pub mod input;
 pub mod inspection;
+pub mod nsight;
 pub mod number;
 pub mod parametric;
 pub mod prediction;

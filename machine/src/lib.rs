@@ -24,3 +24,5 @@ pub mod ptxas;
 pub mod rules;
 mod tensor_memory;
 mod unit_class;
+
+pub use unit_class::unit_class;

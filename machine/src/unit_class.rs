@@ -14,7 +14,8 @@ use crate::ptxas::meaning;
 ///
 /// Modifiers can tell more: `IMAD.WIDE` is a [`Class::WideMultiply`], and a conversion of 64 bits a
 /// [`Class::WideConversion`].
-pub(super) fn unit_class(mnemonic: &str) -> Option<Class> {
+#[must_use]
+pub fn unit_class(mnemonic: &str) -> Option<Class> {
     let meaning = meaning(mnemonic)?;
     let row = TABLE.iter().find(|(_, names)| names.split_whitespace().any(|one| one == mnemonic));
     Some(row.map_or(of_profiler_class(meaning.class), |(class, _)| *class))

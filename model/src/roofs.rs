@@ -95,12 +95,7 @@ pub fn roofs(profile: &KernelProfile, gpu: &Gpu, data_clocks: Option<f64>) -> Ve
         let work = metrics.into_iter().map(total).sum();
         add(unit, work, rate(gpu).map(|rate| rate * clocks_per_ms));
     }
-    // The formats share the tensor cores.
-    let products = PRODUCTS.iter().filter_map(|(metric, rate)| {
-        let multiply_adds = total(metric) / 2.0;
-        Some(multiply_adds / rate(gpu)?)
-    });
-    add("the tensor cores", products.sum(), Some(clocks_per_ms));
+    add("the tensor cores", tensor_clocks(profile, gpu), Some(clocks_per_ms));
     // Without machine code, instructions are those of PTX, and a compiler may need fewer.
     let (Some(data_clocks), Ok(parameters)) = (data_clocks, gpu.sm_parameters()) else {
         return roofs;
@@ -112,6 +107,17 @@ pub fn roofs(profile: &KernelProfile, gpu: &Gpu, data_clocks: Option<f64>) -> Ve
     add("the texture units", total(metric!("inst_executed_tex_ops")), textures);
     add("shared memory and the first-level cache", data_clocks, Some(clocks_per_ms));
     roofs
+}
+
+/// Clocks that the tensor cores of all SMs together need for the profile's products. The formats
+/// share the cores; one whose rate the GPU's file does not give is left out.
+#[must_use]
+pub fn tensor_clocks(profile: &KernelProfile, gpu: &Gpu) -> f64 {
+    let products = PRODUCTS.iter().filter_map(|(metric, rate)| {
+        let multiply_adds = profile.metrics.get(*metric)?.value.as_f64() / 2.0;
+        Some(profile.invocations as f64 * multiply_adds / rate(gpu)?)
+    });
+    products.sum()
 }
 
 /// Clocks of all SMs in a millisecond.

@@ -31,7 +31,7 @@ const DEFINITIONS: &[Definition] = &[
         meaning: "registers of a thread that limit occupancy: those of machine code for the GPU's generation or of `--registers`, else estimates; with `--machine none` not known",
         compute: Some(|t| Some(Number::Count(t.launch.cta.registers_per_thread?.into()))),
     },
-    count!("resident_warps_per_sm", Unknown, &[], "warp", Residency, |t| t.launch.resident_warps(),
+    count!("resident_warps_per_sm", Unknown, is!["sm__maximum_warps_avg_per_active_cycle"], "warp", Residency, |t| t.launch.resident_warps(),
         "warps that an SM can run at a time: as many CTAs as its limits admit"),
     quotient!("theoretical_occupancy", Unknown, is!["sm__maximum_warps_per_active_cycle_pct"], "percent", Residency, 100.0, |t| (t.launch.resident_warps(), t.launch.max_warps_per_sm),
         "warps that an SM can run of this kernel at a time, of those that it can hold"),

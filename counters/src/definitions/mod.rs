@@ -19,6 +19,7 @@ mod launch;
 mod on_chip_memory;
 mod page;
 mod row;
+mod simulated;
 mod spaces;
 mod textures;
 
@@ -26,6 +27,9 @@ use crate::metric::{Kind, Level, MetricValue, Metrics, Number};
 use crate::totals::{Extent, Replay, Totals};
 
 pub use page::page;
+
+/// The unit of metrics whose value is a word, and no number.
+pub const WORD: &str = "word";
 
 /// A sum of Nsight Compute metrics, each with the factor that it counts with.
 pub type Formula = &'static [(&'static str, f64)];
@@ -58,6 +62,9 @@ pub enum Basis {
     Registers,
     /// CTAs that all take the same time, dealt out evenly.
     EvenRounds,
+    /// The simulation of an SM of the GPU; computed for programs that are profiled, and read from
+    /// profilers' files.
+    Simulation,
     /// Time or events that only hardware has; read from profilers' files, never computed.
     Hardware,
 }
@@ -90,6 +97,7 @@ impl Basis {
                 Replay::Whole | Replay::None => Kind::Modelled,
             },
             Self::Branches | Self::EvenRounds => Kind::Estimated,
+            Self::Simulation => Kind::Modelled,
             Self::Hardware => Kind::Measured,
         }
     }
@@ -109,6 +117,7 @@ impl Basis {
             | Self::Residency
             | Self::Registers
             | Self::EvenRounds
+            | Self::Simulation
             | Self::Hardware => false,
         }
     }
@@ -120,7 +129,7 @@ impl Basis {
             Self::Arithmetic | Self::Instructions | Self::Banks if machine_is_known => {
                 Level::Machine
             }
-            Self::Registers | Self::Hardware => Level::Machine,
+            Self::Registers | Self::Simulation | Self::Hardware => Level::Machine,
             _ => Level::Ptx,
         }
     }
@@ -159,7 +168,7 @@ pub struct Definition {
     pub basis: Basis,
     /// The vendor's meaning, and the way it is computed here if that differs.
     pub meaning: &'static str,
-    /// The value; `None` if only hardware has it.
+    /// The value; `None` if counts alone do not give it.
     pub compute: Option<Compute>,
 }
 
@@ -206,6 +215,7 @@ pub const TOPICS: &[Topic] = &[
     textures::TOPIC,
     caches::TOPIC,
     launch::TOPIC,
+    simulated::TOPIC,
     hardware::TOPIC,
 ];
 

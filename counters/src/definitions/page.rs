@@ -25,6 +25,10 @@ page is written from the definitions in `counters/src/definitions`; a test keeps
   but `exact` ones of floating-point operations and of local requests. DRAM traffic is `estimated` if
   some requests were too many to be replayed.
 
+Names of Nsight Compute end in a roll-up: `.sum`, `.avg`, `.min`, `.max`, and behind it `.per_second`,
+`.per_cycle_active`, `.per_cycle_elapsed`, `.pct_of_peak_sustained_active`,
+`.pct_of_peak_sustained_elapsed`. `gpucast ncu` computes all of them from the one that is listed.
+
 `profile --metrics` takes these names, those of Nsight Compute, and patterns of either
 (`flop_count_*`).
 ";
@@ -103,6 +107,7 @@ fn kind(basis: Basis) -> &'static str {
         Basis::Residency => "modelled, or estimated where registers are",
         Basis::Registers => "exact or estimated",
         Basis::Branches | Basis::EvenRounds => "estimated",
+        Basis::Simulation => "modelled",
         Basis::Hardware => "measured",
     }
 }

@@ -48,10 +48,12 @@ fn names_have_their_vendors_form() {
         assert!(definition.name.chars().all(word), "{}", definition.name);
         for &(name, _) in definition.read_from().flatten() {
             let (unit, counter) = name.split_once("__").unwrap_or_else(|| panic!("{name}"));
-            assert!(["sm", "smsp", "l1tex", "lts", "dram", "launch"].contains(&unit), "{name}");
-            let rollups = [".sum", ".ratio", ".pct", ".avg", ".sum.per_cycle_active"];
+            let units = ["sm", "smsp", "l1tex", "lts", "dram", "gpc", "gpu", "launch", "derived"];
+            assert!(units.contains(&unit), "{name}");
+            let rollups = [".sum", ".max", ".ratio", ".pct", ".avg", ".sum.per_cycle_active"];
             let rollup = counter.find('.').map_or("", |at| &counter[at..]);
-            let plain = unit == "launch" || name == "sm__maximum_warps_per_active_cycle_pct";
+            let plain =
+                ["launch", "derived"].contains(&unit) || name.starts_with("sm__maximum_warps_");
             assert!(rollups.contains(&rollup) || rollup.starts_with(".avg.p") || plain, "{name}");
         }
     }

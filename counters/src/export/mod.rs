@@ -18,8 +18,9 @@ pub use nvprof::nvprof_csv;
 /// The words after the name of the GPU in nvprof's column `Device`.
 pub(crate) const MODELLED_DEVICE: &str = "modelled by gpucast";
 
-/// The entry in Nsight Compute's column `Process Name`.
-pub(crate) const PROCESS: &str = "gpucast";
+/// The entry in Nsight Compute's column `Process Name`, or in `Host Name` where a program was
+/// profiled.
+pub const PROCESS: &str = "gpucast";
 
 /// The GPU whose counters are modelled.
 #[derive(Clone, Copy, Debug)]

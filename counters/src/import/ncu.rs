@@ -9,13 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::error::{ImportError, Position, Reason};
 use super::table::Row;
 use super::{Imported, number};
-use crate::definitions::{Formula, definitions, is_nsight_name};
+use crate::definitions::{Formula, WORD, definitions, is_nsight_name, nsight_definition};
 use crate::export::PROCESS;
 use crate::metric::{Kind, MetricValue, Metrics};
 use crate::profile::KernelProfile;
 
 const ID: &str = "ID";
 const PROCESS_NAME: &str = "Process Name";
+const HOST_NAME: &str = "Host Name";
 const KERNEL: &str = "Kernel Name";
 const METRIC_NAME: &str = "Metric Name";
 const METRIC_UNIT: &str = "Metric Unit";
@@ -55,6 +56,9 @@ impl Launches {
         let launch = launches.entry(id.to_owned()).or_default();
         if !is_nsight_name(metric) {
             self.ignored.insert(metric.to_owned());
+            return Ok(());
+        }
+        if nsight_definition(metric).is_some_and(|(definition, _)| definition.unit == WORD) {
             return Ok(());
         }
         // An empty cell of the wide form is a metric that was not collected for this launch.
@@ -113,9 +117,17 @@ fn evaluate(formula: Formula, launch: &Launch) -> Option<f64> {
     formula.iter().map(|(name, factor)| launch.get(*name).map(|value| value * factor)).sum()
 }
 
+/// Units of time by the release of Nsight Compute, in nanoseconds.
+const TIMES: [([&str; 2], f64); 4] = [
+    (["ns", "nsecond"], 1.0),
+    (["us", "usecond"], 1e3),
+    (["ms", "msecond"], 1e6),
+    (["s", "second"], 1e9),
+];
+
 /// The factor of a unit's decimal prefix: `Mbyte` is 10⁶ bytes, `Kinst` 10³ instructions.
 fn scale(metric: &str, unit: &str) -> Result<f64, Reason> {
-    const BASES: [&str; 13] = [
+    const BASES: [&str; 15] = [
         "",
         "%",
         "byte",
@@ -128,9 +140,14 @@ fn scale(metric: &str, unit: &str) -> Result<f64, Reason> {
         "cycle",
         "register",
         "block",
+        "branches",
+        "SM",
         "B",
     ];
     let unit = unit.trim();
+    if let Some((_, nanoseconds)) = TIMES.iter().find(|(names, _)| names.contains(&unit)) {
+        return Ok(*nanoseconds);
+    }
     // Of a ratio such as `Kbyte/block` the first part is scaled, if any.
     let (counted, per) = unit.split_once('/').unwrap_or((unit, ""));
     if BASES.contains(&counted) {
@@ -179,7 +196,7 @@ fn long(
     let (id, kernel) = (header.require(ID)?, header.require(KERNEL)?);
     let name = header.require(METRIC_NAME)?;
     let (unit, value) = (header.require(METRIC_UNIT)?, header.require(METRIC_VALUE)?);
-    let process = header.find(PROCESS_NAME);
+    let origin = [header.find(PROCESS_NAME), header.find(HOST_NAME)];
     let mut launches = Launches::default();
     for row in rows {
         let row = row?;
@@ -188,7 +205,7 @@ fn long(
         if row.field(name).is_empty() {
             continue;
         }
-        launches.modelled |= process.is_some_and(|process| row.field(process) == PROCESS);
+        launches.modelled |= origin.iter().flatten().any(|&column| row.field(column) == PROCESS);
         launches
             .take(
                 (row.field(kernel), row.field(id)),
@@ -206,7 +223,7 @@ fn wide(
     rows: impl Iterator<Item = Result<Row, ImportError>>,
 ) -> Result<Imported, ImportError> {
     let (id, kernel) = (header.require(ID)?, header.require(KERNEL)?);
-    let process = header.find(PROCESS_NAME);
+    let origin = [header.find(PROCESS_NAME), header.find(HOST_NAME)];
     // Metrics have a dot or a double underscore in their names; launch properties have none.
     let metrics: Vec<(usize, &str)> = header
         .fields()
@@ -222,7 +239,7 @@ fn wide(
             units = row.fields().map(str::to_owned).collect();
             continue;
         }
-        launches.modelled |= process.is_some_and(|process| row.field(process) == PROCESS);
+        launches.modelled |= origin.iter().flatten().any(|&column| row.field(column) == PROCESS);
         for &(index, name) in &metrics {
             let unit = units.get(index).map_or("", String::as_str);
             launches
@@ -249,7 +266,11 @@ mod tests {
              \"0\",\"12\",\"axpy\",\"\",\"dram__bytes_read.sum\",\"Mbyte\",\"1.5\"\n\
              \"1\",\"12\",\"axpy\",\"\",\"smsp__inst_executed.sum\",\"inst\",\"2,000\"\n\
              \"1\",\"12\",\"axpy\",\"\",\"dram__bytes_read.sum\",\"Kbyte\",\"500\"\n\
-             \"1\",\"12\",\"axpy\",\"\",\"gpu__time_duration.sum\",\"usecond\",\"5\"\n\
+             \"1\",\"12\",\"axpy\",\"\",\"sm__no_such.sum\",\"odd\",\"5\"\n\
+             \"0\",\"12\",\"axpy\",\"\",\"gpu__time_duration.sum\",\"usecond\",\"5.5\"\n\
+             \"1\",\"12\",\"axpy\",\"\",\"gpu__time_duration.sum\",\"ns\",\"4500\"\n\
+             \"1\",\"12\",\"axpy\",\"\",\"launch__func_cache_config\",\"\",\"CachePreferNone\"\n\
+             \"1\",\"12\",\"axpy\",\"\",\"launch__sm_count\",\"SM\",\"40\"\n\
              ==PROF== Disconnected\n"
         );
         let imported = ncu_csv(&text).unwrap();
@@ -257,7 +278,9 @@ mod tests {
         assert_eq!(axpy.invocations, 2);
         assert_eq!(axpy.metrics["inst_executed"].value, Number::Count(1500));
         assert_eq!(axpy.metrics["dram_read_bytes"].value, Number::Count(1_000_000));
-        assert_eq!(imported.ignored, ["gpu__time_duration.sum"]);
+        assert_eq!(axpy.metrics["gpu_time"].value, Number::Count(5000));
+        assert_eq!(axpy.metrics["gpu_time"].kind, Kind::Measured);
+        assert_eq!(imported.ignored, ["sm__no_such.sum"]);
     }
 
     #[test]

@@ -44,7 +44,9 @@ impl MetricChoice {
         for name in &names {
             let pattern = WildMatch::new(name);
             if !known().any(|known| pattern.matches(known)) {
-                let hint = suggest(name, known()).map_or(String::new(), |hint| format!(": {hint}"));
+                let computed = definitions().filter(|one| one.compute.is_some());
+                let hint = suggest(name, computed.flat_map(names_of));
+                let hint = hint.map_or(String::new(), |hint| format!(": {hint}"));
                 return Err(format!("no metric is named `{name}`{hint}"));
             }
             let is_computed = |one: &'static Definition| {

@@ -16,6 +16,7 @@ mod guarded_calls;
 mod kept;
 mod large_counts;
 mod launches;
+mod nsight;
 mod registers;
 mod repeats;
 mod rungs;

@@ -69,6 +69,8 @@ pub struct Analysis {
     pub served: Served,
     /// Clocks that the data paths of all SMs together work for shared memory, of all invocations.
     pub shared_clocks: f64,
+    /// The same for all loads and stores: of shared, global and local memory.
+    pub data_clocks: f64,
     /// Barriers that were opened because no other warp could arrive.
     pub abandoned_barriers: u64,
 }
@@ -160,6 +162,7 @@ impl Analysis {
             drift: 0.0,
             served: Served::default(),
             shared_clocks: 0.0,
+            data_clocks: 0.0,
             abandoned_barriers: 0,
         };
         for Invocations { launch, count } in invocations {
@@ -167,8 +170,9 @@ impl Analysis {
             let simulated = simulator.outcome(launch, resident_ctas, &parameters);
             analysis.add(launch, &simulated, times);
             if conditions.extent == Extent::Whole {
-                analysis.shared_clocks +=
-                    shared_path::shared_clocks(launch, &parameters.load_store) * times;
+                let path = &parameters.load_store;
+                analysis.shared_clocks += shared_path::shared_clocks(launch, path) * times;
+                analysis.data_clocks += data_path_clocks(launch, path) * times;
             }
         }
         Ok(analysis)
