@@ -12,6 +12,7 @@ mod explore;
 mod gpus;
 pub(crate) mod kernels;
 pub(crate) mod names;
+pub(crate) mod ncu;
 mod options;
 pub(crate) mod plot;
 mod prediction;
@@ -23,6 +24,7 @@ pub(crate) mod trust;
 pub(crate) mod tune;
 mod words;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{
@@ -99,6 +101,26 @@ pub(crate) enum Unparsed {
     Project(Report),
 }
 
+/// The name under which the program is `gpucast ncu`.
+const PROFILER: &str = "ncu";
+
+/// The words of the command line. Called as `ncu`, the program is its command of that name.
+pub(crate) fn given_words() -> Vec<OsString> {
+    as_profiler(std::env::args_os().collect())
+}
+
+fn as_profiler(mut words: Vec<OsString>) -> Vec<OsString> {
+    let called = words.first().map(PathBuf::from);
+    if called.and_then(|path| Some(path.file_name()? == PROFILER)) == Some(true) {
+        words.splice(..1, ["gpucast", PROFILER].map(OsString::from));
+        // There, the short option asks for the version.
+        if words.get(2).is_some_and(|word| word == "-v") {
+            words[2] = "--version".into();
+        }
+    }
+    words
+}
+
 /// Reads the command line, with the defaults of the project.
 pub(crate) fn parse(early: &Early) -> Result<Cli, Unparsed> {
     let found = if early.without_project { Ok(()) } else { project::read() };
@@ -108,7 +130,7 @@ pub(crate) fn parse(early: &Early) -> Result<Cli, Unparsed> {
     });
     let parsed = |command: clap::Command, guarded: &[Guarded]| {
         let mut command = early.applied(command);
-        let matches = command.try_get_matches_from_mut(std::env::args_os());
+        let matches = command.try_get_matches_from_mut(given_words());
         let matches = matches.map_err(Unparsed::CommandLine)?;
         if let Some(project) = project::current() {
             project::check(guarded, &project, &command, &matches).map_err(Unparsed::Project)?;
@@ -151,9 +173,12 @@ pub(crate) enum Command {
     Run(Run),
     /// Run a program that uses CUDA, on a GPU that is not there; then print a table of its launches
     Exec(exec::Exec),
+    /// Profile a program on a GPU that is not there, with the options and pages of Nsight Compute
+    Ncu(Box<ncu::Ncu>),
     /// Write the libraries with which a CUDA program is linked for `gpucast exec`
     ///
-    /// nvcc -L FOLDER then takes the shared runtime, even without -cudart shared.
+    /// nvcc -L FOLDER then takes the shared runtime, even without -cudart shared. The folder has a
+    /// program `ncu`, too, which is `gpucast ncu`.
     Libraries(exec::Libraries),
     /// Measure a GPU, or how fast this computer executes kernels and what counting costs
     Bench(bench::Bench),
@@ -451,6 +476,18 @@ pub(crate) enum CorpusPart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn called_as_ncu_the_program_is_its_command() {
+        let words = |line: &str| line.split_whitespace().map(OsString::from).collect::<Vec<_>>();
+        for (given, expected) in [
+            ("gpucast exec p", "gpucast exec p"),
+            ("/opt/bin/ncu --csv p -v", "gpucast ncu --csv p -v"),
+            ("ncu -v", "gpucast ncu --version"),
+        ] {
+            assert_eq!(as_profiler(words(given)), words(expected));
+        }
+    }
 
     #[test]
     fn the_definitions_are_consistent() {

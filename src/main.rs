@@ -32,7 +32,7 @@ const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     commands::completions::answer();
-    let early = Early::read(std::env::args_os());
+    let early = Early::read(cli::given_words().into_iter());
     let colour = early.colour.unwrap_or_default();
     let parsed = cli::parse(&early);
     if let Some(text) = project::left_out() {

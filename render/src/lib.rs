@@ -20,6 +20,7 @@
 //! | [`counts`] | counts as formulas |
 //! | [`run`], [`findings`] | results of an execution, and of its checks |
 //! | [`program`] | launches of a host program |
+//! | [`ncu`] | pages of Nsight Compute about a host program |
 //! | [`mod@bench`] | speeds of the executor |
 //! | [`check`] | needs of kernels that nobody executed |
 //! | [`gpu`] | figures of GPUs |
@@ -53,6 +54,7 @@ pub mod json;
 pub mod measured;
 pub mod measured_kernels;
 pub mod metric;
+pub mod ncu;
 #[cfg(feature = "parquet")]
 mod parquet;
 pub mod pictures;

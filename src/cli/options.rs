@@ -429,7 +429,7 @@ impl ExecutionOptions {
 }
 
 /// How PTX becomes machine instructions.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Machine code")]
 pub(crate) struct MachineOptions {
     /// What says which machine instructions the PTX becomes

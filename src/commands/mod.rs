@@ -16,6 +16,7 @@ pub(crate) mod gpus;
 pub(crate) mod kernels;
 mod launch_template;
 pub(crate) mod man;
+pub(crate) mod ncu;
 pub(crate) mod plot;
 pub(crate) mod predict;
 pub(crate) mod profile;
@@ -52,6 +53,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Run(arguments) => run::run(arguments),
         Command::Bench(arguments) => bench::run(&arguments, cli.threads),
         Command::Exec(arguments) => exec::run(&arguments, cli.threads),
+        Command::Ncu(arguments) => ncu::run(&arguments, cli.threads),
         Command::Libraries(arguments) => exec::write_libraries(&arguments),
         Command::Plot(command) => plot::run(command),
         Command::Report(arguments) => report::run(&arguments),

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use crate::gpucast::{command, gpucast, outcome};
 
 /// Compiles a C program into the tests' own folder.
-fn compiled(name: &str, text: &str, options: &[&str]) -> PathBuf {
+pub(crate) fn compiled(name: &str, text: &str, options: &[&str]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec");
     fs::create_dir_all(&folder).unwrap();
     let (source, program) = (folder.join(format!("{name}.c")), folder.join(name));
@@ -22,6 +22,22 @@ fn compiled(name: &str, text: &str, options: &[&str]) -> PathBuf {
     program
 }
 
+/// The programs of `doors/cuda/tests`, linked with our own runtime, in a folder of libraries.
+pub(crate) fn programs(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-libraries"));
+    fs::create_dir_all(&folder).unwrap();
+    gpucast_cuda::facade::write(&folder, Path::new("libgpucast_cuda.so")).unwrap();
+    let text = format!("#include \"{}\"\n", sources().join("programs.cu").display());
+    let link = format!("-L{}", folder.display());
+    let undefined = "-Wl,--allow-shlib-undefined";
+    compiled(name, &text, &["-x", "c", &link, "-l:libcudart.so.13", undefined, "-lm"])
+}
+
+/// The folder of those programs and of their kernels.
+pub(crate) fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("doors/cuda/tests/programs")
+}
+
 /// A program with device code, as far as its sections show.
 const WITH_DEVICE_CODE: &str = "
     __attribute__((section(\".nv_fatbin\"), used)) static char code[64] = {0};
@@ -29,19 +45,11 @@ const WITH_DEVICE_CODE: &str = "
 
 #[test]
 fn a_program_runs_and_its_launches_are_told() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec-libraries");
-    fs::create_dir_all(&folder).unwrap();
-    gpucast_cuda::facade::write(&folder, Path::new("libgpucast_cuda.so")).unwrap();
-    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("doors/cuda/tests/programs");
-    let text = format!("#include \"{}\"\n", programs.join("programs.cu").display());
-    let link = format!("-L{}", folder.display());
-    let undefined = "-Wl,--allow-shlib-undefined";
-    let options = ["-x", "c", &link, "-l:libcudart.so.13", undefined, "-lm"];
-    let program = compiled("heat", &text, &options);
-    let report = folder.join("report.json");
+    let program = programs("heat");
+    let report = program.with_extension("json");
     let mut gpucast = command(&format!("exec --gpu gtx-480 --report {}", report.display()));
     gpucast.args(["--".as_ref(), program.as_os_str(), "heat".as_ref()]);
-    gpucast.env("TEST_PTX", programs.join("kernels.ptx"));
+    gpucast.env("TEST_PTX", sources().join("kernels.ptx"));
     let ran = outcome(gpucast);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(ran.stdout.ends_with("\nright with 13\n"), "{}", ran.stdout);
@@ -120,19 +128,11 @@ fn the_program_ends_with_gpucast() {
 /// A program that looks at no error ends well. Its launch did not.
 #[test]
 fn a_fault_is_told_by_the_status() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec-libraries-of-faults");
-    fs::create_dir_all(&folder).unwrap();
-    gpucast_cuda::facade::write(&folder, Path::new("libgpucast_cuda.so")).unwrap();
-    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("doors/cuda/tests/programs");
-    let text = format!("#include \"{}\"\n", programs.join("programs.cu").display());
-    let link = format!("-L{}", folder.display());
-    let undefined = "-Wl,--allow-shlib-undefined";
-    let options = ["-x", "c", &link, "-l:libcudart.so.13", undefined, "-lm"];
-    let program = compiled("faults", &text, &options);
+    let program = programs("faults");
     for (on_fault, name) in [("stop", "fault"), ("report", "passed_fault")] {
         let mut gpucast = command(&format!("exec --on-fault {on_fault}"));
         gpucast.args(["--".as_ref(), program.as_os_str(), name.as_ref()]);
-        gpucast.env("TEST_PTX", programs.join("kernels.ptx"));
+        gpucast.env("TEST_PTX", sources().join("kernels.ptx"));
         let ran = outcome(gpucast);
         assert_eq!((ran.status, ran.stdout.as_str()), (1, "right with 13\n"), "{}", ran.stderr);
         assert!(ran.stderr.contains("fault in out_of_bounds: "), "{}", ran.stderr);

@@ -19,6 +19,7 @@ fn every_command_explains_itself() {
         "profile",
         "run",
         "exec",
+        "ncu",
         "bench",
         "plot",
         "plot roofline",

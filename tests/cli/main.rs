@@ -36,6 +36,7 @@ mod machine;
 mod management;
 mod measuring;
 mod modules;
+mod ncu;
 mod pages;
 mod plot;
 mod predict;

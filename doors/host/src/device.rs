@@ -15,6 +15,7 @@ use gpucast_forecast::run::hazards::Hazards;
 use gpucast_forecast::settings::MachineSettings;
 use gpucast_interpreter::{DeviceMemory, Options};
 use gpucast_model::Gpu;
+use gpucast_model::gpu::NoClock;
 
 use crate::Error;
 use crate::arena::Arena;
@@ -26,6 +27,7 @@ use crate::graph::Graphs;
 use crate::memory::BlockRange;
 use crate::mipmap::Mipmap;
 use crate::module::{Function, Module};
+use crate::profiler::Profiler;
 use crate::properties::Properties;
 use crate::record::Record;
 use crate::repeats::Repeats;
@@ -92,6 +94,8 @@ pub struct Device {
     pub(crate) l2: Option<L2>,
     /// What counted launches led to.
     pub(crate) repeats: Repeats,
+    /// Who asks for metrics of launches, if somebody does.
+    pub(crate) profiler: Option<Profiler>,
     pub(crate) heap_bytes: u64,
     pub(crate) stack_bytes: u32,
     /// The fault of a kernel, after which nothing works any more.
@@ -107,7 +111,9 @@ impl Device {
     /// GPU cannot be counted on, or addresses cannot be reserved.
     pub fn new(settings: Settings, program: Arc<dyn Program>) -> Result<Self, Report> {
         let library = gpu_argument::library()?;
-        let gpu = gpu_argument::find(&library, &settings.gpu)?;
+        let clock = settings.clock.as_deref().map(str::parse).transpose();
+        let clock = clock.map_err(|error: NoClock| Report::new(error.to_string()))?;
+        let gpu = gpu_argument::at_clock(gpu_argument::find(&library, &settings.gpu)?, clock)?;
         let chosen = Models::read(settings.model.as_slice(), &[]);
         let chosen = chosen.map_err(|failure| match failure {
             Failure::Usage(report) => report,
@@ -139,6 +145,7 @@ impl Device {
                 machine: settings.machine()?,
             },
             memory: new_memory(&arena),
+            profiler: settings.profiler.clone().map(Profiler::new).transpose()?,
             settings,
             program,
             arena,
@@ -170,6 +177,13 @@ impl Device {
     /// Streams and events.
     pub fn clock(&mut self) -> &mut Clock {
         &mut self.clock
+    }
+
+    /// The program begins or ends the range of its launches that are to be profiled.
+    pub fn set_profiled(&mut self, is_on: bool) {
+        if let Some(profiler) = &mut self.profiler {
+            profiler.set_on(is_on);
+        }
     }
 
     /// Bytes of the heap from which kernels allocate.
@@ -208,7 +222,8 @@ impl Device {
     pub fn report(&self) -> ProcessReport {
         let checked = self.checking.is_on().then(|| self.checking.findings());
         let (gpu, end_ms) = (self.properties.gpu(), self.clock.end_ms());
-        self.record.report(&self.settings, &self.counting, gpu, end_ms, checked)
+        let profiles = self.profiler.as_ref().map_or(Vec::new(), Profiler::profiles);
+        self.record.report(&self.settings, &self.counting, gpu, end_ms, checked, profiles)
     }
 
     /// The settings that it was made with.

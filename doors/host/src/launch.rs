@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use gpucast_forecast::input::kernel_name;
+use gpucast_forecast::nsight::Profiled;
 use gpucast_forecast::run::counting::{Counting, Extras, HostLaunch, HostLaunchError};
 use gpucast_forecast::run::hazards::Upcoming;
 use gpucast_forecast::run::sources;
@@ -12,24 +13,18 @@ use gpucast_interpreter::{
     Argument, DeviceMemory, Fault, FaultKind, Host, Launch, LaunchError, NoObserver, Options,
     RunError, Schedule,
 };
-use gpucast_model::Prediction;
 
 use crate::clock::Engine;
 use crate::faults::{BadAccesses, Passed};
 use crate::graph::Work;
 use crate::module::{Kernel, loaded_of};
+use crate::predicted::Predicted;
+use crate::profiler::{Look, Profiler};
 use crate::record::{Launched, Shape};
 use crate::repeats::{Key, Recalled, Unknown};
 use crate::request::LaunchRequest;
 use crate::settings::{Mode, OnFault};
 use crate::{Device, Error, FunctionId, Program, workers};
-
-/// The predicted time of a launch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Predicted {
-    pub(crate) time_ms: f64,
-    pub(crate) bound: &'static str,
-}
 
 /// The time of a launch that has ended.
 #[derive(Clone, Copy, Debug, Default)]
@@ -141,7 +136,9 @@ impl Device {
             Plan::Run(predicted) => {
                 without_counters(&host_launch, &mut self.memory, &mut bad, predicted)
             }
-            Plan::Count(lesson) => self.counted(&host_launch, &kernel, lesson, &mut bad),
+            Plan::Count(lesson) => {
+                self.counted(&host_launch, (function, &kernel), lesson, &mut bad)
+            }
         };
         if let Some(bad) = bad {
             self.passed_over(function, &kernel, block, bad);
@@ -151,8 +148,9 @@ impl Device {
         let time_ms = predicted.map_or(0.0, |predicted| predicted.time_ms);
         let start_ms = self.clock.submit(stream, Engine::Compute, time_ms)?;
         let stream = self.clock.origin(stream);
-        self.record
-            .launched(&kernel.name, Launched { shape, stream, start_ms, predicted, counted });
+        let profile = self.profiler.as_mut().and_then(Profiler::take);
+        let launched = Launched { shape, stream, start_ms, predicted, counted, profile };
+        self.record.launched(&kernel.name, launched);
         Ok(())
     }
 
@@ -180,6 +178,18 @@ impl Device {
         if !self.is_chosen(function, kernel) {
             return Plan::Run(None);
         }
+        if let Some(profiler) = &mut self.profiler {
+            let name = self.functions.get(function.0).map_or(kernel.name.as_str(), |one| &one.name);
+            return match profiler.look_at(name, key) {
+                Look::Passed => Plan::Run(None),
+                Look::Known(predicted) => Plan::Run(predicted),
+                Look::Alone => {
+                    self.l2 = None;
+                    Plan::Count(None)
+                }
+                Look::InOrder => Plan::Count(None),
+            };
+        }
         let Some(key) = key else { return Plan::Count(None) };
         match self.repeats.recall(&key, &mut self.l2) {
             Recalled::Known(known) => Plan::Run(known),
@@ -191,7 +201,7 @@ impl Device {
     fn counted(
         &mut self,
         launch: &HostLaunch<'_>,
-        kernel: &Kernel,
+        kernel: (FunctionId, &Kernel),
         lesson: Option<Lesson>,
         bad: &mut Option<BadAccesses>,
     ) -> Result<Timed, RunError> {
@@ -294,7 +304,7 @@ impl Device {
     fn count(
         &mut self,
         launch: &HostLaunch<'_>,
-        kernel: &Kernel,
+        (function, kernel): (FunctionId, &Kernel),
         bad: &mut Option<BadAccesses>,
     ) -> Result<Option<Predicted>, HostLaunchError> {
         let chosen = self.counting.chosen;
@@ -312,11 +322,24 @@ impl Device {
         let mut source = sources::of_launch(&counted, &self.counting.gpu);
         source.conditions.timing = self.counting.timing;
         let gpu = self.properties.gpu();
-        match chosen.predict(&source.profile, gpu, &source.conditions) {
-            Ok(Prediction { time_ms, bound, warnings, .. }) => {
-                let codes = warnings.iter().map(|warning| warning.code());
+        let prediction = chosen.predict(&source.profile, gpu, &source.conditions);
+        if let Some(profiler) = &mut self.profiler {
+            let launch = Profiled {
+                counts: &counted.profile,
+                gpu,
+                prediction: prediction.as_ref().ok(),
+                dynamic_shared_bytes: launch.launch.dynamic_shared_bytes,
+                stack_bytes: self.stack_bytes,
+            };
+            let predicted = launch.prediction.map(Predicted::of);
+            let loaded = loaded_of(&self.modules, &self.functions, function);
+            profiler.keep(launch, loaded, predicted);
+        }
+        match prediction {
+            Ok(prediction) => {
+                let codes = prediction.warnings.iter().map(|warning| warning.code());
                 self.record.warned(&kernel.name, codes);
-                Ok(Some(Predicted { time_ms, bound: bound.name() }))
+                Ok(Some(Predicted::of(&prediction)))
             }
             Err(error) => {
                 self.record.declined(&kernel.name, &error.to_string());

@@ -6,8 +6,9 @@ use gpucast_model::Gpu;
 
 use crate::Error;
 use crate::clock::{Engine, StreamId};
+use crate::collection::LaunchMetrics;
 use crate::device::CountingChoice;
-use crate::launch::Predicted;
+use crate::predicted::Predicted;
 use crate::report::{Copies, Direction, Found, KernelRow, LaunchRow, ProcessReport};
 use crate::settings::Settings;
 
@@ -29,6 +30,8 @@ pub(crate) struct Launched {
     pub(crate) predicted: Option<Predicted>,
     /// True if it was counted itself.
     pub(crate) counted: bool,
+    /// The number of its metrics, if it was profiled.
+    pub(crate) profile: Option<usize>,
 }
 
 /// The counted launches of one shape.
@@ -82,7 +85,7 @@ impl Record {
     }
 
     pub(crate) fn launched(&mut self, kernel: &str, launched: Launched) {
-        let Launched { shape, stream, start_ms, predicted, counted } = launched;
+        let Launched { shape, stream, start_ms, predicted, counted, profile } = launched;
         let total = self.total(kernel);
         total.launches += 1;
         total.counted += u64::from(counted);
@@ -109,6 +112,7 @@ impl Record {
                 time_ms: predicted.map(|one| one.time_ms),
                 bound: predicted.map(|one| one.bound.to_owned()),
                 counted,
+                profile,
             });
         }
     }
@@ -162,6 +166,7 @@ impl Record {
         gpu: &Gpu,
         end_ms: f64,
         findings: Option<Vec<Found>>,
+        profiles: Vec<LaunchMetrics>,
     ) -> ProcessReport {
         let all: f64 = self.kernels.values().map(|total| total.time_ms).sum();
         let row = |(name, total): (&String, &Total)| KernelRow {
@@ -195,6 +200,7 @@ impl Record {
             findings,
             faults: self.faults.values().cloned().collect(),
             launches: self.launches.clone(),
+            profiles,
         }
     }
 }
@@ -219,6 +225,7 @@ mod tests {
             start_ms: 0.0,
             predicted: Some(Predicted { time_ms, bound: "memory" }),
             counted: true,
+            profile: None,
         };
         record.launched("k", launched(1.0));
         assert_eq!(record.sampled(&shape, 2), None);

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 use gpucast_counters::hierarchy::{L2, L2State};
 
-use crate::launch::Predicted;
+use crate::predicted::Predicted;
 use crate::{FunctionId, LaunchRequest};
 
 /// Launches that are remembered; then memory starts anew.

@@ -6,6 +6,7 @@ use gpucast_forecast::number;
 use gpucast_model::duration;
 use serde::{Deserialize, Serialize};
 
+use crate::collection::LaunchMetrics;
 use crate::settings::Mode;
 
 /// The report of one process.
@@ -42,6 +43,9 @@ pub struct ProcessReport {
     /// Each launch, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launches: Option<Vec<LaunchRow>>,
+    /// Metrics of the launches that were profiled; equal launches share them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<LaunchMetrics>,
 }
 
 /// All launches of a kernel.
@@ -92,6 +96,9 @@ pub struct LaunchRow {
     pub bound: Option<String>,
     /// True if it was counted itself.
     pub counted: bool,
+    /// Its metrics, as a place in the process's [`ProcessReport::profiles`], if it was profiled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<usize>,
 }
 
 /// The direction of a copy.

@@ -6,6 +6,8 @@ use gpucast_forecast::failure::Report;
 use gpucast_forecast::settings::{MachineChoice, MachineSettings};
 use serde::{Deserialize, Serialize};
 
+use crate::collection::ProfilerSettings;
+
 /// The environment variable that holds [`Settings`] as JSON.
 pub const VARIABLE: &str = "GPUCAST_EXEC";
 
@@ -43,6 +45,10 @@ pub enum OnFault {
 pub struct Settings {
     /// The GPU whose times are predicted: a name of the library, or a TOML file.
     pub gpu: String,
+    /// The clock of its SMs, as [`Clock`](gpucast_model::gpu::Clock) is written; without it, that
+    /// of its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<String>,
     /// The GPU whose counters are modelled, or `target` for the one that is predicted. Without it,
     /// the one that the model fits.
     pub count_on: Option<String>,
@@ -77,12 +83,16 @@ pub struct Settings {
     pub report_folder: Option<PathBuf>,
     /// True if the report lists each launch.
     pub list_launches: bool,
+    /// Metrics of launches under a profiler's names, and whose; none if nobody profiles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profiler: Option<ProfilerSettings>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             gpu: "h100-sxm".to_owned(),
+            clock: None,
             count_on: None,
             model: None,
             timing: Some("back-to-back".to_owned()),
@@ -99,6 +109,7 @@ impl Default for Settings {
             link_gbps: None,
             report_folder: None,
             list_launches: false,
+            profiler: None,
         }
     }
 }

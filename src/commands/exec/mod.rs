@@ -6,6 +6,7 @@
 mod assembler;
 mod inspection;
 mod libraries;
+mod profiler;
 mod waiting;
 
 use std::path::Path;
@@ -21,6 +22,7 @@ use gpucast_host::settings::{Settings, VARIABLE};
 use gpucast_render::program::{self, Format};
 use gpucast_sanitizer::Checks;
 
+use self::inspection::Facts;
 use crate::cli::exec::{Exec, KERNEL_ALONE, Libraries};
 use crate::failure::{Failure, Report};
 use crate::output::{Output, diagnostic};
@@ -40,7 +42,52 @@ pub(crate) fn run(arguments: &Exec, threads: Option<u16>) -> Result<(), Failure>
     let format = arguments.report.as_deref().map(Format::of).transpose()?;
     let mut output = arguments.report.clone().map(|path| Output::open(Some(path))).transpose()?;
     let settings = settings(arguments, format.is_some_and(Format::lists_launches))?;
-    let Some((name, rest)) = arguments.program.split_first() else { return Ok(()) };
+    let ran = launch(&arguments.program, settings, threads)?;
+    for report in &ran.reports {
+        diagnostic::text(&report.text());
+    }
+    if let (Some(output), Some(format)) = (&mut output, format) {
+        output.write_bytes(&program::document(&ran.reports, format)?)?;
+    }
+    if !ran.reports.is_empty()
+        && let Some(note) = ran.facts.host_clock_note()
+    {
+        diagnostic::note(&note);
+    }
+    ran.outcome()
+}
+
+/// A program that has ended.
+pub(super) struct Ran {
+    status: ExitStatus,
+    /// The number of its first process.
+    pub(super) pid: u32,
+    /// What its processes did, by their numbers.
+    pub(super) reports: Vec<ProcessReport>,
+    facts: Facts,
+}
+
+impl Ran {
+    /// The program's own status; a fault or a finding is one where it has none.
+    pub(super) fn outcome(&self) -> Result<(), Failure> {
+        let is_wrong = |report: &ProcessReport| {
+            !report.faults.is_empty() || report.findings.as_ref().is_some_and(|all| !all.is_empty())
+        };
+        match (ended(self.status), self.reports.iter().any(is_wrong)) {
+            (0, false) => Ok(()),
+            (0, true) => Err(Failure::Said),
+            (code, _) => Err(Failure::Exit(code)),
+        }
+    }
+}
+
+/// Runs a program to its end.
+pub(super) fn launch(
+    program: &[String],
+    settings: Settings,
+    threads: Option<u16>,
+) -> Result<Ran, Failure> {
+    let (name, rest) = program.split_first().ok_or_else(|| Report::new("no program is named"))?;
     let path = inspection::find(name)?;
     let facts = inspection::inspect(&path)?;
     let library = libraries::find()?;
@@ -62,30 +109,13 @@ pub(crate) fn run(arguments: &Exec, threads: Option<u16>) -> Result<(), Failure>
     if let Some(threads) = threads {
         command.env("RAYON_NUM_THREADS", threads.to_string());
     }
-    let status = waiting::run(&mut command).map_err(|error| Report::file("run", &path, &error))?;
+    let (status, pid) =
+        waiting::run(&mut command).map_err(|error| Report::file("run", &path, &error))?;
     let reports = reports(folder.path())?;
     if reports.is_empty() {
         diagnostic::note(&facts.without_calls());
     }
-    for report in &reports {
-        diagnostic::text(&report.text());
-    }
-    if let (Some(output), Some(format)) = (&mut output, format) {
-        output.write_bytes(&program::document(&reports, format)?)?;
-    }
-    if !reports.is_empty()
-        && let Some(note) = facts.host_clock_note()
-    {
-        diagnostic::note(&note);
-    }
-    let is_wrong = |report: &ProcessReport| {
-        !report.faults.is_empty() || report.findings.as_ref().is_some_and(|all| !all.is_empty())
-    };
-    match (ended(status), reports.iter().any(is_wrong)) {
-        (0, false) => Ok(()),
-        (0, true) => Err(Failure::Said),
-        (code, _) => Err(Failure::Exit(code)),
-    }
+    Ok(Ran { status, pid, reports, facts })
 }
 
 /// `gpucast libraries`: writes what a linker is given.
@@ -96,11 +126,12 @@ pub(crate) fn write_libraries(arguments: &Libraries) -> Result<(), Failure> {
         .map_err(|error| Report::file("write libraries into", folder, &error))?;
     gpucast_cuda::facade::write_for_linker(folder, &library, *cuda)
         .map_err(|error| Report::new(error.to_string()))?;
+    profiler::write(folder)?;
     Ok(())
 }
 
 /// The settings of the program's processes. Everything is tried here, where reports are drawn.
-fn settings(arguments: &Exec, list_launches: bool) -> Result<Settings, Failure> {
+pub(super) fn settings(arguments: &Exec, list_launches: bool) -> Result<Settings, Failure> {
     let library = gpu_argument::library()?;
     let gpu = gpu_argument::find(&library, &arguments.gpu)?;
     gpu_argument::device_model(&gpu)?;
@@ -129,6 +160,7 @@ fn settings(arguments: &Exec, list_launches: bool) -> Result<Settings, Failure> 
     let machine = MachineSettings::from(&arguments.machine);
     Ok(Settings {
         gpu: absolute(&arguments.gpu),
+        clock: None,
         count_on: arguments.count_on.as_deref().map(absolute),
         model: arguments.model.clone(),
         timing,
@@ -145,6 +177,7 @@ fn settings(arguments: &Exec, list_launches: bool) -> Result<Settings, Failure> 
         link_gbps: arguments.link,
         report_folder: None,
         list_launches,
+        profiler: None,
     })
 }
 

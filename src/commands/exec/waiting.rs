@@ -14,15 +14,16 @@ const LONGEST: Duration = Duration::from_millis(20);
 /// The time that a program has for an end in order.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// Runs a program to its end. Without this, a signal to `gpucast` alone would leave it behind.
-pub(super) fn run(command: &mut Command) -> io::Result<ExitStatus> {
+/// Runs a program to its end, and returns its status and its number. Without this, a signal to
+/// `gpucast` alone would leave it behind.
+pub(super) fn run(command: &mut Command) -> io::Result<(ExitStatus, u32)> {
     interrupt::listen();
     let mut child = command.spawn()?;
     let mut pause = SHORTEST;
     let mut asked: Option<Instant> = None;
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(status);
+            return Ok((status, child.id()));
         }
         if interrupt::is_asked() {
             match asked {

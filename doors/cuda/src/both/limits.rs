@@ -42,6 +42,14 @@ pub(crate) fn get(value: Out<usize>, limit: i32) -> Result<(), Error> {
     })?)
 }
 
+/// Begins or ends the range of launches that a profiler looks at.
+pub(crate) fn profiled(is_on: bool) -> Result<(), Error> {
+    on_device(|device| {
+        device.set_profiled(is_on);
+        Ok(())
+    })
+}
+
 /// Checks a choice between L1 and shared memory (`CUfunc_cache`), which changes nothing here.
 pub(crate) fn check_cache_choice(choice: i32) -> Result<(), Error> {
     if (0..=3).contains(&choice) { Ok(()) } else { Err(Error::InvalidValue) }

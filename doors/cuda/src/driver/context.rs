@@ -263,9 +263,9 @@ driver_functions! {
         device.put(0)
     }
 
-    /// The profiler's range begins: nothing profiles here.
-    fn cuProfilerStart() { Ok(()) }
+    /// The profiler's range begins.
+    fn cuProfilerStart() { limits::profiled(true) }
 
     /// The profiler's range ends.
-    fn cuProfilerStop() { Ok(()) }
+    fn cuProfilerStop() { limits::profiled(false) }
 }

@@ -8,6 +8,7 @@ use gpucast_host::Error;
 
 use super::{plain_functions, runtime_functions};
 use crate::abi::Text;
+use crate::both::limits::profiled;
 use crate::notices;
 use crate::state;
 
@@ -52,11 +53,11 @@ fn text_of(
 }
 
 runtime_functions! {
-    /// The profiler's range begins: nothing profiles here.
-    fn cudaProfilerStart() { Ok(()) }
+    /// The profiler's range begins.
+    fn cudaProfilerStart() { profiled(true) }
 
     /// The profiler's range ends.
-    fn cudaProfilerStop() { Ok(()) }
+    fn cudaProfilerStop() { profiled(false) }
 }
 
 plain_functions! {
