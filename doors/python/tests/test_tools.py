@@ -13,7 +13,33 @@ from typing import Any
 from unittest import mock
 
 import gpucast
+from gpucast import ncu_report
 from support import CUDA, REPOSITORY, needed
+
+REPORT = {
+    "schema": "gpucast.ncu/1",
+    "version": "0.1.0",
+    "command": ["./heat"],
+    "device": {"name": "a100", "display_name": "A100", "compute_capability": "8.0"},
+    "model": "sm-simulation",
+    "sections": [],
+    "metrics": [],
+    "actions": [
+        {"process": 1, "program": "/heat", "stream": 7, "grid": [2, 1, 1], "block": [64, 1, 1], "profile": 0},
+        {"process": 1, "program": "/heat", "stream": 7, "grid": [2, 1, 1], "block": [64, 1, 1], "profile": 0},
+    ],
+    "profiles": [
+        {
+            "names": {"function": "f", "demangled": "ns::f<int>(int*)", "mangled": "_Zf"},
+            "metrics": {
+                "gpu__time_duration.sum": {"value": 2500.5, "unit": "ns", "kind": "modelled"},
+                "launch__func_cache_config": {"value": "CachePreferNone", "unit": "", "kind": "exact"},
+                "sm__inst_executed.sum": {"value": 9007199254740993, "unit": "inst", "kind": "exact"},
+                "no__such.sum": None,
+            },
+        }
+    ],
+}
 
 PLUGIN_TEST = '''
 import array
@@ -33,6 +59,51 @@ def test_padding_is_faster(gpucast_gpu):
 def test_nothing_is_wrong():
     assert_no_findings("transpose", size="small")
 '''
+
+
+class ReportsOfPrograms(unittest.TestCase):
+    """What the documentation of Nsight Compute's module shows, on a report of our own."""
+
+    def load(self, text: bytes) -> ncu_report.IContext:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "report.ncu-rep")
+            path.write_bytes(text)
+            return ncu_report.load_report(path)
+
+    def test_ranges_actions_and_metrics_are_walked_through(self) -> None:
+        context = self.load(json.dumps(REPORT).encode())
+        self.assertEqual((context.num_ranges(), context.gpu), (1, "a100"))
+        first = context.range_by_idx(0)
+        self.assertEqual((first.num_actions(), len(list(first))), (2, 2))
+        action = first.action_by_idx(1)
+        self.assertEqual((str(action), action.name(action.NameBase_DEMANGLED)), ("f", "ns::f<int>(int*)"))
+        self.assertEqual((action.grid(), action.block()), ((2, 1, 1), (64, 1, 1)))
+        count = action.metric_by_name("sm__inst_executed.sum")
+        assert count is not None
+        # A double would lose the last digit.
+        self.assertEqual(count.as_uint64(), 9007199254740993)
+        self.assertEqual((count.unit(), count.origin), ("inst", "exact"))
+        self.assertEqual(count.kind(), ncu_report.IMetric.ValueKind_UINT64)
+        self.assertEqual((count.num_instances(), count.has_correlation_ids()), (0, False))
+        time = action["gpu__time_duration.sum"]
+        self.assertEqual((time.as_double(), time.as_uint64(), str(time)), (2500.5, 2500, "2500.5 ns"))
+        self.assertEqual(action["launch__func_cache_config"].as_string(), "CachePreferNone")
+        self.assertIsNone(action.metric_by_name("no__such.sum"))
+        self.assertEqual(action.unknown_metric_names(), ("no__such.sum",))
+        self.assertNotIn("no__such.sum", action.metric_names())
+        self.assertEqual(len(action), 3)
+
+    def test_other_files_and_places_are_refused(self) -> None:
+        for text in (b"NVR\0", b"{", b'{"schema": "gpucast.ncu/9"}'):
+            with self.assertRaises(gpucast.ArgumentError):
+                self.load(text)
+        context = self.load(json.dumps(REPORT).encode())
+        with self.assertRaises(IndexError):
+            context.range_by_idx(0).action_by_idx(2)
+        with self.assertRaises(IndexError):
+            context.range_by_idx(-1)
+        with self.assertRaises(IndexError):
+            context[0][0]["sm__inst_executed.sum"].as_double(0)
 
 
 class Pytest(unittest.TestCase):
