@@ -14,6 +14,7 @@
 pub mod assembler;
 pub mod compiler;
 pub mod driver;
+mod foreign;
 mod installed;
 mod process;
 mod stop;

@@ -6,39 +6,74 @@
     reason = "a C library that is found at run time can only be called through its symbols"
 )]
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
-use std::ptr;
 
 use gpucast_ptx_frontend::container::Target;
-use libloading::{Library, Symbol};
 
 use super::headers::HEADERS;
+use crate::foreign::{self, Handle, Library, Text, terminated};
 
-/// `nvrtcProgram`.
-type Program = *mut c_void;
+/// The kind of handles: `nvrtcProgram`.
+enum Program {}
 
-/// The library's functions; each returns an `nvrtcResult`, 0 for success.
-/// <https://docs.nvidia.com/cuda/nvrtc/index.html>
-mod signature {
-    use super::{Program, c_char, c_int};
+/// `NVRTC_ERROR_COMPILATION`: errors in the source, which are none of the library.
+const COMPILATION: c_int = 6;
+/// `NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID`: an instance of a template that does not exist. It comes
+/// with no complaint.
+const NAME_NOT_VALID: c_int = 10;
 
-    pub(super) type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
-    pub(super) type Number = unsafe extern "C" fn(*mut c_int) -> c_int;
-    pub(super) type Create = unsafe extern "C" fn(
-        *mut Program,
-        *const c_char,
-        *const c_char,
-        c_int,
-        *const *const c_char,
-        *const *const c_char,
-    ) -> c_int;
-    pub(super) type AddName = unsafe extern "C" fn(Program, *const c_char) -> c_int;
-    pub(super) type Compile = unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int;
-    pub(super) type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
-    pub(super) type Text = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
-    pub(super) type Destroy = unsafe extern "C" fn(*mut Program) -> c_int;
-    pub(super) type ErrorString = unsafe extern "C" fn(c_int) -> *const c_char;
+/// A function's number other than 0, and what the library says of it.
+#[derive(Debug)]
+struct Complaint {
+    result: c_int,
+    text: String,
+}
+
+impl From<String> for Complaint {
+    fn from(text: String) -> Self {
+        Self { result: 0, text }
+    }
+}
+
+impl From<Complaint> for String {
+    fn from(complaint: Complaint) -> Self {
+        complaint.text
+    }
+}
+
+// Each function returns an `nvrtcResult`, 0 for success. They exist since CUDA 11.2.
+// <https://docs.nvidia.com/cuda/nvrtc/index.html>
+foreign::functions! {
+    Nvrtc, Complaint;
+    safe {
+        get_version = "nvrtcVersion"(major: &mut c_int, minor: &mut c_int);
+        count_targets = "nvrtcGetNumSupportedArchs"(count: &mut c_int);
+        add_instance = "nvrtcAddNameExpression"(program: Handle<Program>, name: Text<'_>);
+        get_log_size = "nvrtcGetProgramLogSize"(program: Handle<Program>, bytes: &mut usize);
+        get_ptx_size = "nvrtcGetPTXSize"(program: Handle<Program>, bytes: &mut usize);
+        destroy = "nvrtcDestroyProgram"(program: &mut Handle<Program>);
+    }
+    unsafe {
+        /// Writes as many numbers as `nvrtcGetNumSupportedArchs` says.
+        get_targets = "nvrtcGetSupportedArchs"(targets: *mut c_int);
+        /// Makes a program of a source with `count` headers and their names.
+        create = "nvrtcCreateProgram"(
+            program: &mut Handle<Program>,
+            source: Text<'_>,
+            name: Text<'_>,
+            count: c_int,
+            headers: *const Text<'_>,
+            names: *const Text<'_>
+        );
+        /// Compiles with `count` options.
+        compile_with =
+            "nvrtcCompileProgram"(program: Handle<Program>, count: c_int, options: *const Text<'_>);
+        /// Writes as many bytes as `nvrtcGetProgramLogSize` says.
+        get_log = "nvrtcGetProgramLog"(program: Handle<Program>, text: *mut c_char);
+        /// Writes as many bytes as `nvrtcGetPTXSize` says.
+        get_ptx = "nvrtcGetPTX"(program: Handle<Program>, text: *mut c_char);
+    }
 }
 
 /// A text with everything that NVRTC needs to compile it.
@@ -69,54 +104,63 @@ pub(super) struct Nvrtc {
 /// A program of the library, which ends with this value.
 struct Owned<'a> {
     nvrtc: &'a Nvrtc,
-    program: Program,
+    program: Handle<Program>,
 }
 
 impl Drop for Owned<'_> {
     fn drop(&mut self) {
-        if let Ok(destroy) = self.nvrtc.symbol::<signature::Destroy>("nvrtcDestroyProgram") {
-            // SAFETY: the program was made by this library and is destroyed once.
-            let _ = unsafe { destroy(&raw mut self.program) };
-        }
+        let _ = self.nvrtc.destroy(&mut self.program);
     }
+}
+
+/// A text of a program.
+#[derive(Clone, Copy)]
+enum Output {
+    Log,
+    Ptx,
 }
 
 impl Nvrtc {
     pub(super) fn load(path: &Path) -> Result<Self, String> {
-        // SAFETY: the file is NVRTC by its name and place; its initialisers are those of a C++
-        // runtime and rely on nothing here.
-        let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
-        Ok(Self { library })
+        Ok(Self { library: Library::load(path)? })
     }
 
-    /// A function of the library. The caller says its type.
-    fn symbol<T>(&self, name: &str) -> Result<Symbol<'_, T>, String> {
-        // SAFETY: every `T` is a type of `signature`, named for the function that NVIDIA's
-        // documentation declares so since CUDA 11.2.
-        unsafe { self.library.get(name.as_bytes()) }.map_err(|error| error.to_string())
+    fn library(&self) -> &Library {
+        &self.library
+    }
+
+    fn lacks(what: String) -> Complaint {
+        what.into()
+    }
+
+    fn check(&self, _: &str, result: c_int) -> Result<(), Complaint> {
+        if result == 0 {
+            return Ok(());
+        }
+        type ErrorString = extern "C" fn(c_int) -> *const c_char;
+        // SAFETY: the type is that of the documentation.
+        let name = unsafe { self.library.function::<ErrorString>("nvrtcGetErrorString") }?;
+        // SAFETY: the library returns constant texts that end in zero.
+        let text = unsafe { foreign::constant_text(name(result)) };
+        Err(Complaint { result, text: text.unwrap_or_else(|| format!("error {result}")) })
     }
 
     pub(super) fn version(&self) -> Result<(i32, i32), String> {
-        let version = self.symbol::<signature::Version>("nvrtcVersion")?;
         let (mut major, mut minor) = (0, 0);
-        // SAFETY: both pointers are valid for the call.
-        self.check(unsafe { version(&raw mut major, &raw mut minor) })?;
+        self.get_version(&mut major, &mut minor)?;
         Ok((major, minor))
     }
 
     /// The architectures that it compiles for, in ascending order.
     pub(super) fn targets(&self) -> Result<Vec<Target>, String> {
-        let number = self.symbol::<signature::Number>("nvrtcGetNumSupportedArchs")?;
-        let list = self.symbol::<signature::Number>("nvrtcGetSupportedArchs")?;
-        let mut count: c_int = 0;
-        // SAFETY: the pointer is valid for the call.
-        self.check(unsafe { number(&raw mut count) })?;
+        let mut count = 0;
+        self.count_targets(&mut count)?;
         let mut values: Vec<c_int> = vec![0; usize::try_from(count).unwrap_or(0)];
         if values.is_empty() {
             return Ok(Vec::new());
         }
         // SAFETY: the library writes as many numbers as it said there are.
-        self.check(unsafe { list(values.as_mut_ptr()) })?;
+        unsafe { self.get_targets(values.as_mut_ptr())? };
         let mut targets: Vec<Target> =
             values.iter().filter_map(|sm| format!("sm_{sm}").parse().ok()).collect();
         targets.sort();
@@ -124,7 +168,6 @@ impl Nvrtc {
     }
 
     pub(super) fn compile(&self, unit: &Unit<'_>) -> Result<Outcome, String> {
-        let terminated = |text: &str| CString::new(text).map_err(|_| "a text holds a zero byte");
         let all = |texts: &[String]| {
             texts.iter().map(|text| terminated(text)).collect::<Result<Vec<_>, _>>()
         };
@@ -133,78 +176,67 @@ impl Nvrtc {
         let options = all(&unit.options)?;
         let instances = all(&unit.instances)?;
         // The first header of a name counts.
-        let built_in = HEADERS.iter().map(|one| (one.name, one.text));
+        let built_in = HEADERS.iter().map(|header| (header.name, header.text));
         let own = unit.headers.iter().map(|(name, text)| (name.as_str(), text.as_str()));
         let headers: Vec<(&str, &str)> = own.chain(built_in).collect();
         let texts =
             headers.iter().map(|(_, text)| terminated(text)).collect::<Result<Vec<_>, _>>()?;
         let names =
             headers.iter().map(|(name, _)| terminated(name)).collect::<Result<Vec<_>, _>>()?;
-        let pointers =
-            |texts: &[CString]| texts.iter().map(|text| text.as_ptr()).collect::<Vec<_>>();
         let (texts, names) = (pointers(&texts), pointers(&names));
-        let create = self.symbol::<signature::Create>("nvrtcCreateProgram")?;
-        let mut program: Program = ptr::null_mut();
-        // SAFETY: all texts end in zero and outlive the call, which copies them; the two lists have
-        // as many entries as it is told.
-        self.check(unsafe {
-            create(
-                &raw mut program,
-                source.as_ptr(),
-                name.as_ptr(),
-                headers.len() as c_int,
-                texts.as_ptr(),
-                names.as_ptr(),
-            )
-        })?;
+        let mut program = Handle::NONE;
+        let count = headers.len() as c_int;
+        let (texts, names) = (texts.as_ptr(), names.as_ptr());
+        // SAFETY: the call copies the texts; the two lists have as many entries as it is told.
+        unsafe {
+            self.create(&mut program, (&source).into(), (&name).into(), count, texts, names)?;
+        }
         let owned = Owned { nvrtc: self, program };
-        let add = self.symbol::<signature::AddName>("nvrtcAddNameExpression")?;
         for instance in &instances {
-            // SAFETY: the program lives, and the text ends in zero; the call copies it.
-            self.check(unsafe { add(owned.program, instance.as_ptr()) })?;
+            self.add_instance(program, instance.into())?;
         }
         let options = pointers(&options);
-        let compile = self.symbol::<signature::Compile>("nvrtcCompileProgram")?;
-        // SAFETY: the program lives, and the options are as many as it is told.
-        let result = unsafe { compile(owned.program, options.len() as c_int, options.as_ptr()) };
-        let log = self.text(&owned, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog")?;
-        // Errors in the source are no errors of the library.
-        const COMPILATION: c_int = 6;
-        // An instance of a template that does not exist comes with no complaint.
-        const NAME_NOT_VALID: c_int = 10;
-        if matches!(result, COMPILATION | NAME_NOT_VALID) {
-            return Ok(Outcome { ptx: None, log });
+        // SAFETY: the options are as many as the library is told.
+        let done = unsafe { self.compile_with(program, options.len() as c_int, options.as_ptr()) };
+        let log = owned.text(Output::Log)?;
+        match done {
+            Err(Complaint { result: COMPILATION | NAME_NOT_VALID, .. }) => {
+                return Ok(Outcome { ptx: None, log });
+            }
+            Err(Complaint { text, .. }) => return Err(format!("{text} {log}").trim().to_owned()),
+            Ok(()) => {}
         }
-        self.check(result).map_err(|error| format!("{error} {log}").trim().to_owned())?;
-        let ptx = self.text(&owned, "nvrtcGetPTXSize", "nvrtcGetPTX")?;
-        Ok(Outcome { ptx: Some(ptx), log })
+        Ok(Outcome { ptx: Some(owned.text(Output::Ptx)?), log })
     }
+}
 
-    /// A text of a program, by the function for its size and the one for the text.
-    fn text(&self, owned: &Owned, size: &str, text: &str) -> Result<String, String> {
-        let size = self.symbol::<signature::Size>(size)?;
-        let get = self.symbol::<signature::Text>(text)?;
-        let mut bytes: usize = 0;
-        // SAFETY: the program lives, and the pointer is valid for the call.
-        self.check(unsafe { size(owned.program, &raw mut bytes) })?;
+impl Owned<'_> {
+    /// A text of the program.
+    fn text(&self, output: Output) -> Result<String, String> {
+        let mut bytes = 0;
+        match output {
+            Output::Log => self.nvrtc.get_log_size(self.program, &mut bytes)?,
+            Output::Ptx => self.nvrtc.get_ptx_size(self.program, &mut bytes)?,
+        }
         let mut buffer = vec![0_u8; bytes];
         if bytes > 0 {
+            let text = buffer.as_mut_ptr().cast();
             // SAFETY: the buffer has the size that the library asked for, its final zero included.
-            self.check(unsafe { get(owned.program, buffer.as_mut_ptr().cast::<c_char>()) })?;
+            unsafe {
+                match output {
+                    Output::Log => self.nvrtc.get_log(self.program, text)?,
+                    Output::Ptx => self.nvrtc.get_ptx(self.program, text)?,
+                }
+            }
         }
         while buffer.last() == Some(&0) {
             buffer.pop();
         }
         Ok(String::from_utf8_lossy(&buffer).into_owned())
     }
+}
 
-    fn check(&self, result: c_int) -> Result<(), String> {
-        if result == 0 {
-            return Ok(());
-        }
-        let name = self.symbol::<signature::ErrorString>("nvrtcGetErrorString")?;
-        // SAFETY: the library returns a constant text for every number.
-        let text = unsafe { CStr::from_ptr(name(result)) };
-        Err(text.to_string_lossy().into_owned())
-    }
+/// The texts as the library takes them.
+fn pointers(texts: &[CString]) -> Vec<Text<'_>> {
+    texts.iter().map(Text::from).collect()
 }

@@ -1,81 +1,113 @@
 //! `libcuda.so.1`, the interface of NVIDIA's driver, loaded when a GPU is to be measured.
 //!
-//! The library's functions are called here only. Handles are numbers in types of their own, which
-//! only this file makes, so each one is a handle that the library gave.
+//! The library's functions are called here and for textures only.
 
 #![allow(
     unsafe_code,
     reason = "a C library that is found at run time can only be called through its symbols"
 )]
 
-use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 use gpucast_measure::DeviceError;
-use libloading::{Library, Symbol};
+use libloading::Symbol;
+
+use crate::foreign::{self, Handle, Library, Text};
 
 /// The name under which the system's loader finds it.
 const NAME: &str = "libcuda.so.1";
 
-/// The library's functions; each returns a `CUresult`, 0 for success.
-/// <https://docs.nvidia.com/cuda/cuda-driver-api/>
-mod signature {
-    use super::{c_char, c_int, c_uint, c_void};
-
-    pub(super) type Init = unsafe extern "C" fn(c_uint) -> c_int;
-    pub(super) type Number = unsafe extern "C" fn(*mut c_int) -> c_int;
-    pub(super) type Device = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
-    pub(super) type DeviceName = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
-    pub(super) type TotalMemory = unsafe extern "C" fn(*mut usize, c_int) -> c_int;
-    pub(super) type Attribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
-    pub(super) type Retain = unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int;
-    pub(super) type SetCurrent = unsafe extern "C" fn(*mut c_void) -> c_int;
-    pub(super) type Release = unsafe extern "C" fn(c_int) -> c_int;
-    pub(super) type Synchronize = unsafe extern "C" fn() -> c_int;
-    pub(super) type LoadDataEx = unsafe extern "C" fn(
-        *mut *mut c_void,
-        *const c_void,
-        c_uint,
-        *mut c_int,
-        *mut *mut c_void,
-    ) -> c_int;
-    pub(super) type GetFunction =
-        unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const c_char) -> c_int;
-    pub(super) type GetGlobal =
-        unsafe extern "C" fn(*mut u64, *mut usize, *mut c_void, *const c_char) -> c_int;
-    pub(super) type Unload = unsafe extern "C" fn(*mut c_void) -> c_int;
-    pub(super) type Allocate = unsafe extern "C" fn(*mut u64, usize) -> c_int;
-    pub(super) type Free = unsafe extern "C" fn(u64) -> c_int;
-    pub(super) type Fill = unsafe extern "C" fn(u64, c_uint, usize) -> c_int;
-    pub(super) type ToDevice = unsafe extern "C" fn(u64, *const c_void, usize) -> c_int;
-    pub(super) type CreateEvent = unsafe extern "C" fn(*mut *mut c_void, c_uint) -> c_int;
-    pub(super) type Event = unsafe extern "C" fn(*mut c_void) -> c_int;
-    pub(super) type Record = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
-    pub(super) type Elapsed = unsafe extern "C" fn(*mut f32, *mut c_void, *mut c_void) -> c_int;
-    pub(super) type Launch = unsafe extern "C" fn(
-        *mut c_void,
-        c_uint,
-        c_uint,
-        c_uint,
-        c_uint,
-        c_uint,
-        c_uint,
-        c_uint,
-        *mut c_void,
-        *mut *mut c_void,
-        *mut *mut c_void,
-    ) -> c_int;
-    pub(super) type LaunchEx = unsafe extern "C" fn(
-        *const super::LaunchConfig,
-        *mut c_void,
-        *mut *mut c_void,
-        *mut *mut c_void,
-    ) -> c_int;
-    pub(super) type SetFunction = unsafe extern "C" fn(*mut c_void, c_int, c_int) -> c_int;
-    pub(super) type FromDevice = unsafe extern "C" fn(*mut c_void, u64, usize) -> c_int;
-    pub(super) type OnDevice = unsafe extern "C" fn(u64, u64, usize) -> c_int;
-    pub(super) type ErrorName = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
+/// The kinds of handles.
+pub(super) mod kind {
+    pub(in crate::driver) enum Context {}
+    pub(in crate::driver) enum Module {}
+    pub(in crate::driver) enum Function {}
+    pub(in crate::driver) enum Stream {}
+    pub(in crate::driver) enum Event {}
 }
+
+// Each function returns a `CUresult`, 0 for success. Those without clusters exist since CUDA 7.0.
+// <https://docs.nvidia.com/cuda/cuda-driver-api/>
+foreign::functions! {
+    Driver, DeviceError;
+    safe {
+        init = "cuInit"(flags: c_uint);
+        get_version = "cuDriverGetVersion"(version: &mut c_int);
+        count_devices = "cuDeviceGetCount"(count: &mut c_int);
+        get_device = "cuDeviceGet"(device: &mut c_int, number: c_int);
+        get_total_memory = "cuDeviceTotalMem_v2"(bytes: &mut usize, device: c_int);
+        get_attribute = "cuDeviceGetAttribute"(value: &mut c_int, attribute: c_int, device: c_int);
+        retain_context =
+            "cuDevicePrimaryCtxRetain"(context: &mut Handle<kind::Context>, device: c_int);
+        release_context = "cuDevicePrimaryCtxRelease_v2"(device: c_int);
+        set_context = "cuCtxSetCurrent"(context: Handle<kind::Context>);
+        /// Waits for everything, and says whether a kernel failed.
+        pub(super) synchronise = "cuCtxSynchronize"();
+        /// Begins what a profiler watches that was told not to watch from the start.
+        pub(super) start_profiler = "cuProfilerStart"();
+        /// Ends it.
+        pub(super) stop_profiler = "cuProfilerStop"();
+        get_function = "cuModuleGetFunction"(
+            function: &mut Handle<kind::Function>, module: Handle<kind::Module>, name: Text<'_>
+        );
+        get_global = "cuModuleGetGlobal_v2"(
+            address: &mut u64, bytes: &mut usize, module: Handle<kind::Module>, name: Text<'_>
+        );
+        unload = "cuModuleUnload"(module: Handle<kind::Module>);
+        set_attribute =
+            "cuFuncSetAttribute"(function: Handle<kind::Function>, attribute: c_int, value: c_int);
+        allocate_bytes = "cuMemAlloc_v2"(address: &mut u64, bytes: usize);
+        free = "cuMemFree_v2"(address: u64);
+        fill_words = "cuMemsetD32_v2"(address: u64, word: c_uint, words: usize);
+        copy_on_device = "cuMemcpyDtoD_v2"(to: u64, from: u64, bytes: usize);
+        create_event = "cuEventCreate"(event: &mut Handle<kind::Event>, flags: c_uint);
+        destroy_event = "cuEventDestroy_v2"(event: Handle<kind::Event>);
+        record = "cuEventRecord"(event: Handle<kind::Event>, stream: Handle<kind::Stream>);
+        wait_for = "cuEventSynchronize"(event: Handle<kind::Event>);
+        get_elapsed = "cuEventElapsedTime"(
+            milliseconds: &mut f32, from: Handle<kind::Event>, to: Handle<kind::Event>
+        );
+    }
+    unsafe {
+        /// Writes the device's name with a zero behind it into `bytes` bytes.
+        get_name = "cuDeviceGetName"(text: *mut c_char, bytes: c_int, device: c_int);
+        /// Loads a module with `count` options and their values.
+        load_data = "cuModuleLoadDataEx"(
+            module: &mut Handle<kind::Module>,
+            text: Text<'_>,
+            count: c_uint,
+            options: *mut c_int,
+            values: *mut *mut c_void
+        );
+        /// Copies bytes of the host.
+        copy_to_device = "cuMemcpyHtoD_v2"(to: u64, from: *const c_void, bytes: usize);
+        /// Copies bytes to the host.
+        copy_to_host = "cuMemcpyDtoH_v2"(to: *mut c_void, from: u64, bytes: usize);
+        /// Launches a kernel with a pointer to each of its parameters.
+        launch_with = "cuLaunchKernelEx"(
+            config: &LaunchConfig,
+            function: Handle<kind::Function>,
+            parameters: *mut *mut c_void,
+            extra: *mut *mut c_void
+        );
+    }
+}
+
+/// `cuLaunchKernel`, which is found before the events between which it is called.
+type LaunchKernel = unsafe extern "C" fn(
+    Handle<kind::Function>,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    Handle<kind::Stream>,
+    *mut *mut c_void,
+    *mut *mut c_void,
+) -> c_int;
 
 /// `CUdevice_attribute`.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +132,7 @@ struct LaunchConfig {
     grid: [c_uint; 3],
     block: [c_uint; 3],
     shared_bytes: c_uint,
-    stream: *mut c_void,
+    stream: Handle<kind::Stream>,
     attributes: *const LaunchAttribute,
     attribute_count: c_uint,
 }
@@ -145,13 +177,14 @@ enum FunctionAttribute {
 /// The driver, with the context of one device.
 pub(super) struct Driver {
     library: Library,
-    device: c_int,
+    /// Its number with the driver, once its context is retained.
+    device: Option<c_int>,
 }
 
 /// A loaded module, which ends with this value.
 pub(super) struct Module<'a> {
     driver: &'a Driver,
-    handle: *mut c_void,
+    handle: Handle<kind::Module>,
 }
 
 /// A kernel of a module, and how it is launched.
@@ -181,105 +214,87 @@ pub(super) struct Memory<'a> {
 /// An event, which ends with this value.
 pub(super) struct Event<'a> {
     driver: &'a Driver,
-    handle: *mut c_void,
+    handle: Handle<kind::Event>,
 }
 
 impl Driver {
     /// Opens a device by its number.
     pub(super) fn open(number: u32) -> Result<Self, DeviceError> {
-        // SAFETY: the system's loader finds the vendor's library by its name; its initialisers rely
-        // on nothing here.
-        let library = unsafe { Library::new(NAME) }
+        let library = Library::load(NAME)
             .map_err(|_| DeviceError(format!("there is no GPU to measure: {NAME} is not found")))?;
-        let mut driver = Self { library, device: 0 };
+        let mut driver = Self { library, device: None };
         let none = |error: DeviceError| DeviceError(format!("there is no GPU to measure: {error}"));
-        let init = driver.symbol::<signature::Init>("cuInit")?;
-        // SAFETY: the call has no pointers.
-        driver.check("cuInit", unsafe { init(0) }).map_err(none)?;
+        driver.init(0).map_err(none)?;
         let mut count = 0;
-        let get = driver.symbol::<signature::Number>("cuDeviceGetCount")?;
-        // SAFETY: the pointer is valid for the call.
-        driver.check("cuDeviceGetCount", unsafe { get(&raw mut count) }).map_err(none)?;
+        driver.count_devices(&mut count).map_err(none)?;
         let wanted = c_int::try_from(number).unwrap_or(c_int::MAX);
         if wanted >= count {
             return Err(DeviceError(format!("there is no GPU {number}; the driver has {count}")));
         }
         let mut device = 0;
-        let get = driver.symbol::<signature::Device>("cuDeviceGet")?;
-        // SAFETY: the pointer is valid for the call.
-        driver.check("cuDeviceGet", unsafe { get(&raw mut device, wanted) })?;
-        let mut context = ptr::null_mut();
-        let retain = driver.symbol::<signature::Retain>("cuDevicePrimaryCtxRetain")?;
-        // SAFETY: the pointer is valid for the call, and the device is one of the library's.
-        driver.check("cuDevicePrimaryCtxRetain", unsafe { retain(&raw mut context, device) })?;
-        let set = driver.symbol::<signature::SetCurrent>("cuCtxSetCurrent")?;
-        // SAFETY: the context was given by the library.
-        driver.check("cuCtxSetCurrent", unsafe { set(context) })?;
-        driver.device = device;
+        driver.get_device(&mut device, wanted)?;
+        let mut context = Handle::NONE;
+        driver.retain_context(&mut context, device)?;
+        driver.device = Some(device);
+        driver.set_context(context)?;
         Ok(driver)
     }
 
-    /// A function of the library. The caller says its type.
-    pub(super) fn symbol<T>(&self, name: &str) -> Result<Symbol<'_, T>, DeviceError> {
-        // SAFETY: every `T` is a type of `signature`, named for the function that NVIDIA's
-        // documentation declares so since CUDA 7.0.
-        unsafe { self.library.get(name.as_bytes()) }
-            .map_err(|error| DeviceError(format!("{NAME} lacks {name}: {error}")))
+    pub(super) fn library(&self) -> &Library {
+        &self.library
+    }
+
+    pub(super) fn lacks(what: String) -> DeviceError {
+        DeviceError(format!("{NAME}: {what}"))
+    }
+
+    fn device(&self) -> c_int {
+        self.device.unwrap_or_default()
     }
 
     pub(super) fn check(&self, what: &str, result: c_int) -> Result<(), DeviceError> {
         if result == 0 {
             return Ok(());
         }
-        let name = self.symbol::<signature::ErrorName>("cuGetErrorName")?;
-        let mut text: *const c_char = ptr::null();
-        // SAFETY: the pointer is valid for the call.
-        let known = unsafe { name(result, &raw mut text) } == 0 && !text.is_null();
-        let text = match known {
-            // SAFETY: the library gives constant texts that end in zero.
-            true => unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned(),
-            false => format!("error {result}"),
-        };
-        Err(DeviceError(format!("{what} says {text}")))
+        type ErrorName = extern "C" fn(c_int, &mut *const c_char) -> c_int;
+        // SAFETY: the type is that of the documentation.
+        let name = unsafe { self.library.function::<ErrorName>("cuGetErrorName") };
+        let mut text = ptr::null();
+        let known = name.map_err(Self::lacks)?(result, &mut text) == 0;
+        // SAFETY: the library gives constant texts that end in zero.
+        let text = unsafe { foreign::constant_text(text) }.filter(|_| known);
+        let text = text.unwrap_or_else(|| format!("error {result}"));
+        Err(DeviceError(format!("{} says {text}", what.trim_end_matches("_v2"))))
     }
 
     /// The version of the driver's interface.
     pub(super) fn version(&self) -> Result<i32, DeviceError> {
-        let get = self.symbol::<signature::Number>("cuDriverGetVersion")?;
         let mut version = 0;
-        // SAFETY: the pointer is valid for the call.
-        self.check("cuDriverGetVersion", unsafe { get(&raw mut version) })?;
+        self.get_version(&mut version)?;
         Ok(version)
     }
 
     /// The device's name.
     pub(super) fn name(&self) -> Result<String, DeviceError> {
-        let get = self.symbol::<signature::DeviceName>("cuDeviceGetName")?;
         let mut text = [0_u8; 256];
         let bytes = c_int::try_from(text.len()).unwrap_or(0);
         // SAFETY: the library writes as many bytes as it is told, and the buffer has them.
-        let result = unsafe { get(text.as_mut_ptr().cast(), bytes, self.device) };
-        self.check("cuDeviceGetName", result)?;
+        unsafe { self.get_name(text.as_mut_ptr().cast(), bytes, self.device())? };
         let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
         Ok(String::from_utf8_lossy(&text[..end]).into_owned())
     }
 
     /// Bytes of the device's memory.
     pub(super) fn memory_bytes(&self) -> Result<u64, DeviceError> {
-        let get = self.symbol::<signature::TotalMemory>("cuDeviceTotalMem_v2")?;
         let mut bytes = 0;
-        // SAFETY: the pointer is valid for the call.
-        self.check("cuDeviceTotalMem", unsafe { get(&raw mut bytes, self.device) })?;
+        self.get_total_memory(&mut bytes, self.device())?;
         Ok(bytes as u64)
     }
 
     /// An attribute of the device.
     pub(super) fn attribute(&self, attribute: Attribute) -> Result<u32, DeviceError> {
-        let get = self.symbol::<signature::Attribute>("cuDeviceGetAttribute")?;
         let mut value = 0;
-        // SAFETY: the pointer is valid for the call.
-        let result = unsafe { get(&raw mut value, attribute as c_int, self.device) };
-        self.check("cuDeviceGetAttribute", result)?;
+        self.get_attribute(&mut value, attribute as c_int, self.device())?;
         Ok(u32::try_from(value).unwrap_or(0))
     }
 
@@ -291,73 +306,38 @@ impl Driver {
         keeps: Option<CacheOption>,
     ) -> Result<Module<'_>, DeviceError> {
         let text = terminated(ptx)?;
-        let load = self.symbol::<signature::LoadDataEx>("cuModuleLoadDataEx")?;
-        let mut handle = ptr::null_mut();
+        let mut handle = Handle::NONE;
         let mut options = [JIT_CACHE_MODE];
         let mut values = [ptr::without_provenance_mut(keeps.map_or(0, |keeps| keeps as usize))];
         let count = c_uint::from(keeps.is_some());
-        // SAFETY: the text ends in zero and outlives the call. There are as many options and values
-        // as the count says; this option's value is a number in the place of a pointer.
-        let result = unsafe {
-            load(
-                &raw mut handle,
-                text.as_ptr().cast(),
-                count,
-                options.as_mut_ptr(),
-                values.as_mut_ptr(),
-            )
-        };
-        self.check("cuModuleLoadDataEx", result)?;
+        let (options, values) = (options.as_mut_ptr(), values.as_mut_ptr());
+        // SAFETY: there are as many options and values as the count says; this option's value is a
+        // number in the place of a pointer.
+        unsafe { self.load_data(&mut handle, (&text).into(), count, options, values)? };
         Ok(Module { driver: self, handle })
     }
 
     /// Allocates memory.
     pub(super) fn allocate(&self, bytes: u64) -> Result<Memory<'_>, DeviceError> {
-        let allocate = self.symbol::<signature::Allocate>("cuMemAlloc_v2")?;
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let mut address = 0;
-        // SAFETY: the pointer is valid for the call.
-        self.check("cuMemAlloc", unsafe { allocate(&raw mut address, bytes) })?;
+        self.allocate_bytes(&mut address, bytes)?;
         Ok(Memory { driver: self, address, bytes, is_own: true })
     }
 
     /// A new event.
     pub(super) fn event(&self) -> Result<Event<'_>, DeviceError> {
-        let create = self.symbol::<signature::CreateEvent>("cuEventCreate")?;
-        let mut handle = ptr::null_mut();
-        // SAFETY: the pointer is valid for the call.
-        self.check("cuEventCreate", unsafe { create(&raw mut handle, 0) })?;
+        let mut handle = Handle::NONE;
+        self.create_event(&mut handle, 0)?;
         Ok(Event { driver: self, handle })
-    }
-
-    /// Begins what a profiler watches that was told not to watch from the start.
-    pub(super) fn start_profiler(&self) -> Result<(), DeviceError> {
-        let start = self.symbol::<signature::Synchronize>("cuProfilerStart")?;
-        // SAFETY: the call has no pointers.
-        self.check("cuProfilerStart", unsafe { start() })
-    }
-
-    /// Ends it.
-    pub(super) fn stop_profiler(&self) -> Result<(), DeviceError> {
-        let stop = self.symbol::<signature::Synchronize>("cuProfilerStop")?;
-        // SAFETY: the call has no pointers.
-        self.check("cuProfilerStop", unsafe { stop() })
-    }
-
-    /// Waits for everything, and says whether a kernel failed.
-    pub(super) fn synchronise(&self) -> Result<(), DeviceError> {
-        let synchronise = self.symbol::<signature::Synchronize>("cuCtxSynchronize")?;
-        // SAFETY: the call has no pointers.
-        self.check("cuCtxSynchronize", unsafe { synchronise() })
     }
 }
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        if let Ok(release) = self.symbol::<signature::Release>("cuDevicePrimaryCtxRelease_v2") {
-            // SAFETY: `open` retained this device's context once. Nothing of it is left: modules,
-            // memory and events borrow the driver.
-            let _ = unsafe { release(self.device) };
+        // Nothing of the context is left: modules, memory and events borrow the driver.
+        if let Some(device) = self.device {
+            let _ = self.release_context(device);
         }
     }
 }
@@ -365,13 +345,12 @@ impl Drop for Driver {
 impl Module<'_> {
     /// A kernel, ready for launches.
     pub(super) fn launcher(&self, entry: Entry) -> Result<Launcher<'_>, DeviceError> {
-        let get = self.driver.symbol::<signature::GetFunction>("cuModuleGetFunction")?;
-        let launch = self.driver.symbol::<signature::Launch>("cuLaunchKernel")?;
-        let text = terminated(&entry.name)?;
-        let mut function = ptr::null_mut();
-        // SAFETY: the module lives, and the text ends in zero.
-        let result = unsafe { get(&raw mut function, self.handle, text.as_ptr()) };
-        self.driver.check("cuModuleGetFunction", result)?;
+        // SAFETY: the type is that of the documentation.
+        let launch = unsafe { self.driver.library.function::<LaunchKernel>("cuLaunchKernel") };
+        let launch = launch.map_err(Driver::lacks)?;
+        let name = terminated(&entry.name)?;
+        let mut function = Handle::NONE;
+        self.driver.get_function(&mut function, self.handle, (&name).into())?;
         let launcher = Launcher { driver: self.driver, launch, function, entry };
         launcher.ask_for_leave()?;
         Ok(launcher)
@@ -379,30 +358,24 @@ impl Module<'_> {
 
     /// The memory of a variable.
     pub(super) fn variable(&self, name: &str) -> Result<Memory<'_>, DeviceError> {
-        let get = self.driver.symbol::<signature::GetGlobal>("cuModuleGetGlobal_v2")?;
-        let text = terminated(name)?;
+        let name = terminated(name)?;
         let (mut address, mut bytes) = (0, 0);
-        // SAFETY: the module lives, the text ends in zero, and both pointers are valid in the call.
-        let result = unsafe { get(&raw mut address, &raw mut bytes, self.handle, text.as_ptr()) };
-        self.driver.check("cuModuleGetGlobal", result)?;
+        self.driver.get_global(&mut address, &mut bytes, self.handle, (&name).into())?;
         Ok(Memory { driver: self.driver, address, bytes, is_own: false })
     }
 }
 
 impl Drop for Module<'_> {
     fn drop(&mut self) {
-        if let Ok(unload) = self.driver.symbol::<signature::Unload>("cuModuleUnload") {
-            // SAFETY: the module was loaded by this library and is unloaded once.
-            let _ = unsafe { unload(self.handle) };
-        }
+        let _ = self.driver.unload(self.handle);
     }
 }
 
 /// A kernel that can be launched.
 pub(super) struct Launcher<'a> {
     driver: &'a Driver,
-    launch: Symbol<'a, signature::Launch>,
-    function: *mut c_void,
+    launch: Symbol<'a, LaunchKernel>,
+    function: Handle<kind::Function>,
     entry: Entry,
 }
 
@@ -421,10 +394,7 @@ impl Launcher<'_> {
     }
 
     fn set(&self, attribute: FunctionAttribute, value: c_int) -> Result<(), DeviceError> {
-        let set = self.driver.symbol::<signature::SetFunction>("cuFuncSetAttribute")?;
-        // SAFETY: the function lives as long as its module.
-        let result = unsafe { set(self.function, attribute as c_int, value) };
-        self.driver.check("cuFuncSetAttribute", result)
+        self.driver.set_attribute(self.function, attribute as c_int, value)
     }
 
     /// Launches the kernel with the bytes of each of its parameters.
@@ -460,7 +430,7 @@ impl Launcher<'_> {
                 by,
                 bz,
                 shared_bytes,
-                ptr::null_mut(),
+                Handle::NONE,
                 pointers.as_mut_ptr(),
                 ptr::null_mut(),
             )
@@ -473,22 +443,19 @@ impl Launcher<'_> {
         extent: [u32; 3],
         pointers: &mut [*mut c_void],
     ) -> Result<(), DeviceError> {
-        let launch = self.driver.symbol::<signature::LaunchEx>("cuLaunchKernelEx")?;
         let attribute =
             LaunchAttribute { id: CLUSTER_DIMENSION, _padding: [0; 4], extent, _rest: [0; 13] };
         let config = LaunchConfig {
             grid: self.entry.grid,
             block: self.entry.block,
             shared_bytes: self.entry.shared_bytes,
-            stream: ptr::null_mut(),
+            stream: Handle::NONE,
             attributes: &raw const attribute,
             attribute_count: 1,
         };
-        // SAFETY: as in `launch_plainly`; the configuration and its one attribute outlive the call.
-        let result = unsafe {
-            launch(&raw const config, self.function, pointers.as_mut_ptr(), ptr::null_mut())
-        };
-        self.driver.check("cuLaunchKernelEx", result)
+        let pointers = pointers.as_mut_ptr();
+        // SAFETY: as in `launch_plainly`; the configuration's one attribute outlives the call.
+        unsafe { self.driver.launch_with(&config, self.function, pointers, ptr::null_mut()) }
     }
 }
 
@@ -500,86 +467,64 @@ impl Memory<'_> {
 
     /// Sets every word of four bytes.
     pub(super) fn fill(&self, word: u32) -> Result<(), DeviceError> {
-        let fill = self.driver.symbol::<signature::Fill>("cuMemsetD32_v2")?;
-        // SAFETY: the memory lives and has these words.
-        let result = unsafe { fill(self.address, word, self.bytes / 4) };
-        self.driver.check("cuMemsetD32", result)
+        self.driver.fill_words(self.address, word, self.bytes / 4)
     }
 
     /// Writes from the beginning on; what is beyond the memory's end is left out.
     pub(super) fn write(&self, bytes: &[u8]) -> Result<(), DeviceError> {
-        let copy = self.driver.symbol::<signature::ToDevice>("cuMemcpyHtoD_v2")?;
         let count = bytes.len().min(self.bytes);
         // SAFETY: both sides have these bytes, and the call returns when they are copied.
-        let result = unsafe { copy(self.address, bytes.as_ptr().cast(), count) };
-        self.driver.check("cuMemcpyHtoD", result)
+        unsafe { self.driver.copy_to_device(self.address, bytes.as_ptr().cast(), count) }
     }
 
     /// A copy of its bytes on the host.
     pub(super) fn read(&self) -> Result<Vec<u8>, DeviceError> {
-        let copy = self.driver.symbol::<signature::FromDevice>("cuMemcpyDtoH_v2")?;
         let mut bytes = vec![0_u8; self.bytes];
-        // SAFETY: both sides have these bytes, and the call returns when they are copied.
-        let result = unsafe { copy(bytes.as_mut_ptr().cast(), self.address, self.bytes) };
-        self.driver.check("cuMemcpyDtoH", result)?;
+        // SAFETY: as in `write`.
+        unsafe { self.driver.copy_to_host(bytes.as_mut_ptr().cast(), self.address, self.bytes)? };
         Ok(bytes)
     }
 
     /// Takes over the bytes of another memory of the device, as far as both have bytes.
     pub(super) fn copy_from(&self, other: &Memory<'_>) -> Result<(), DeviceError> {
-        let copy = self.driver.symbol::<signature::OnDevice>("cuMemcpyDtoD_v2")?;
-        // SAFETY: both memories live and have these bytes.
-        let result = unsafe { copy(self.address, other.address, self.bytes.min(other.bytes)) };
-        self.driver.check("cuMemcpyDtoD", result)
+        let bytes = self.bytes.min(other.bytes);
+        self.driver.copy_on_device(self.address, other.address, bytes)
     }
 }
 
 impl Drop for Memory<'_> {
     fn drop(&mut self) {
-        if self.is_own
-            && let Ok(free) = self.driver.symbol::<signature::Free>("cuMemFree_v2")
-        {
-            // SAFETY: the memory was allocated by this library and is freed once.
-            let _ = unsafe { free(self.address) };
+        if self.is_own {
+            let _ = self.driver.free(self.address);
         }
     }
 }
 
 impl Event<'_> {
-    /// Records the event behind what was launched before.
+    /// Records the event behind what was launched before, in the default stream.
     pub(super) fn record(&self) -> Result<(), DeviceError> {
-        let record = self.driver.symbol::<signature::Record>("cuEventRecord")?;
-        // SAFETY: the event lives; the stream is the default one.
-        self.driver.check("cuEventRecord", unsafe { record(self.handle, ptr::null_mut()) })
+        self.driver.record(self.handle, Handle::NONE)
     }
 
     /// Waits for the event.
     pub(super) fn wait(&self) -> Result<(), DeviceError> {
-        let wait = self.driver.symbol::<signature::Event>("cuEventSynchronize")?;
-        // SAFETY: the event lives.
-        self.driver.check("cuEventSynchronize", unsafe { wait(self.handle) })
+        self.driver.wait_for(self.handle)
     }
 
     /// Seconds from an earlier event to this one.
     pub(super) fn seconds_since(&self, earlier: &Self) -> Result<f64, DeviceError> {
-        let elapsed = self.driver.symbol::<signature::Elapsed>("cuEventElapsedTime")?;
         let mut milliseconds = 0.0;
-        // SAFETY: both events live, and the pointer is valid for the call.
-        let result = unsafe { elapsed(&raw mut milliseconds, earlier.handle, self.handle) };
-        self.driver.check("cuEventElapsedTime", result)?;
+        self.driver.get_elapsed(&mut milliseconds, earlier.handle, self.handle)?;
         Ok(f64::from(milliseconds) / 1e3)
     }
 }
 
 impl Drop for Event<'_> {
     fn drop(&mut self) {
-        if let Ok(destroy) = self.driver.symbol::<signature::Event>("cuEventDestroy_v2") {
-            // SAFETY: the event was created by this library and is destroyed once.
-            let _ = unsafe { destroy(self.handle) };
-        }
+        let _ = self.driver.destroy_event(self.handle);
     }
 }
 
-fn terminated(text: &str) -> Result<CString, DeviceError> {
-    CString::new(text).map_err(|_| DeviceError("a text holds a zero byte".to_owned()))
+fn terminated(text: &str) -> Result<std::ffi::CString, DeviceError> {
+    foreign::terminated(text).map_err(DeviceError)
 }

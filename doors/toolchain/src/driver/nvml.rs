@@ -3,31 +3,35 @@
 //! It is loaded as `libcuda.so.1` is. A machine need not have it, and a GPU need not tell
 //! everything.
 
-#![allow(
-    unsafe_code,
-    reason = "a C library that is found at run time can only be called through its symbols"
-)]
-
-use std::ffi::{CString, c_char, c_int, c_uint, c_ulonglong, c_void};
-use std::ptr;
+use std::ffi::{c_int, c_uint, c_ulonglong};
 
 use gpucast_measure::DeviceError;
 use gpucast_measure::conditions::State;
-use libloading::Library;
+
+use crate::foreign::{self, Handle, Library, Text};
 
 /// The name under which the system's loader finds it.
 const NAME: &str = "libnvidia-ml.so.1";
 
-/// The library's functions; each returns an `nvmlReturn_t`, 0 for success.
-/// <https://docs.nvidia.com/deploy/nvml-api/>
-mod signature {
-    use super::{c_char, c_int, c_uint, c_ulonglong, c_void};
+/// The kind of handles.
+enum Gpu {}
 
-    pub(super) type Nothing = unsafe extern "C" fn() -> c_int;
-    pub(super) type Handle = unsafe extern "C" fn(*const c_char, *mut *mut c_void) -> c_int;
-    pub(super) type Number = unsafe extern "C" fn(*mut c_void, *mut c_uint) -> c_int;
-    pub(super) type OfKind = unsafe extern "C" fn(*mut c_void, c_int, *mut c_uint) -> c_int;
-    pub(super) type Bits = unsafe extern "C" fn(*mut c_void, *mut c_ulonglong) -> c_int;
+// Each function returns an `nvmlReturn_t`, 0 for success.
+// <https://docs.nvidia.com/deploy/nvml-api/>
+foreign::functions! {
+    Nvml, DeviceError;
+    safe {
+        init = "nvmlInit_v2"();
+        shut_down = "nvmlShutdown"();
+        find = "nvmlDeviceGetHandleByPciBusId_v2"(place: Text<'_>, gpu: &mut Handle<Gpu>);
+        get_clock = "nvmlDeviceGetClockInfo"(gpu: Handle<Gpu>, kind: c_int, mhz: &mut c_uint);
+        get_throttle_reasons =
+            "nvmlDeviceGetCurrentClocksThrottleReasons"(gpu: Handle<Gpu>, bits: &mut c_ulonglong);
+        get_temperature =
+            "nvmlDeviceGetTemperature"(gpu: Handle<Gpu>, sensor: c_int, celsius: &mut c_uint);
+        get_power = "nvmlDeviceGetPowerUsage"(gpu: Handle<Gpu>, milliwatts: &mut c_uint);
+    }
+    unsafe {}
 }
 
 /// `nvmlClockType_t` of the SMs.
@@ -48,84 +52,72 @@ pub(super) struct PciPlace {
 /// The management library with the handle of one GPU.
 pub(super) struct Nvml {
     library: Library,
-    handle: *mut c_void,
+    /// True once there is something to shut down.
+    is_initialised: bool,
+    gpu: Handle<Gpu>,
 }
 
 impl Nvml {
     /// Opens the GPU at a place.
     pub(super) fn open(place: PciPlace) -> Result<Self, DeviceError> {
-        // SAFETY: the system's loader finds the vendor's library by its name; its initialisers rely
-        // on nothing here.
-        let library = unsafe { Library::new(NAME) }
+        let library = Library::load(NAME)
             .map_err(|_| DeviceError(format!("clocks are not read: {NAME} is not found")))?;
-        let failed = |what: &str| DeviceError(format!("clocks are not read: {what} fails"));
-        // SAFETY: the type is that of the documentation.
-        let init = unsafe { library.get::<signature::Nothing>(b"nvmlInit_v2") };
-        let init = init.map_err(|_| failed("nvmlInit_v2"))?;
-        // SAFETY: the call has no pointers.
-        if unsafe { init() } != 0 {
-            return Err(failed("nvmlInit_v2"));
-        }
-        // From here on, its end shuts the library down.
-        let mut nvml = Self { library, handle: ptr::null_mut() };
+        let mut nvml = Self { library, is_initialised: false, gpu: Handle::NONE };
+        nvml.init()?;
+        nvml.is_initialised = true;
         let PciPlace { domain, bus, device } = place;
-        let text = CString::new(format!("{domain:08x}:{bus:02x}:{device:02x}.0"));
-        let text = text.map_err(|_| failed("the name of the GPU's place"))?;
-        const BY_PLACE: &str = "nvmlDeviceGetHandleByPciBusId_v2";
-        // SAFETY: the type is that of the documentation.
-        let get = unsafe { nvml.library.get::<signature::Handle>(BY_PLACE.as_bytes()) };
-        let get = get.map_err(|_| failed(BY_PLACE))?;
-        let mut handle = ptr::null_mut();
-        // SAFETY: the text ends in zero, and both pointers are valid for the call.
-        if unsafe { get(text.as_ptr(), &raw mut handle) } != 0 {
-            return Err(failed(BY_PLACE));
-        }
-        nvml.handle = handle;
+        let text = foreign::terminated(&format!("{domain:08x}:{bus:02x}:{device:02x}.0"));
+        let text = text.map_err(Self::lacks)?;
+        let mut gpu = Handle::NONE;
+        nvml.find((&text).into(), &mut gpu)?;
+        nvml.gpu = gpu;
         Ok(nvml)
+    }
+
+    fn library(&self) -> &Library {
+        &self.library
+    }
+
+    fn lacks(what: String) -> DeviceError {
+        DeviceError(format!("clocks are not read: {what}"))
+    }
+
+    fn check(&self, what: &str, result: c_int) -> Result<(), DeviceError> {
+        match result {
+            0 => Ok(()),
+            _ => Err(DeviceError(format!("clocks are not read: {what} fails"))),
+        }
     }
 
     /// The state of the GPU, as far as it is told.
     pub(super) fn state(&self) -> State {
+        let mut reasons = 0;
         State {
-            sm_clock_mhz: self.of_kind("nvmlDeviceGetClockInfo", SM_CLOCK),
-            memory_clock_mhz: self.of_kind("nvmlDeviceGetClockInfo", MEMORY_CLOCK),
-            throttle_reasons: self.bits("nvmlDeviceGetCurrentClocksThrottleReasons"),
-            temperature_celsius: self.of_kind("nvmlDeviceGetTemperature", GPU_SENSOR),
-            power_watts: self.number("nvmlDeviceGetPowerUsage").map(|milliwatts| milliwatts / 1e3),
+            sm_clock_mhz: told(|mhz| self.get_clock(self.gpu, SM_CLOCK, mhz)),
+            memory_clock_mhz: told(|mhz| self.get_clock(self.gpu, MEMORY_CLOCK, mhz)),
+            throttle_reasons: self
+                .get_throttle_reasons(self.gpu, &mut reasons)
+                .ok()
+                .map(|()| reasons),
+            temperature_celsius: told(|celsius| {
+                self.get_temperature(self.gpu, GPU_SENSOR, celsius)
+            }),
+            power_watts: told(|milliwatts| self.get_power(self.gpu, milliwatts))
+                .map(|milliwatts| milliwatts / 1e3),
         }
     }
+}
 
-    fn number(&self, name: &str) -> Option<f64> {
-        // SAFETY: the callers name functions of this type in the documentation.
-        let get = unsafe { self.library.get::<signature::Number>(name.as_bytes()) }.ok()?;
-        let mut value = 0;
-        // SAFETY: the handle was given by the library, and the pointer is valid for the call.
-        (unsafe { get(self.handle, &raw mut value) } == 0).then(|| f64::from(value))
-    }
-
-    fn of_kind(&self, name: &str, kind: c_int) -> Option<f64> {
-        // SAFETY: the callers name functions of this type in the documentation.
-        let get = unsafe { self.library.get::<signature::OfKind>(name.as_bytes()) }.ok()?;
-        let mut value = 0;
-        // SAFETY: the handle was given by the library, and the pointer is valid for the call.
-        (unsafe { get(self.handle, kind, &raw mut value) } == 0).then(|| f64::from(value))
-    }
-
-    fn bits(&self, name: &str) -> Option<u64> {
-        // SAFETY: the callers name functions of this type in the documentation.
-        let get = unsafe { self.library.get::<signature::Bits>(name.as_bytes()) }.ok()?;
-        let mut value = 0;
-        // SAFETY: the handle was given by the library, and the pointer is valid for the call.
-        (unsafe { get(self.handle, &raw mut value) } == 0).then_some(value)
-    }
+/// The number that a function writes, if it does.
+fn told(get: impl FnOnce(&mut c_uint) -> Result<(), DeviceError>) -> Option<f64> {
+    let mut number = 0;
+    get(&mut number).ok().map(|()| f64::from(number))
 }
 
 impl Drop for Nvml {
     fn drop(&mut self) {
-        // SAFETY: the type is that of the documentation.
-        if let Ok(end) = unsafe { self.library.get::<signature::Nothing>(b"nvmlShutdown") } {
-            // SAFETY: `open` has initialised the library once.
-            let _ = unsafe { end() };
+        if self.is_initialised {
+            let _ = self.shut_down();
         }
     }
 }

@@ -1,15 +1,11 @@
 //! Textures of linear memory, through `libcuda.so.1`.
 
-#![allow(
-    unsafe_code,
-    reason = "a C library that is found at run time can only be called through its symbols"
-)]
-
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint};
 
 use gpucast_measure::DeviceError;
 
 use super::library::{Driver, Memory};
+use crate::foreign;
 
 /// `CUarray_format` of a texel of one word.
 #[derive(Clone, Copy, Debug)]
@@ -46,11 +42,17 @@ struct Description {
     _rest: [c_uint; 21],
 }
 
-/// `cuTexObjectCreate`, `cuTexObjectDestroy`.
-/// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXOBJECT.html>
-type Create =
-    unsafe extern "C" fn(*mut u64, *const Resource, *const Description, *const c_void) -> c_int;
-type Destroy = unsafe extern "C" fn(u64) -> c_int;
+// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXOBJECT.html>
+foreign::functions! {
+    Driver, DeviceError;
+    safe {
+        create_texture = "cuTexObjectCreate"(
+            texture: &mut u64, resource: &Resource, description: &Description, view: Option<&u8>
+        );
+        destroy_texture = "cuTexObjectDestroy"(texture: u64);
+    }
+    unsafe {}
+}
 
 /// A texture, which ends with this value. Its texels must not end before it.
 pub(super) struct Texture<'a> {
@@ -67,7 +69,6 @@ impl Driver {
         bytes: u64,
         format: TexelFormat,
     ) -> Result<Texture<'a>, DeviceError> {
-        let create = self.symbol::<Create>("cuTexObjectCreate")?;
         let resource = Resource {
             kind: LINEAR,
             address: texels.address,
@@ -80,23 +81,14 @@ impl Driver {
         let description =
             Description { _address_and_filter: [0; 4], flags: AS_THEY_ARE, _rest: [0; 21] };
         let mut handle = 0;
-        // SAFETY: all pointers are valid for the call and name the structures that the
-        // documentation declares; there is no view.
-        let result = unsafe {
-            create(&raw mut handle, &raw const resource, &raw const description, std::ptr::null())
-        };
-        self.check("cuTexObjectCreate", result)?;
+        self.create_texture(&mut handle, &resource, &description, None)?;
         Ok(Texture { driver: self, handle })
     }
 }
 
 impl Drop for Texture<'_> {
     fn drop(&mut self) {
-        if let Ok(destroy) = self.driver.symbol::<Destroy>("cuTexObjectDestroy") {
-            // SAFETY: the object was created by this library and is destroyed once, before its
-            // memory.
-            let _ = unsafe { destroy(self.handle) };
-        }
+        let _ = self.driver.destroy_texture(self.handle);
     }
 }
 
