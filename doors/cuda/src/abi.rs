@@ -197,7 +197,7 @@ pub(crate) fn at_exit(function: extern "C" fn()) {
 pub(crate) fn set_pointer(pointer: u64, value: u64) {
     let place: *mut u64 = std::ptr::with_exposed_provenance_mut(pointer as usize);
     // SAFETY: the program registered the address of a pointer for this.
-    unsafe { place.write(value) };
+    unsafe { place.write_unaligned(value) };
 }
 
 /// The first bytes of something that a program registers, as a structure of numbers.
