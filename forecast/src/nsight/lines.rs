@@ -37,7 +37,8 @@ impl InstructionLine {
     /// Clocks of simulated warps that wait for this instruction to issue, or issue it.
     #[must_use]
     pub fn clocks(&self) -> f64 {
-        self.stalls.values().sum()
+        // The sum of nothing would be a negative zero.
+        self.stalls.values().fold(0.0, |sum, clocks| sum + clocks)
     }
 }
 

@@ -108,3 +108,13 @@ fn a_summary_has_extremes_and_the_mean() {
     let line = text.lines().find(|line| line.contains("no__such.sum")).unwrap();
     assert_eq!(line.split_whitespace().skip(1).collect::<Vec<_>>(), ["n/a", "n/a", "n/a"]);
 }
+
+#[test]
+fn an_instruction_that_nobody_waits_for_has_no_samples() {
+    let mut report = report();
+    let text = "ret;".to_owned();
+    report.profiles[0].lines = vec![nsight::InstructionLine { text, ..Default::default() }];
+    let form = PageForm { page: Page::Source, csv: true, ..PageForm::default() };
+    let text = page(&report, &form);
+    assert!(text.contains("\"ret;\",\"0\",\"0\",\"0\",\"0\""), "{text}");
+}
