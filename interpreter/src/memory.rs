@@ -82,9 +82,9 @@ pub enum AllocationError {
 /// Bytes that several CTAs may write at the same time.
 ///
 /// Aligned to 64 bytes, so that a warp's consecutive access never splits a host cache line more
-/// often than the device address does.
-#[derive(Debug)]
-struct SharedBytes(Box<[UnsafeCell<[u64; 8]>]>);
+/// often than the device address does. They stand in a vector: a box that moves claims its contents
+/// for itself alone.
+type SharedBytes = Vec<UnsafeCell<[u64; 8]>>;
 
 /// The owner of an allocation's bytes.
 #[derive(Debug)]
@@ -196,15 +196,12 @@ impl Allocation {
     }
 }
 
-// SAFETY: the cells are only written through `host()` by the executor, whose CTAs are allowed to
-// race exactly as the CTAs of a kernel are; every host access goes through `&mut DeviceMemory`
-// or happens when no launch is running.
-unsafe impl Sync for SharedBytes {}
-
 // SAFETY: `host` points into `storage`, or to bytes that live as long as the memory and that no
 // thread owns (the contracts of `DeviceMemory::in_arena` and `DeviceMemory::map_host`).
 unsafe impl Send for Allocation {}
-// SAFETY: as above.
+// SAFETY: as above. The executor alone writes through `host()` while others may, and its CTAs race
+// exactly as those of a kernel may; all else goes through `&mut DeviceMemory` or happens when no
+// launch is running.
 unsafe impl Sync for Allocation {}
 
 /// So many zero bytes of the host, if it has them.
@@ -213,11 +210,10 @@ fn zeros(bytes: u64) -> Option<(*mut u8, Storage)> {
     if lines > (isize::MAX as usize) / 64 {
         return None;
     }
-    let mut storage: Vec<UnsafeCell<[u64; 8]>> = Vec::new();
+    let mut storage = SharedBytes::new();
     storage.try_reserve_exact(lines).ok()?;
     storage.resize_with(lines, UnsafeCell::default);
-    let storage = SharedBytes(storage.into_boxed_slice());
-    Some((storage.0.as_ptr().cast_mut().cast(), Storage::Own { _bytes: storage }))
+    Some((storage.as_mut_ptr().cast(), Storage::Own { _bytes: storage }))
 }
 
 impl Default for DeviceMemory {
@@ -548,7 +544,7 @@ impl DeviceMemory {
     #[inline(always)]
     pub(crate) fn find_near(&self, guess: &mut u32, address: u64) -> Option<&Allocation> {
         match self.allocations.get(*guess as usize) {
-            Some(one) if address.wrapping_sub(one.address) < one.bytes => Some(one),
+            Some(near) if address.wrapping_sub(near.address) < near.bytes => Some(near),
             _ => self.find_anew(guess, address),
         }
     }
@@ -643,7 +639,7 @@ mod tests {
         let addresses = [0, a - 1, a, a + 99, a + 100, b - 1, b, b + 49, b + 50, u64::MAX];
         for (guess, address) in (0..4).flat_map(|guess| addresses.map(|address| (guess, address))) {
             let mut near = guess;
-            let start = |one: Option<&Allocation>| one.map(|one| one.address);
+            let start = |found: Option<&Allocation>| found.map(|found| found.address);
             let found = start(memory.find_near(&mut near, address));
             assert_eq!(found, start(memory.find(address)), "{address:#x} from {guess}");
             let again = found.map(|start| memory.allocations[near as usize].address == start);

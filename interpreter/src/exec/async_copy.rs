@@ -214,10 +214,8 @@ impl Warp {
         let memories = &context.memories;
         let bytes = copy.destination.bytes_per_lane();
         let extents = extents(frame, copy, mask, bytes).map_err(fault)?;
-        // SAFETY: the frame's invariants hold, and the operations belong to its program.
-        let (from, to) = unsafe {
-            (access::addresses(frame, &copy.source), access::addresses(frame, &copy.destination))
-        };
+        let from = access::checked_addresses(frame, &copy.source);
+        let to = access::checked_addresses(frame, &copy.destination);
         let mut mask = mask;
         if context.skip_bad_accesses {
             let asked = mask;
@@ -299,30 +297,27 @@ fn extents(
     mask: u32,
     bytes: u32,
 ) -> Result<[u32; 32], AccessFault> {
-    // SAFETY: operands of the frame's program are rows and predicates of its register file.
-    unsafe {
-        Ok(match copy.extent {
-            CopyExtent::All => [bytes; 32],
-            CopyExtent::Bytes(row) => {
-                let extents = *frame.row::<u32>(row);
-                let wrong = lanes_with(mask, |lane| extents[lane] > bytes);
-                if wrong != 0 {
-                    let lane = wrong.trailing_zeros();
-                    let kind = FaultKind::BadOperand {
-                        what: "cp.async's source size",
-                        value: u64::from(extents[lane as usize]),
-                        allowed: "at most the size of the copy",
-                    };
-                    return Err(AccessFault { lane, kind });
-                }
-                extents
+    Ok(match copy.extent {
+        CopyExtent::All => [bytes; 32],
+        CopyExtent::Bytes(row) => {
+            let extents = frame.lanes::<u32>(row);
+            let wrong = lanes_with(mask, |lane| extents[lane] > bytes);
+            if wrong != 0 {
+                let lane = wrong.trailing_zeros();
+                let kind = FaultKind::BadOperand {
+                    what: "cp.async's source size",
+                    value: u64::from(extents[lane as usize]),
+                    allowed: "at most the size of the copy",
+                };
+                return Err(AccessFault { lane, kind });
             }
-            CopyExtent::Unless(guard) => {
-                let ignore = frame.predicate(guard.predicate) ^ guard.invert;
-                std::array::from_fn(|lane| if ignore >> lane & 1 != 0 { 0 } else { bytes })
-            }
-        })
-    }
+            extents
+        }
+        CopyExtent::Unless(guard) => {
+            let ignore = frame.lanes_where(guard.predicate) ^ guard.invert;
+            std::array::from_fn(|lane| if ignore >> lane & 1 != 0 { 0 } else { bytes })
+        }
+    })
 }
 
 /// Every address of `mask` must be a multiple of `bytes`, a power of two.

@@ -7,7 +7,7 @@
 
 #![allow(unsafe_code, reason = "ranges are checked and then copied")]
 
-use super::access::{AccessFault, Memories, addresses, racing, reported_space};
+use super::access::{AccessFault, Memories, checked_addresses, racing, reported_space};
 use super::async_copy::aligned;
 use super::atomic;
 use super::ending::{Issuer, Signal};
@@ -111,8 +111,7 @@ impl Warp {
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
             let fault = |fault: AccessFault| fault.at(split.pc);
             let issuer = self.issuer(context, instruction, split.pc, lane);
-            // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-            let (range, ranks) = unsafe { range(frame, bulk, lane) };
+            let (range, ranks) = range(frame, bulk, lane);
             let range = checked(bulk, memories, range).map_err(fault)?;
             if range.bytes == 0 {
                 continue;
@@ -187,31 +186,24 @@ fn space(bulk: &BulkOp) -> Space {
 }
 
 /// A lane's operands, and the mask of the ranks to copy to.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `bulk` belongs to its program.
-unsafe fn range(frame: &Frame, bulk: &BulkOp, lane: u32) -> (Range, Option<u32>) {
+fn range(frame: &Frame, bulk: &BulkOp, lane: u32) -> (Range, Option<u32>) {
     let at = lane as usize;
-    // SAFETY: operands are rows of the width that the operation says.
-    unsafe {
-        let value = |row: Option<u32>| row.map(|row| frame.row::<u32>(row)[at]);
-        let bytes = match bulk.size.wide {
-            // A size that does not fit in 32 bits is larger than any memory.
-            true => u32::try_from(frame.row::<u64>(bulk.size.row)[at]).unwrap_or(u32::MAX),
-            false => frame.row::<u32>(bulk.size.row)[at],
-        };
-        let range = Range {
-            lane,
-            bytes,
-            source: bulk.source.as_ref().map_or(0, |source| addresses(frame, source)[at]),
-            destination: addresses(frame, &bulk.destination)[at],
-            mbarrier: bulk.mbarrier.as_ref().map_or(0, |op| addresses(frame, op)[at]),
-            byte_mask: value(bulk.byte_mask).unwrap_or(u32::MAX),
-            ignored: bulk.ignored.map_or([0; 2], |rows| rows.map(|row| frame.row::<u32>(row)[at])),
-        };
-        (range, value(bulk.multicast))
-    }
+    let value = |row: Option<u32>| row.map(|row| frame.lane::<u32>(row, at));
+    let bytes = match bulk.size.wide {
+        // A size that does not fit in 32 bits is larger than any memory.
+        true => u32::try_from(frame.lane::<u64>(bulk.size.row, at)).unwrap_or(u32::MAX),
+        false => frame.lane::<u32>(bulk.size.row, at),
+    };
+    let range = Range {
+        lane,
+        bytes,
+        source: bulk.source.as_ref().map_or(0, |source| checked_addresses(frame, source)[at]),
+        destination: checked_addresses(frame, &bulk.destination)[at],
+        mbarrier: bulk.mbarrier.as_ref().map_or(0, |op| checked_addresses(frame, op)[at]),
+        byte_mask: value(bulk.byte_mask).unwrap_or(u32::MAX),
+        ignored: bulk.ignored.map_or([0; 2], |rows| rows.map(|row| frame.lane::<u32>(row, at))),
+    };
+    (range, value(bulk.multicast))
 }
 
 /// Size and alignment are as they must be; a generic address becomes one of shared memory.

@@ -61,16 +61,14 @@ impl Warp {
             Code::CopyLocal => {
                 let frames = match op.n {
                     0 => [0; 32],
-                    // SAFETY: `dst` is the row of the frames' addresses if `n` is not 0.
-                    _ => unsafe { *frame.row::<u32>(op.dst) },
+                    _ => frame.lanes::<u32>(op.dst),
                 };
                 context.memories.copy_local(op, &frames, mask);
             }
             Code::EnterFrame | Code::Allocate => {
                 let (bytes, align) = match op.code {
                     Code::EnterFrame => ([u64::from(op.a); 32], 16),
-                    // SAFETY: `a` of an allocation is a row of sizes.
-                    _ => unsafe { (*frame.row::<u64>(op.a), op.c) },
+                    _ => (frame.lanes::<u64>(op.a), op.c),
                 };
                 let limit = context.memories.local_bytes;
                 self.allocate_stack(split.pc, mask, op.dst, op.b, &bytes, align, limit)?;
@@ -134,8 +132,7 @@ impl Warp {
         split: &Split,
         mask: u32,
     ) -> Result<(), WarpFault> {
-        // SAFETY: the invariants of the frame hold; `a` is a row of addresses.
-        let targets = unsafe { *frame.row::<u64>(op.a) };
+        let targets = frame.lanes::<u64>(op.a);
         let rest = split.mask & !mask;
         if rest != 0 {
             let mut others = split.clone();

@@ -21,6 +21,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::launch::AsyncTiming;
 use crate::mixing::SplitMix64;
 use crate::observer::{MbarrierStep, MbarrierUse, Recorder};
+use crate::program::memory_op::Space;
 use crate::semantics::mbarrier::{Mbarrier, MbarrierError};
 
 /// Rounds of a cluster after which an operation ends although other warps still run.
@@ -123,7 +124,8 @@ impl Endings {
 
     /// Returns true if a phase of an object was completed after `since` others of the cluster.
     pub(super) fn has_completed_since(&self, object: SharedPlace, since: u64) -> bool {
-        self.completed > since && self.objects.get(&object).is_some_and(|one| one.last > since)
+        self.completed > since
+            && self.objects.get(&object).is_some_and(|phases| phases.last > since)
     }
 
     /// A random number below `end`.
@@ -241,15 +243,16 @@ impl Memories<'_> {
     /// Checks the mbarrier object at a shared address, and returns its place. It must have been
     /// initialised, unless its CTA has exited.
     fn object(&self, lane: u32, address: u64) -> Result<SharedPlace, AccessFault> {
-        match super::mbarrier::locate_shared(self, lane, address, true) {
-            Ok(host) => {
-                // SAFETY: the address has just been checked.
-                let object = Mbarrier::decode(unsafe { host.read() });
-                let fault = |problem| FaultKind::Mbarrier { address, problem };
-                object.map_err(|problem| AccessFault { lane, kind: fault(problem) })?;
+        super::async_copy::aligned(&[address; 32], 1 << lane, 8)?;
+        match self.read(Space::Shared, lane, address) {
+            Ok(word) => {
+                Mbarrier::decode(u64::from_le_bytes(word)).map_err(|problem| AccessFault {
+                    lane,
+                    kind: FaultKind::Mbarrier { address, problem },
+                })?;
             }
-            Err(AccessFault { kind: FaultKind::CtaExited { .. }, .. }) => {}
-            Err(fault) => return Err(fault),
+            Err(FaultKind::CtaExited { .. }) => {}
+            Err(kind) => return Err(AccessFault { lane, kind }),
         }
         Ok(self.shared_place(address))
     }

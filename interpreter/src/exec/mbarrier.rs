@@ -9,7 +9,7 @@
 
 #![allow(unsafe_code, reason = "objects are read and written at checked addresses")]
 
-use super::access::{AccessFault, AccessReport, Memories, addresses};
+use super::access::{AccessFault, AccessReport, Memories, checked_addresses};
 use super::async_copy::{PendingCopy, aligned};
 use super::ending::Signal;
 use super::lanes::Frame;
@@ -63,8 +63,7 @@ impl Warp {
         let instruction = mbarrier.object.instruction;
         let time = self.clock(context.program, split, instruction);
         let is_signal = mbarrier.action.is_asynchronous();
-        // SAFETY: the mask of the ranks is a row of 32 bits.
-        let ranks = mbarrier.multicast.map(|row| unsafe { *frame.row::<u32>(row) });
+        let ranks = mbarrier.multicast.map(|row| frame.lanes::<u32>(row));
         let mut done = 0;
         for rank in 0..if ranks.is_some() { u32::BITS } else { 1 } {
             let named = |ranks: &[u32; 32]| {
@@ -77,9 +76,7 @@ impl Warp {
             if lanes == 0 {
                 continue;
             }
-            // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-            let reached =
-                unsafe { perform_lanes(frame, mbarrier, memories, op.dst, (rank, lanes), report) };
+            let reached = perform_lanes(frame, mbarrier, memories, op.dst, (rank, lanes), report);
             let reached = reached.map_err(|fault| fault.at(split.pc))?;
             self.tell(context, recorder, &mbarrier.object, time, Space::Shared, lanes, 8, report);
             self.tell_mbarrier(recorder, mbarrier, lanes, reached, &report.addresses);
@@ -94,8 +91,7 @@ impl Warp {
         let wait = match mbarrier.action {
             MbarrierAction::Wait(wait) if done != mask => wait,
             MbarrierAction::Wait(_) | MbarrierAction::CheckLayout { .. } => {
-                // SAFETY: the destination is a predicate.
-                unsafe { frame.set_predicate(op.dst, mask, done) };
+                frame.set_lanes_where(op.dst, mask, done);
                 return Ok(Next::Operation);
             }
             _ => return Ok(Next::Operation),
@@ -153,15 +149,11 @@ impl Warp {
             let (frame, dst) = (self.frame(context), op.dst);
             let memories = &context.memories;
             let mut report = AccessReport::new();
-            // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-            let done = unsafe {
-                perform_lanes(&frame, mbarrier, memories, dst, (None, lanes), &mut report)
-            };
+            let done = perform_lanes(&frame, mbarrier, memories, dst, (None, lanes), &mut report);
             let done = done.map_err(|fault| fault.at(pc))?;
             let done = done | passed_since(memories, lanes & !done, since, &report.addresses);
             if done == lanes || give_up || patience <= 1 && !under_way {
-                // SAFETY: the destination of a wait is a predicate.
-                unsafe { frame.set_predicate(dst, lanes, done) };
+                frame.set_lanes_where(dst, lanes, done);
                 self.splits[at].pass_barrier();
                 self.tell_mbarrier(recorder, mbarrier, lanes, done, &report.addresses);
                 polled = polled.max(if done == 0 { Polled::GaveUp } else { Polled::Complete });
@@ -180,8 +172,7 @@ impl Warp {
         let (waiting, op) = (split.mask, &context.program.ops[split.pc as usize]);
         let mbarrier = &context.program.tables.mbarrier_ops[op.a as usize];
         let lane = waiting.trailing_zeros() & 31;
-        // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-        let address = unsafe { addresses(&self.frame(context), &mbarrier.object)[lane as usize] };
+        let address = checked_addresses(&self.frame(context), &mbarrier.object)[lane as usize];
         let address = context.memories.shared_address(mbarrier.object.space, address);
         let object = locate(mbarrier, &context.memories, lane, address.unwrap_or_default())
             // SAFETY: `locate` has checked the address.
@@ -243,7 +234,8 @@ fn locate(
     address: u64,
 ) -> Result<*mut u64, AccessFault> {
     let reads = matches!(op.action, MbarrierAction::Wait(_) | MbarrierAction::CheckLayout { .. });
-    let host = locate_shared(memories, lane, address, !reads)?;
+    aligned(&[address; 32], 1 << lane, 8)?;
+    let host: *mut u64 = memories.shared_host(lane, address, 8, !reads)?.cast();
     if !op.action.may_be_late() && !memories.is_own_shared(host.cast()) {
         let kind = FaultKind::OtherCta { what: OBJECT, address };
         return Err(AccessFault { lane, kind });
@@ -251,26 +243,11 @@ fn locate(
     Ok(host)
 }
 
-/// Returns the host address of the object at a shared address.
-pub(super) fn locate_shared(
-    memories: &Memories<'_>,
-    lane: u32,
-    address: u64,
-    write: bool,
-) -> Result<*mut u64, AccessFault> {
-    aligned(&[address; 32], 1 << lane, 8)?;
-    Ok(memories.shared_host(lane, address, 8, write)?.cast())
-}
-
 /// Does the operation for the lanes of `mask`, one after the other, on the objects of `rank` in a
 /// multicast, and reports their addresses. If a phase is waited for, returns the lanes whose phase
 /// is complete. If a layout is asked for, returns the lanes whose object has it. Otherwise returns
 /// the lanes that complete a phase.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` and its destination belong to its program.
-unsafe fn perform_lanes(
+fn perform_lanes(
     frame: &Frame,
     op: &MbarrierOp,
     memories: &Memories<'_>,
@@ -279,15 +256,12 @@ unsafe fn perform_lanes(
     report: &mut AccessReport,
 ) -> Result<u32, AccessFault> {
     let mut done = 0;
-    // SAFETY: Frame's invariants (lanes/mod.rs).
-    unsafe {
-        report.addresses = addresses(frame, &op.object);
-        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
-            let address = &mut report.addresses[lane as usize];
-            *address = object_address(op, memories, rank, lane, *address)?;
-            if perform(frame, op, memories, destination, lane, *address)? {
-                done |= 1 << lane;
-            }
+    report.addresses = checked_addresses(frame, &op.object);
+    for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+        let address = &mut report.addresses[lane as usize];
+        *address = object_address(op, memories, rank, lane, *address)?;
+        if perform(frame, op, memories, destination, lane, *address)? {
+            done |= 1 << lane;
         }
     }
     Ok(done)
@@ -296,11 +270,7 @@ unsafe fn perform_lanes(
 /// Does one lane's operation on the object at a shared address. Returns true if a phase that is
 /// waited for is complete, or if the object has the layout that is asked for. Otherwise returns
 /// true if the operation completes a phase.
-///
-/// # Safety
-///
-/// As [`perform_lanes`].
-unsafe fn perform(
+fn perform(
     frame: &Frame,
     op: &MbarrierOp,
     memories: &Memories<'_>,
@@ -310,7 +280,7 @@ unsafe fn perform(
 ) -> Result<bool, AccessFault> {
     use MbarrierAction as A;
     let at = lane as usize;
-    // SAFETY: operands are rows of the width that the action says; `locate` checks the address.
+    // SAFETY: `locate` checks the address.
     unsafe {
         let host = match locate(op, memories, lane, address) {
             // Nobody is left who could learn of it.
@@ -323,7 +293,7 @@ unsafe fn perform(
         };
         let fault = |problem| AccessFault { lane, kind: FaultKind::Mbarrier { address, problem } };
         let word = host.read();
-        let count = |row: u32| frame.row::<u32>(row)[at];
+        let count = |row: u32| frame.lane::<u32>(row, at);
         let decoded = match op.action {
             A::Init { count: row, layout_v1 } => {
                 Mbarrier::init(count(row)).map(|object| Mbarrier { layout_v1, ..object })
@@ -343,7 +313,7 @@ unsafe fn perform(
             A::Commit => return Ok(false),
             A::Arrive(arrival) => {
                 arrive(&mut object, &arrival, count).map_err(fault)?;
-                frame.row_mut::<u64>(destination)[at] = word;
+                frame.set_lane::<u64>(destination, at, word);
             }
             A::ArriveWithCopies { counted } => {
                 if !counted {
@@ -366,19 +336,12 @@ unsafe fn perform(
 }
 
 /// The parity of the phase that a lane waits for.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `wait` belongs to its program.
-unsafe fn phase(frame: &Frame, wait: &PhaseWait, lane: usize) -> Result<bool, MbarrierError> {
-    // SAFETY: the operand is a row of the width that `parity` says.
-    unsafe {
-        if wait.parity {
-            // The lowest bit counts, as on a GPU.
-            return Ok(frame.row::<u32>(wait.phase)[lane] & 1 != 0);
-        }
-        Mbarrier::phase_of_state(frame.row::<u64>(wait.phase)[lane])
+fn phase(frame: &Frame, wait: &PhaseWait, lane: usize) -> Result<bool, MbarrierError> {
+    if wait.parity {
+        // The lowest bit counts, as on a GPU.
+        return Ok(frame.lane::<u32>(wait.phase, lane) & 1 != 0);
     }
+    Mbarrier::phase_of_state(frame.lane::<u64>(wait.phase, lane))
 }
 
 /// `mbarrier.arrive` and `mbarrier.arrive_drop`: first the bytes, then who drops out, then the

@@ -3,15 +3,12 @@
 //! The heap is one buffer. A kernel that uses it runs its CTAs in order, since addresses depend on
 //! the order of allocations.
 
-#![allow(unsafe_code, reason = "resolved addresses are read, arguments are rows of the program")]
-
-use super::access::{racing, window_of};
+use super::access::window_of;
 use super::lanes::Frame;
 use super::printf::{self, PrintError};
 use super::warp::Context;
 use crate::fault::FaultKind;
 use crate::memory::heap::BadFree;
-use crate::program::memory_op::Space;
 use crate::program::runtime::{RuntimeCall, RuntimeFunction, Value};
 
 /// Bytes of output of a CTA's threads that are kept before they are handed on.
@@ -44,13 +41,10 @@ impl Context<'_> {
                 .map_err(|kind| (lane, kind))?;
             let Some(row) = call.result else { continue };
             let wide = call.function.values().0 == Some(Value::Address);
-            // SAFETY: the result's row has the width of the function's result.
-            unsafe {
-                if wide {
-                    frame.set_row::<u64>(row, 1 << lane, [result; 32]);
-                } else {
-                    frame.set_row::<u32>(row, 1 << lane, [result as u32; 32]);
-                }
+            if wide {
+                frame.set_lanes::<u64>(row, 1 << lane, [result; 32]);
+            } else {
+                frame.set_lanes::<u32>(row, 1 << lane, [result as u32; 32]);
             }
         }
         Ok(())
@@ -66,13 +60,10 @@ impl Context<'_> {
     ) -> Result<u64, FaultKind> {
         let argument = |index: usize| {
             let row = call.arguments[index];
-            // SAFETY: arguments are rows as wide as the function's parameters.
-            unsafe {
-                if call.function.values().1[index] == Value::Address {
-                    frame.row::<u64>(row)[lane as usize & 31]
-                } else {
-                    u64::from(frame.row::<u32>(row)[lane as usize & 31])
-                }
+            if call.function.values().1[index] == Value::Address {
+                frame.lane::<u64>(row, lane as usize)
+            } else {
+                u64::from(frame.lane::<u32>(row, lane as usize))
             }
         };
         let text = |address| {
@@ -132,17 +123,7 @@ impl Context<'_> {
     /// Bytes at a generic address.
     fn read<const N: usize>(&self, lane: u32, address: u64) -> Result<[u8; N], FaultKind> {
         let (space, window) = window_of(address);
-        let at = address.wrapping_sub(window);
-        let host = self.memories.resolve(space, lane, at, N as u32, false)?;
-        let mut bytes = [0; N];
-        // SAFETY: `resolve` has found `N` readable bytes; those of buffers others may write.
-        unsafe {
-            match space {
-                Space::Global => racing::read_bytes(host, &mut bytes),
-                _ => bytes = host.cast::<[u8; N]>().read_unaligned(),
-            }
-        }
-        Ok(bytes)
+        self.memories.read(space, lane, address.wrapping_sub(window))
     }
 
     /// The text at a generic address, up to its terminating zero.

@@ -7,7 +7,7 @@
 
 #![allow(unsafe_code, reason = "ranges are checked and then copied")]
 
-use super::access::{AccessFault, Memories, addresses, racing, window_of};
+use super::access::{AccessFault, Memories, checked_addresses, racing, window_of};
 use super::async_copy::aligned;
 use super::bulk_copy::{Ranges, in_the_cta_of, ranks_of, reduce};
 use super::ending::{Issuer, Signal};
@@ -75,16 +75,11 @@ impl Warp {
                     self.copy_tensor(context, recorder, frame, op, issuer, ranges.0, ranges.1)
                 }
                 TensorOp::Replace { map, field, value, wide } => {
-                    // SAFETY: the frame's invariants hold, and the operation belongs to its
-                    // program.
-                    let value = unsafe {
-                        match wide {
-                            true => frame.row::<u64>(*value)[lane as usize],
-                            false => frame.row::<u32>(*value)[lane as usize].into(),
-                        }
+                    let value = match wide {
+                        true => frame.lane::<u64>(*value, lane as usize),
+                        false => frame.lane::<u32>(*value, lane as usize).into(),
                     };
-                    // SAFETY: as above.
-                    let address = unsafe { addresses(frame, map)[lane as usize] };
+                    let address = checked_addresses(frame, map)[lane as usize];
                     replace(memories, map, address, *field, value, lane).map(|(space, written)| {
                         writes.tell(self, context, recorder, map, space, lane, written);
                     })
@@ -108,8 +103,7 @@ impl Warp {
         writes: &mut Ranges,
     ) -> Result<(), AccessFault> {
         let (memories, lane) = (&context.memories, issuer.lane);
-        // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-        let copied = unsafe { copied(frame, memories, copy, lane)? };
+        let copied = copied(frame, memories, copy, lane)?;
         let warp = &*self;
         let global = |ranges: &mut Ranges, recorder: &mut dyn Recorder| {
             for stretch in stretches(&copied.rows) {
@@ -130,8 +124,7 @@ impl Warp {
         };
         global(reads, recorder);
         let contents = load(memories, &copied, copy.shared.moves)?;
-        // SAFETY: as above.
-        let targets = unsafe { targets(frame, copy, &copied) };
+        let targets = targets(frame, copy, &copied);
         for (shared, mbarrier) in targets {
             store_box(memories, copy, &copied, (shared, mbarrier), &contents, issuer)?;
             self.tell_bytes(recorder, copy.global.instruction, lane, mbarrier);
@@ -144,11 +137,7 @@ impl Warp {
 }
 
 /// A lane's operands, as far as they can be known to be good before anything is copied.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `copy` belongs to its program.
-unsafe fn copied(
+fn copied(
     frame: &Frame,
     memories: &Memories<'_>,
     copy: &TensorCopy,
@@ -160,26 +149,19 @@ unsafe fn copied(
         kind: FaultKind::BadOperand { what, value, allowed },
     };
     let bad_map = |map: BadMap| bad(map.what, map.value, map.allowed);
-    // SAFETY: operands are rows of the width that the operation says.
-    let (map_address, global_address, mut values, offsets, shared) = unsafe {
-        let offsets = match copy.boxes {
-            Boxes::Pixels(rows) => {
-                rows.map(|row| row.map_or(0, |row| frame.row::<u32>(row)[at] as u16))
-            }
-            _ => [0; 3],
-        };
-        (
-            addresses(frame, &copy.map)[at],
-            copy.global_address.map(|row| frame.row::<u64>(row)[at]),
-            copy.coordinates.iter().map(|&row| frame.row::<u32>(row)[at] as i32),
-            offsets,
-            addresses(frame, &copy.shared)[at],
-        )
+    let offsets = match copy.boxes {
+        Boxes::Pixels(rows) => {
+            rows.map(|row| row.map_or(0, |row| frame.lane::<u32>(row, at) as u16))
+        }
+        _ => [0; 3],
     };
-    let host = map_host(memories, &copy.map, map_address, lane)?;
-    // SAFETY: the host address is good for a map, which may be written at the same time only by a
-    // kernel that is wrong.
-    let bytes = unsafe { host.cast::<[u8; tensor_map::BYTES]>().read() };
+    let map_address = checked_addresses(frame, &copy.map)[at];
+    let global_address = copy.global_address.map(|row| frame.lane::<u64>(row, at));
+    let mut values = copy.coordinates.iter().map(|&row| frame.lane::<u32>(row, at) as i32);
+    let shared = checked_addresses(frame, &copy.shared)[at];
+    let (space, address) = map_place(&copy.map, map_address, lane)?;
+    let bytes: [u8; tensor_map::BYTES] =
+        memories.read(space, lane, address).map_err(|kind| AccessFault { lane, kind })?;
     let mut map = TensorMap::decode(&bytes).map_err(bad_map)?;
     if let Some(address) = global_address {
         map.global_address = address;
@@ -227,17 +209,10 @@ unsafe fn copied(
     Ok(Copied { lane, map, rows, shared, bytes })
 }
 
-/// Returns the host address of a tensor map.
-fn map_host(
-    memories: &Memories<'_>,
-    map: &MemoryOp,
-    address: u64,
-    lane: u32,
-) -> Result<*mut u8, AccessFault> {
+/// The space of a tensor map, and its address there.
+fn map_place(map: &MemoryOp, address: u64, lane: u32) -> Result<(Space, u64), AccessFault> {
     aligned(&[address; 32], 1 << lane, 64)?;
-    let (space, address) = in_space(map.space, address);
-    let host = memories.resolve(space, lane, address, tensor_map::BYTES as u32, false);
-    host.map_err(|kind| AccessFault { lane, kind })
+    Ok(in_space(map.space, address))
 }
 
 /// The space of an address that may be a generic one, and the address there.
@@ -305,20 +280,13 @@ fn load(memories: &Memories<'_>, copied: &Copied, moves: bool) -> Result<Vec<u8>
 }
 
 /// The shared addresses of the box and the mbarrier in each CTA that the box goes to.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `copy` belongs to its program.
-unsafe fn targets(frame: &Frame, copy: &TensorCopy, copied: &Copied) -> Vec<(u64, u64)> {
+fn targets(frame: &Frame, copy: &TensorCopy, copied: &Copied) -> Vec<(u64, u64)> {
     let Direction::ToShared { mbarrier, multicast, .. } = &copy.direction else {
         return Vec::new();
     };
     let at = copied.lane as usize;
-    // SAFETY: operands are rows of the width that the operation says.
-    let (mbarrier, ranks) = unsafe {
-        let ranks = multicast.map(|row| frame.row::<u32>(row)[at]);
-        (addresses(frame, mbarrier)[at], ranks)
-    };
+    let ranks = multicast.map(|row| frame.lane::<u32>(row, at));
+    let mbarrier = checked_addresses(frame, mbarrier)[at];
     let Some(ranks) = ranks else { return vec![(copied.shared, mbarrier)] };
     // The same place in each CTA of the mask, and its own mbarrier.
     ranks_of(ranks)
@@ -461,8 +429,9 @@ fn replace(
     value: u64,
     lane: u32,
 ) -> Result<(Space, (u64, u32)), AccessFault> {
-    let host = map_host(memories, map, address, lane)?;
-    let (space, address) = in_space(map.space, address);
+    let (space, address) = map_place(map, address, lane)?;
+    let host = memories.resolve(space, lane, address, tensor_map::BYTES as u32, false);
+    let host = host.map_err(|kind| AccessFault { lane, kind })?;
     if !matches!(space, Space::Global | Space::Shared) {
         let space = if space == Space::Const { "constant" } else { "parameter" };
         return Err(AccessFault { lane, kind: FaultKind::ReadOnly { space, address } });

@@ -84,34 +84,27 @@ impl Warp {
                 let mut lanes = lanes;
                 lanes.try_for_each(|lane| {
                     let at = lane as usize;
-                    // SAFETY: the frame's invariants hold, and the operation belongs to its
-                    // program.
-                    let handle = unsafe { frame.row::<u64>(object)[at] };
-                    // SAFETY: as above.
-                    let level = level.map_or(0, |row| unsafe { frame.row::<u32>(row)[at] });
+                    let handle = frame.lane::<u64>(object, at);
+                    let level = level.map_or(0, |row| frame.lane::<u32>(row, at));
                     let object = object_of(memories, handle);
                     let value = object.and_then(|object| answer_to(fact, object, level));
                     let value =
                         value.ok_or_else(|| bad_handle(lane, "the handle of a query", handle))?;
-                    // SAFETY: as above.
-                    unsafe { frame.row_mut::<u32>(answer)[at] = value };
+                    frame.set_lane::<u32>(answer, at, value);
                     Ok(())
                 })
             }
             &TextureOp::IsType { object, kind, answer } => {
                 for lane in lanes {
                     let at = lane as usize;
-                    // SAFETY: as above.
-                    unsafe {
-                        let found = object_of(memories, frame.row::<u64>(object)[at]);
-                        let is = matches!(
-                            (kind, found),
-                            (ObjectKind::Texture, Some(Object::Texture(_)))
-                                | (ObjectKind::Sampler, Some(Object::Sampler(_)))
-                                | (ObjectKind::Surface, Some(Object::Surface(_)))
-                        );
-                        frame.row_mut::<u32>(answer)[at] = is.into();
-                    }
+                    let found = object_of(memories, frame.lane::<u64>(object, at));
+                    let is = matches!(
+                        (kind, found),
+                        (ObjectKind::Texture, Some(Object::Texture(_)))
+                            | (ObjectKind::Sampler, Some(Object::Sampler(_)))
+                            | (ObjectKind::Surface, Some(Object::Surface(_)))
+                    );
+                    frame.set_lane::<u32>(answer, at, is.into());
                 }
                 Ok(())
             }
@@ -132,8 +125,7 @@ impl Warp {
         let (instruction, kind) = (fetch.instruction, AccessKind::Load);
         let mut footprints: Vec<(u32, &Texture, Sampler, Footprint)> = Vec::with_capacity(32);
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
-            // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-            let (texture, sampler, footprint) = unsafe { footprint(frame, memories, fetch, lane)? };
+            let (texture, sampler, footprint) = footprint(frame, memories, fetch, lane)?;
             footprints.push((lane, texture, sampler, footprint));
         }
         let mut told: HashSet<u64> = HashSet::new();
@@ -180,8 +172,7 @@ impl Warp {
             return Ok(());
         }
         for (lane, texture, sampler, footprint) in &footprints {
-            // SAFETY: as above.
-            let test = unsafe { depth_test(frame, fetch, texture, sampler, *lane)? };
+            let test = depth_test(frame, fetch, texture, sampler, *lane)?;
             let texel = |address: Option<u64>| {
                 let value = match address {
                     Some(address) => read(memories, *lane, address, texture.format)?,
@@ -202,8 +193,7 @@ impl Warp {
             let value = converted(value, fetch.result, texture.format);
             for (row, value) in fetch.rows.iter().zip(value) {
                 if let Some(row) = *row {
-                    // SAFETY: as above.
-                    unsafe { frame.row_mut::<u32>(row)[*lane as usize] = value };
+                    frame.set_lane::<u32>(row, *lane as usize, value);
                 }
             }
         }
@@ -227,8 +217,7 @@ impl Warp {
         };
         let mut places: Vec<(u32, Surface, u32, Option<u64>)> = Vec::with_capacity(32);
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
-            // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-            let handle = unsafe { frame.row::<u64>(access.surface)[lane as usize] };
+            let handle = frame.lane::<u64>(access.surface, lane as usize);
             let Some(Object::Surface(surface)) = object_of(memories, handle) else {
                 return Err(bad_handle(lane, "the handle of a surface", handle));
             };
@@ -236,8 +225,7 @@ impl Warp {
                 SurfaceAction::StoreFormatted => surface.format.bytes(),
                 _ => u32::from(access.element_bytes) * u32::from(access.elements),
             };
-            // SAFETY: as above.
-            let at = unsafe { surface_address(frame, access, surface, bytes, lane)? };
+            let at = surface_address(frame, access, surface, bytes, lane)?;
             if let Some(address) = at
                 && !address.is_multiple_of(u64::from(bytes))
             {
@@ -270,8 +258,7 @@ impl Warp {
             return Ok(());
         }
         for (lane, surface, bytes, address) in places {
-            // SAFETY: as above.
-            unsafe { perform(frame, memories, access, &surface, bytes, lane, address)? };
+            perform(frame, memories, access, &surface, bytes, lane, address)?;
         }
         Ok(())
     }
@@ -338,11 +325,7 @@ impl DepthTest {
 }
 
 /// The comparison that a lane's fetch asks for.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `fetch` belongs to its program.
-unsafe fn depth_test(
+fn depth_test(
     frame: &Frame,
     fetch: &Fetch,
     texture: &Texture,
@@ -350,8 +333,7 @@ unsafe fn depth_test(
     lane: u32,
 ) -> Result<Option<DepthTest>, AccessFault> {
     let Some(row) = fetch.depth else { return Ok(None) };
-    // SAFETY: operands are rows of the width that the operation says.
-    let depth = f32::from_bits(unsafe { frame.row::<u32>(row)[lane as usize] });
+    let depth = f32::from_bits(frame.lane::<u32>(row, lane as usize));
     // A sampler of its own knows nothing of the texels.
     match sampler.compare.filter(|_| texture.format.is_real()) {
         Some(comparison) => Ok(Some(DepthTest { comparison, depth })),
@@ -367,21 +349,15 @@ unsafe fn depth_test(
 }
 
 /// The texture, the sampler and the texels of one lane's fetch.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `fetch` belongs to its program.
-unsafe fn footprint<'a>(
+fn footprint<'a>(
     frame: &Frame,
     memories: &Memories<'a>,
     fetch: &Fetch,
     lane: u32,
 ) -> Result<(&'a Texture, Sampler, Footprint), AccessFault> {
     let at = lane as usize;
-    // SAFETY: operands are rows of the width that the operation says.
-    let word = |row: Option<u32>| row.map_or(0, |row| unsafe { frame.row::<u32>(row)[at] });
-    // SAFETY: as above.
-    let handle = |row: u32| unsafe { frame.row::<u64>(row)[at] };
+    let word = |row: Option<u32>| row.map_or(0, |row| frame.lane::<u32>(row, at));
+    let handle = |row: u32| frame.lane::<u64>(row, at);
     let value = handle(fetch.texture);
     let Some(Object::Texture(texture)) = object_of(memories, value) else {
         return Err(bad_handle(lane, "the handle of a texture", value));
@@ -492,19 +468,14 @@ fn converted(value: [u32; 4], result: ResultFormat, format: Format) -> [u32; 4] 
 }
 
 /// The address of one lane's surface access; `None` if it is outside and has no effect.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `access` belongs to its program.
-unsafe fn surface_address(
+fn surface_address(
     frame: &Frame,
     access: &SurfaceAccess,
     surface: &Surface,
     bytes: u32,
     lane: u32,
 ) -> Result<Option<u64>, AccessFault> {
-    // SAFETY: operands are rows of the width that the operation says.
-    let word = |row: u32| unsafe { frame.row::<u32>(row)[lane as usize] };
+    let word = |row: u32| frame.lane::<u32>(row, lane as usize);
     let resource = &surface.resource;
     let texel = i64::from(surface.format.bytes());
     let width = i64::from(resource.extent[0]) * texel;
@@ -540,11 +511,7 @@ unsafe fn surface_address(
 }
 
 /// Loads, stores or reduces one lane's elements at a checked place.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `access` belongs to its program; `address` is aligned to `bytes`.
-unsafe fn perform(
+fn perform(
     frame: &Frame,
     memories: &Memories<'_>,
     access: &SurfaceAccess,
@@ -556,9 +523,8 @@ unsafe fn perform(
     let at = lane as usize;
     let element = usize::from(access.element_bytes);
     let wide = element == 8;
-    // SAFETY: operands are rows of the width that the operation says.
-    let get = |row: u32| unsafe {
-        if wide { frame.row::<u64>(row)[at] } else { frame.row::<u32>(row)[at].into() }
+    let get = |row: u32| {
+        if wide { frame.lane::<u64>(row, at) } else { frame.lane::<u32>(row, at).into() }
     };
     let host = |write| match address {
         Some(address) => memories
@@ -579,13 +545,10 @@ unsafe fn perform(
                 let mut value = [0; 8];
                 value[..element].copy_from_slice(part);
                 let value = u64::from_le_bytes(value);
-                // SAFETY: as above.
-                unsafe {
-                    if wide {
-                        frame.row_mut::<u64>(row)[at] = value;
-                    } else {
-                        frame.row_mut::<u32>(row)[at] = value as u32;
-                    }
+                if wide {
+                    frame.set_lane::<u64>(row, at, value);
+                } else {
+                    frame.set_lane::<u32>(row, at, value as u32);
                 }
             }
         }

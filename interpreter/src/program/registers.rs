@@ -124,6 +124,9 @@ pub(crate) struct ParameterRow {
 #[derive(Debug, Default)]
 pub(crate) struct RegisterFile {
     pub(crate) rows: u32,
+    /// Rows of the register that begins at each row; 0 in the middle of one.
+    #[cfg(debug_assertions)]
+    pub(crate) widths: Vec<u8>,
     pub(crate) predicates: u32,
     pub(crate) constants: Vec<Constant>,
     /// Special registers that are the same in all CTAs.
@@ -167,6 +170,15 @@ fn fill(rows: &mut [Row], row: u32, wide: bool, value: u64) {
 }
 
 impl RegisterFile {
+    /// A new register of so many rows: the first one.
+    pub(crate) fn add(&mut self, rows: u32) -> u32 {
+        let first = self.rows;
+        self.rows += rows;
+        #[cfg(debug_assertions)]
+        self.widths.extend((0..rows).map(|row| if row == 0 { rows as u8 } else { 0 }));
+        first
+    }
+
     /// Returns true if the kernel looks for the workspace of a cooperative launch.
     pub(crate) fn wants_grid_workspace(&self) -> bool {
         let asks = |special| matches!(special, SpecialRegister::Envreg(1 | 2));

@@ -92,7 +92,7 @@ fn tier(opcode: Opcode) -> u8 {
 
 /// The ways to write `form`: every combination of its modifiers, or, where those are too many,
 /// every combination of its types with each other modifier varied for itself.
-fn variants(form: &Form) -> Vec<String> {
+pub(crate) fn variants(form: &Form) -> Vec<String> {
     let choices = |slot: usize| -> Vec<Option<Modifier>> {
         let slot = &form.slots[slot];
         let left_out = slot.optional.then_some(None);
@@ -101,9 +101,9 @@ fn variants(form: &Form) -> Vec<String> {
     let all: Vec<Vec<Option<Modifier>>> = (0..form.slots.len()).map(choices).collect();
     let product = |slots: &[Vec<Option<Modifier>>]| {
         slots.iter().fold(vec![Vec::new()], |before: Vec<Vec<Option<Modifier>>>, slot| {
-            let with = |one: &Vec<Option<Modifier>>| {
-                let one = one.clone();
-                slot.iter().map(move |&choice| [one.clone(), vec![choice]].concat())
+            let with = |chosen: &Vec<Option<Modifier>>| {
+                let chosen = chosen.clone();
+                slot.iter().map(move |&choice| [chosen.clone(), vec![choice]].concat())
             };
             before.iter().flat_map(with).collect()
         })
@@ -251,17 +251,17 @@ fn page() -> String {
         "5 fabric of several nodes",
     ];
     for tier in 1..names.len() as u8 {
-        let of = |f: &dyn Fn(&Coverage) -> usize| -> usize {
-            coverage.iter().filter(|((t, _), _)| *t == tier).map(|(_, one)| f(one)).sum()
+        let total = |f: &dyn Fn(&Coverage) -> usize| -> usize {
+            coverage.iter().filter(|((t, _), _)| *t == tier).map(|(_, found)| f(found)).sum()
         };
-        let (parsed, executed) = (of(&|one| one.parsed), of(&|one| one.executed));
+        let (parsed, executed) = (total(&|found| found.parsed), total(&|found| found.executed));
         writeln!(
             page,
             "| {} | {} | {} | {} | {parsed} | {executed} | {} % |",
             names[usize::from(tier)],
-            of(&|one| one.rows),
-            of(&|one| one.executed_rows),
-            of(&|one| one.partly_executed_rows),
+            total(&|found| found.rows),
+            total(&|found| found.executed_rows),
+            total(&|found| found.partly_executed_rows),
             executed * 100 / parsed.max(1),
         )
         .unwrap();

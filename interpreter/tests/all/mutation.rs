@@ -14,6 +14,7 @@ use std::path::Path;
 mod corpus;
 
 use corpus::corpus;
+use gpucast_ptx_frontend::isa::{forms, sample};
 
 /// A small generator (xorshift64*), so that every run damages the same tokens.
 struct Random(u64);
@@ -127,6 +128,52 @@ fn damaged_kernels_end_in_a_result_a_refusal_or_a_fault() {
             crate::fuzzed::execute(format!("{head}{}", tokens.concat()).as_bytes());
         }
     }
+}
+
+/// The registers of a sample, one of each type.
+const REGISTERS: [&str; 8] = ["%p1", "%b1", "%h1", "%r1", "%rd1", "%q1", "%f1", "%fd1"];
+
+/// The text with a kernel whose 64-bit registers begin with the address of a buffer, so that
+/// accesses by way of them succeed.
+fn with_addresses(text: &str) -> String {
+    let kernel = ".global .align 256 .b8 buffer[4096];\n.entry k() {";
+    let begin = "mov.u64 %rd1, buffer; T: .branchtargets";
+    text.replace(".entry k() {", kernel).replace("T: .branchtargets", begin)
+}
+
+/// Builds with debug assertions check that each row is as wide as its operation says.
+#[test]
+fn registers_of_any_type_end_in_a_result_a_refusal_or_a_fault() {
+    let times = std::env::var("GPUCAST_MUTATIONS").ok().and_then(|text| text.parse().ok());
+    let each = 2 * times.unwrap_or(1_usize);
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut loaded = 0;
+    for form in forms() {
+        let variants = crate::coverage::variants(form);
+        for _ in 0..each {
+            let mut text = tokens(&variants[random.below(variants.len())]).concat();
+            let places: Vec<(usize, &str)> = REGISTERS
+                .iter()
+                .flat_map(|name| text.match_indices(name).map(|(at, _)| (at, *name)))
+                .filter(|(at, name)| {
+                    !text[at + name.len()..].starts_with(|c: char| c.is_ascii_digit())
+                })
+                .collect();
+            if let Some(&(at, name)) = places.get(random.below(places.len())) {
+                let other = REGISTERS[random.below(REGISTERS.len())];
+                text.replace_range(at..at + name.len(), other);
+            }
+            for target in ["sm_90a", "sm_107a"] {
+                let text = with_addresses(&sample::module(target, std::slice::from_ref(&text)));
+                if gpucast_ptx_frontend::load(&text).is_ok() {
+                    loaded += 1;
+                    crate::fuzzed::execute(text.as_bytes());
+                    break;
+                }
+            }
+        }
+    }
+    assert!(loaded > forms().len() / 4, "{loaded} texts were executed");
 }
 
 #[test]

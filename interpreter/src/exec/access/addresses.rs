@@ -34,6 +34,19 @@ pub(in crate::exec) unsafe fn addresses(frame: &Frame, op: &MemoryOp) -> [u64; 3
     addresses
 }
 
+/// [`addresses`] with a check of the base register, for operations that are rare.
+pub(in crate::exec) fn checked_addresses(frame: &Frame, op: &MemoryOp) -> [u64; 32] {
+    match op.base {
+        None => [op.offset; 32],
+        Some(row) if op.wide_base => {
+            frame.lanes::<u64>(row).map(|base| base.wrapping_add(op.offset))
+        }
+        Some(row) => {
+            frame.lanes::<u32>(row).map(|base| u64::from(base.wrapping_add(op.offset as u32)))
+        }
+    }
+}
+
 /// Returns how the addresses of a full warp relate.
 #[inline(always)]
 pub(in crate::exec) fn pattern(addresses: &[u64; 32], mask: u32, bytes: u64) -> Pattern {

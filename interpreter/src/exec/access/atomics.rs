@@ -34,16 +34,16 @@ pub(super) unsafe fn perform_atomic(
             // SAFETY: rows are as wide as `wide_registers` says; host addresses are aligned and
             // good.
             unsafe {
-                let operand = get(frame.rows.add(atomic.operands[element] as usize), wide, lane);
+                let operand = get(frame, atomic.operands[element], wide, lane);
                 let compare = match atomic.compare {
-                    Some(row) => get(frame.rows.add(row as usize), wide, lane),
+                    Some(row) => get(frame, row, wide, lane),
                     None => 0,
                 };
                 let host = hosts[lane].add(offset);
                 let old =
                     update(host, op.element_bytes, |old| operation.apply(old, operand, compare));
                 if let Some(row) = atomic.destinations[element] {
-                    put(frame.rows.add(row as usize), wide, lane, old);
+                    put(frame, row, wide, lane, old);
                 }
             }
         }
@@ -61,13 +61,12 @@ unsafe fn perform_atomic_128(frame: &Frame, atomic: &Atomic, hosts: &[*mut u8; 3
     for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
         // SAFETY: by the contract.
         unsafe {
-            let row = |row: u32| frame.rows.add(row as usize).cast::<u128>().add(lane);
-            let operand = *row(atomic.operands[0]);
-            let compare = atomic.compare.map_or(0, |compare| *row(compare));
+            let operand = frame.row::<u128>(atomic.operands[0])[lane];
+            let compare = atomic.compare.map_or(0, |compare| frame.row::<u128>(compare)[lane]);
             let old =
                 update_128(hosts[lane], |old| atomic.operation.apply_128(old, operand, compare));
             if let Some(destination) = atomic.destinations[0] {
-                *row(destination) = old;
+                frame.row_mut::<u128>(destination)[lane] = old;
             }
         }
     }

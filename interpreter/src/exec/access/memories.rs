@@ -4,7 +4,7 @@
 
 use super::super::shared::ClusterShared;
 use super::probe::writes;
-use super::racing::Vectors;
+use super::racing::{Vectors, read_bytes};
 use crate::fault::FaultKind;
 use crate::memory::{Allocation, DeviceMemory};
 use crate::program::Contents;
@@ -199,10 +199,29 @@ impl Memories<'_> {
         }
     }
 
+    /// A copy of the bytes of one lane's access.
+    pub(in crate::exec) fn read<const N: usize>(
+        &self,
+        space: Space,
+        lane: u32,
+        address: u64,
+    ) -> Result<[u8; N], FaultKind> {
+        let host = self.resolve(space, lane, address, N as u32, false)?;
+        let mut bytes = [0; N];
+        // SAFETY: `N` bytes lie there. Those of buffers may be written at the same time.
+        unsafe {
+            match space {
+                Space::Global => read_bytes(host, &mut bytes),
+                _ => bytes = host.cast::<[u8; N]>().read_unaligned(),
+            }
+        }
+        Ok(bytes)
+    }
+
     /// The fault of an access that no stretch of its space holds.
     fn out_of_bounds(&self, space: Space, address: u64, bytes: u32, write: bool) -> FaultKind {
         let is_global = space == Space::Global;
-        if is_global && self.device.find(address).is_some_and(|one| !one.is_held()) {
+        if is_global && self.device.find(address).is_some_and(|allocation| !allocation.is_held()) {
             return FaultKind::NotComputed { address };
         }
         FaultKind::OutOfBounds {

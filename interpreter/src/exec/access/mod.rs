@@ -32,7 +32,7 @@ use probe::{probe_lanes, probe_simple, unexpected};
 use simple::access_simple;
 use transfer::transfer_lanes;
 
-pub(super) use addresses::{addresses, generic_part, pattern};
+pub(super) use addresses::{addresses, checked_addresses, generic_part, pattern};
 pub(super) use lane_loop::LoopAccesses;
 pub(super) use memories::{Memories, Segment, window_of};
 pub(super) use patterns::{LentPatterns, Patterns};

@@ -5,7 +5,6 @@
 use super::racing::Element;
 use crate::access_kind::AccessKind;
 use crate::exec::lanes::{FULL_MASK, Frame};
-use crate::lane::Row;
 use crate::program::memory_op::{Extend, MemoryOp};
 
 /// Lane by lane, element by element.
@@ -102,15 +101,15 @@ unsafe fn transfer_with(
         unsafe {
             match (op.element_bytes, op.wide_registers, write) {
                 (16, _, false) => {
-                    let row: *mut u128 = frame.rows.add(row as usize).cast();
+                    let row = frame.row_mut::<u128>(row);
                     for_lanes(mask, |lane| {
-                        *row.add(lane) = memory.load::<u128>(hosts[lane].add(offset));
+                        row[lane] = memory.load::<u128>(hosts[lane].add(offset));
                     });
                 }
                 (16, _, true) => {
-                    let row: *const u128 = frame.rows.add(row as usize).cast();
+                    let row = frame.row::<u128>(row);
                     for_lanes(mask, |lane| {
-                        memory.store::<u128>(hosts[lane].add(offset), *row.add(lane));
+                        memory.store::<u128>(hosts[lane].add(offset), row[lane]);
                     });
                 }
                 (4, false, false) => {
@@ -126,17 +125,16 @@ unsafe fn transfer_with(
                     });
                 }
                 (bytes, wide, false) => {
-                    let rows = frame.rows.add(row as usize);
                     for_lanes(mask, |lane| {
                         let value = read(memory, hosts[lane].add(offset), bytes);
                         let value = extend(value, bytes, op.extend);
-                        put(rows, wide, lane, value);
+                        put(frame, row, wide, lane, value);
                     });
                 }
                 (bytes, wide, true) => {
-                    let rows = frame.rows.add(row as usize);
                     for_lanes(mask, |lane| {
-                        write_bytes(memory, hosts[lane].add(offset), bytes, get(rows, wide, lane));
+                        let value = get(frame, row, wide, lane);
+                        write_bytes(memory, hosts[lane].add(offset), bytes, value);
                     });
                 }
             }
@@ -184,11 +182,11 @@ pub(in crate::exec) unsafe fn digests(frame: &Frame, op: &MemoryOp) -> [u32; 32]
             // SAFETY: rows are as wide as the operation says.
             unsafe {
                 if op.element_bytes == 16 {
-                    let value = frame.rows.add(row as usize).cast::<u128>().add(lane).read();
+                    let value = frame.row::<u128>(row)[lane];
                     mix(digest, value as u64);
                     mix(digest, (value >> 64) as u64);
                 } else {
-                    let value = get(frame.rows.add(row as usize), op.wide_registers, lane);
+                    let value = get(frame, row, op.wide_registers, lane);
                     mix(digest, value & (u64::MAX >> (64 - 8 * u32::from(op.element_bytes))));
                 }
             }
@@ -256,15 +254,15 @@ fn extend(value: u64, bytes: u8, extend: Extend) -> u64 {
 
 /// # Safety
 ///
-/// `rows` points to a register of the width that `wide` says.
+/// The invariants of [`Frame`]; `row` is a register of the width that `wide` says.
 #[inline(always)]
-pub(super) unsafe fn put(rows: *mut Row, wide: bool, lane: usize, value: u64) {
+pub(super) unsafe fn put(frame: &Frame, row: u32, wide: bool, lane: usize, value: u64) {
     // SAFETY: by the contract.
     unsafe {
         if wide {
-            *rows.cast::<u64>().add(lane) = value;
+            frame.row_mut::<u64>(row)[lane] = value;
         } else {
-            *rows.cast::<u32>().add(lane) = value as u32;
+            frame.row_mut::<u32>(row)[lane] = value as u32;
         }
     }
 }
@@ -273,9 +271,9 @@ pub(super) unsafe fn put(rows: *mut Row, wide: bool, lane: usize, value: u64) {
 ///
 /// As [`put`].
 #[inline(always)]
-pub(super) unsafe fn get(rows: *const Row, wide: bool, lane: usize) -> u64 {
+pub(super) unsafe fn get(frame: &Frame, row: u32, wide: bool, lane: usize) -> u64 {
     // SAFETY: by the contract.
     unsafe {
-        if wide { *rows.cast::<u64>().add(lane) } else { u64::from(*rows.cast::<u32>().add(lane)) }
+        if wide { frame.row::<u64>(row)[lane] } else { u64::from(frame.row::<u32>(row)[lane]) }
     }
 }

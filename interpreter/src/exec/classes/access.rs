@@ -1,15 +1,13 @@
 //! Accesses of CTAs that a representative stands for: the same lanes, each moved by whole granules
 //! within the same buffer.
 
-#![allow(unsafe_code, reason = "base registers are rows of checked programs")]
-
 use super::held::OwnMemory;
 use super::motion::Motion;
 use super::region::Values;
 use super::representative::{GRANULE_BYTES, Representative};
 use super::upcoming::Upcoming;
 use crate::access_kind::AccessKind;
-use crate::exec::access::{addresses, window_of};
+use crate::exec::access::{checked_addresses, window_of};
 use crate::memory::DeviceMemory;
 use crate::program::memory_op::{MemoryOp, Space, window};
 
@@ -22,8 +20,7 @@ impl Representative {
         device: &DeviceMemory,
     ) {
         let mask = upcoming.mask;
-        // SAFETY: the frame's invariants hold, and the access belongs to its program.
-        let addresses = unsafe { addresses(upcoming.frame, access) };
+        let addresses = checked_addresses(upcoming.frame, access);
         let global = match access.space {
             Space::Global => mask,
             Space::Generic => {

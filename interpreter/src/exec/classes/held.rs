@@ -5,8 +5,6 @@
 //! Of each lane's memory the values that move are known, each with its place. What a store covers
 //! is forgotten. An access to a part of such a value keeps the CTAs in which the value is the same.
 
-#![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
-
 use super::held_values::{Held, MOST_BYTES};
 use super::motion::Motion;
 use super::representative::Representative;
@@ -155,8 +153,7 @@ impl Representative {
         let (op, warp) = (upcoming.op, upcoming.warp);
         let frames = match op.n {
             0 => [0; 32],
-            // SAFETY: the frame's invariants hold, and `dst` is the row of the frames' addresses.
-            _ => unsafe { *upcoming.frame.row::<u32>(op.dst) },
+            _ => upcoming.frame.lanes::<u32>(op.dst),
         };
         let bytes = u64::from(op.c);
         let mut kept = Kept::NONE;

@@ -4,8 +4,6 @@
 //! whole numbers (comparison, division, widening), the region is first kept to CTAs in which the
 //! operands do not wrap around.
 
-#![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
-
 use super::motion::Motion;
 use super::region::Values;
 use super::representative::Representative;

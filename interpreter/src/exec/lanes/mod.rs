@@ -45,6 +45,9 @@ pub(crate) fn lane_count(mask: u32) -> u64 {
 /// ends in an operation that leaves the loop. `guards` and `guarded_lanes` have as many elements as
 /// the program has guarded instructions. `scratch` is [`SCRATCH_ROWS`] rows that no operation
 /// names.
+///
+/// Builds with debug assertions check rows, predicates and guards at each use. Rare operations go
+/// by [`Frame::lanes`] and its like, which always check them.
 pub(crate) struct Frame {
     pub(crate) ops: *const Op,
     pub(crate) guards: *const GuardPredicate,
@@ -52,6 +55,19 @@ pub(crate) struct Frame {
     pub(crate) scratch: *mut Row,
     pub(crate) predicates: *mut u32,
     pub(crate) guarded_lanes: *mut u64,
+    pub(crate) extents: Extents,
+}
+
+/// The extents of a frame's parts.
+#[derive(Clone, Copy)]
+pub(crate) struct Extents {
+    pub(crate) rows: usize,
+    pub(crate) predicates: usize,
+    /// Rows of the register that begins at each row; 0 in the middle of one.
+    #[cfg(debug_assertions)]
+    pub(crate) widths: *const [u8],
+    #[cfg(debug_assertions)]
+    pub(crate) guards: usize,
 }
 
 impl Frame {
@@ -81,10 +97,12 @@ impl Frame {
             return mask;
         }
         let index = ((op.guard & !GUARD_REPEATED) - 1) as usize;
+        #[cfg(debug_assertions)]
+        assert!(index < self.extents.guards, "guard {index} does not exist");
         // SAFETY: guard indices are in range by the invariants of `Frame`.
         unsafe {
             let guard = *self.guards.add(index);
-            mask & (*self.predicates.add(guard.predicate as usize) ^ guard.invert)
+            mask & (self.predicate(guard.predicate) ^ guard.invert)
         }
     }
 
@@ -102,13 +120,31 @@ impl Frame {
         }
     }
 
+    /// The lanes of a register whose elements are of type `T`.
+    ///
+    /// # Safety
+    ///
+    /// The invariants of [`Frame`]; `row` is a row operand as wide as `T`.
+    #[inline(always)]
+    pub(crate) unsafe fn register<T>(&self, row: u32) -> *mut [T; 32] {
+        #[cfg(debug_assertions)]
+        {
+            // SAFETY: the widths are those of the frame's program, which is borrowed meanwhile.
+            let width = unsafe { &*self.extents.widths }.get(row as usize).copied();
+            let bytes = 4 * usize::from(width.unwrap_or_default());
+            assert!(size_of::<T>() <= bytes, "row {row} has elements of {bytes} bytes");
+        }
+        // SAFETY: rows are in range and wide enough, and rows are aligned to 64 bytes.
+        unsafe { self.rows.add(row as usize).cast() }
+    }
+
     /// # Safety
     ///
     /// The invariants of [`Frame`]; `row` is a row operand of type `T`.
     #[inline(always)]
     pub(crate) unsafe fn row<T: Lane>(&self, row: u32) -> &[T::Store; 32] {
-        // SAFETY: rows are in range and wide enough, and rows are aligned to 64 bytes.
-        unsafe { &*self.rows.add(row as usize).cast() }
+        // SAFETY: by the contract.
+        unsafe { &*self.register(row) }
     }
 
     /// # Safety
@@ -117,8 +153,8 @@ impl Frame {
     #[inline(always)]
     #[expect(clippy::mut_from_ref, reason = "the frame hands out rows of a raw register file")]
     pub(crate) unsafe fn row_mut<T: Lane>(&self, row: u32) -> &mut [T::Store; 32] {
-        // SAFETY: as in `row`.
-        unsafe { &mut *self.rows.add(row as usize).cast() }
+        // SAFETY: by the contract.
+        unsafe { &mut *self.register(row) }
     }
 
     /// # Safety
@@ -126,8 +162,19 @@ impl Frame {
     /// The invariants of [`Frame`]; `predicate` is a predicate operand.
     #[inline(always)]
     pub(crate) unsafe fn predicate(&self, predicate: u32) -> u32 {
+        // SAFETY: by the contract.
+        unsafe { *self.predicate_place(predicate) }
+    }
+
+    /// # Safety
+    ///
+    /// As [`Self::predicate`].
+    #[inline(always)]
+    unsafe fn predicate_place(&self, predicate: u32) -> *mut u32 {
+        #[cfg(debug_assertions)]
+        assert!((predicate as usize) < self.extents.predicates, "no predicate {predicate}");
         // SAFETY: predicate indices are in range.
-        unsafe { *self.predicates.add(predicate as usize) }
+        unsafe { self.predicates.add(predicate as usize) }
     }
 
     /// Writes the lanes of `mask` of a predicate.
@@ -137,9 +184,9 @@ impl Frame {
     /// As [`Self::predicate`].
     #[inline(always)]
     pub(crate) unsafe fn set_predicate(&self, predicate: u32, mask: u32, value: u32) {
-        // SAFETY: predicate indices are in range.
+        // SAFETY: by the contract.
         unsafe {
-            let predicate = self.predicates.add(predicate as usize);
+            let predicate = self.predicate_place(predicate);
             *predicate = (*predicate & !mask) | (value & mask);
         }
     }
@@ -157,13 +204,61 @@ impl Frame {
     pub(crate) unsafe fn set_row<T: Lane>(&self, row: u32, mask: u32, value: [T::Store; 32]) {
         // SAFETY: as in `row_mut`; scratch rows are as wide as any register.
         unsafe {
-            let row: *mut [T::Store; 32] = self.rows.add(row as usize).cast();
+            let row: *mut [T::Store; 32] = self.register(row);
             let scratch: *mut [T::Store; 32] = self.scratch.cast();
             *(if mask == FULL_MASK { row } else { scratch }) = value;
             if mask != FULL_MASK {
                 blend(&mut *row, &*scratch, mask);
             }
         }
+    }
+
+    /// Fails if a register of elements of type `T` does not lie within the register file.
+    fn check<T: Lane>(&self, row: u32) {
+        let end = row as usize + size_of::<T::Store>() / size_of::<u32>();
+        assert!(end <= self.extents.rows, "row {row} lies outside the register file");
+    }
+
+    /// All lanes of a register.
+    pub(crate) fn lanes<T: Lane>(&self, row: u32) -> [T::Store; 32] {
+        self.check::<T>(row);
+        // SAFETY: the rows exist, whatever the operation, and every content is a value.
+        unsafe { *self.row::<T>(row) }
+    }
+
+    /// One lane of a register.
+    pub(crate) fn lane<T: Lane>(&self, row: u32, lane: usize) -> T::Store {
+        self.check::<T>(row);
+        // SAFETY: as in `lanes`.
+        unsafe { self.row::<T>(row)[lane] }
+    }
+
+    /// Writes the lanes of `mask` of a register.
+    pub(crate) fn set_lanes<T: Lane>(&self, row: u32, mask: u32, values: [T::Store; 32]) {
+        self.check::<T>(row);
+        // SAFETY: as in `lanes`, and nobody keeps a reference to a row between operations.
+        unsafe { self.set_row::<T>(row, mask, values) }
+    }
+
+    /// Writes one lane of a register.
+    pub(crate) fn set_lane<T: Lane>(&self, row: u32, lane: usize, value: T::Store) {
+        self.check::<T>(row);
+        // SAFETY: as in `set_lanes`.
+        unsafe { self.row_mut::<T>(row)[lane] = value }
+    }
+
+    /// The lanes in which a predicate holds.
+    pub(crate) fn lanes_where(&self, predicate: u32) -> u32 {
+        assert!((predicate as usize) < self.extents.predicates, "no predicate {predicate}");
+        // SAFETY: the predicate exists.
+        unsafe { self.predicate(predicate) }
+    }
+
+    /// Writes the lanes of `mask` of a predicate.
+    pub(crate) fn set_lanes_where(&self, predicate: u32, mask: u32, value: u32) {
+        assert!((predicate as usize) < self.extents.predicates, "no predicate {predicate}");
+        // SAFETY: the predicate exists.
+        unsafe { self.set_predicate(predicate, mask, value) }
     }
 
     /// Writes the same value to the lanes of `mask`.

@@ -13,6 +13,7 @@ use super::multiply::find_columns as columns_of_metadata;
 use crate::fault::FaultKind;
 use crate::observer::{Access, AccessKind, Pattern, Recorder};
 use crate::program::matrix_op::{Accumulator, Arithmetic, WarpgroupA, WarpgroupMultiply};
+use crate::program::memory_op::Space;
 use crate::semantics::matrix::element::{self, Format};
 use crate::semantics::matrix::warpgroup::{Descriptor, Major};
 use crate::semantics::matrix::{Shape, fragment, product};
@@ -479,10 +480,7 @@ impl Depth {
 
 /// Sixteen bytes of the CTA's shared memory.
 fn row(memories: &Memories<'_>, address: u64) -> Result<[u8; 16], OperandFault> {
-    let host = memories.shared_host(0, address, 16, false);
-    let host = host.map_err(|fault| OperandFault { lane: fault.lane, kind: fault.kind })?;
-    // SAFETY: the address has just been checked; bytes need no alignment.
-    Ok(unsafe { host.cast::<[u8; 16]>().read_unaligned() })
+    memories.read(Space::Shared, 0, address).map_err(|kind| OperandFault { lane: 0, kind })
 }
 
 /// Returns true if the product is added to D: `scale-d`, which must be the same in all lanes.
@@ -493,7 +491,7 @@ fn row(memories: &Memories<'_>, address: u64) -> Result<[u8; 16], OperandFault> 
 unsafe fn keeps(frame: &Frame, op: &WarpgroupMultiply) -> Result<bool, OperandFault> {
     let (predicate, negated) = op.scale_d;
     // SAFETY: by the contract.
-    let lanes = unsafe { *frame.predicates.add(predicate as usize) };
+    let lanes = unsafe { frame.predicate(predicate) };
     match lanes {
         0 => Ok(negated),
         FULL_MASK => Ok(!negated),

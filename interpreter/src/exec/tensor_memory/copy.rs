@@ -1,7 +1,5 @@
 //! `tcgen05.cp`: rows of shared memory to lanes.
 
-#![allow(unsafe_code, reason = "registers are rows of checked programs")]
-
 use super::super::lanes::Frame;
 use super::super::matrix::OperandFault;
 use super::super::warp::Context;
@@ -22,20 +20,14 @@ pub(super) struct Copied {
 }
 
 /// Executes a copy that one lane issues.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program.
-pub(super) unsafe fn copy(
+pub(super) fn copy(
     context: &Context<'_>,
     frame: &Frame,
     op: &CopyFromShared,
     lane: u32,
 ) -> Result<Copied, OperandFault> {
-    // SAFETY: by the contract.
-    let (base, bits) = unsafe {
-        (cell(frame, &op.address, lane), frame.row::<u64>(op.source)[lane as usize & 31])
-    };
+    let base = cell(frame, &op.address, lane);
+    let bits = frame.lane::<u64>(op.source, lane as usize);
     let descriptor = MatrixDescriptor::decode(bits);
     let descriptor = descriptor.ok_or_else(|| undefined(lane, "this matrix descriptor", bits))?;
     // The format only says how a row is unpacked.

@@ -19,7 +19,7 @@ mod transfer;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::access::{AccessReport, addresses};
+use super::access::{AccessReport, checked_addresses};
 use super::async_copy::aligned;
 use super::lanes::{FULL_MASK, Frame};
 use super::matrix::OperandFault;
@@ -89,23 +89,13 @@ fn of_lane(lane: u32) -> impl Fn(FaultKind) -> OperandFault {
 }
 
 /// The cell that a lane's address means.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program.
-unsafe fn cell(frame: &Frame, op: &MemoryOp, lane: u32) -> Cell {
-    // SAFETY: by the contract.
-    Cell::of_address(unsafe { addresses(frame, op)[lane as usize & 31] } as u32)
+fn cell(frame: &Frame, op: &MemoryOp, lane: u32) -> Cell {
+    Cell::of_address(checked_addresses(frame, op)[lane as usize & 31] as u32)
 }
 
 /// The value that all lanes of the warp must have in a row.
-///
-/// # Safety
-///
-/// As [`cell`].
-unsafe fn common(frame: &Frame, row: u32, what: &'static str) -> Result<u32, OperandFault> {
-    // SAFETY: by the contract.
-    same(unsafe { frame.row::<u32>(row) }, what)
+fn common(frame: &Frame, row: u32, what: &'static str) -> Result<u32, OperandFault> {
+    same(&frame.lanes::<u32>(row), what)
 }
 
 /// The value that all lanes have.
@@ -161,77 +151,72 @@ impl Warp {
             instruction: context.program.op_instruction[pc as usize],
             warp: self.index,
         };
-        // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-        unsafe {
-            match op {
-                TensorMemoryOp::Allocate(op) => {
-                    return self.allocate(context, teller, frame, op, split, report);
+        match op {
+            TensorMemoryOp::Allocate(op) => {
+                return self.allocate(context, teller, frame, op, split, report);
+            }
+            TensorMemoryOp::Free { address, columns, exclusive } => {
+                let address = common(frame, *address, "an address that differs between lanes");
+                let columns = common(frame, *columns, "a number that differs between lanes");
+                let freed = address.and_then(|address| {
+                    let mut memory = Memories::new(context, 1).of(0)?;
+                    memory.free(address, columns?, *exclusive).map_err(of_lane(0))
+                });
+                freed.map_err(|fault| fault.at(pc))?;
+            }
+            TensorMemoryOp::Relinquish => {
+                let memory = Memories::new(context, 1).of(0);
+                memory.map_err(|fault| fault.at(pc))?.relinquish();
+            }
+            TensorMemoryOp::Transfer(op) => {
+                let memory = Memories::new(context, 1).of(0);
+                let cells = memory
+                    .and_then(|mut memory| transfer::transfer(frame, &mut memory, op, self.index))
+                    .map_err(|fault| fault.at(pc))?;
+                let step = match op.is_store {
+                    true => TensorMemoryStep::Write,
+                    false => TensorMemoryStep::Read,
+                };
+                let rank = context.rank;
+                let cells: Vec<_> =
+                    cells.into_iter().map(|cells| TensorCells { rank, ..cells }).collect();
+                teller.tell(0, step, &cells);
+            }
+            TensorMemoryOp::Copy(op) => {
+                let time = self.clock(context.program, split, op.instruction);
+                for lane in lanes {
+                    let done = copy::copy(context, frame, op, lane);
+                    let done = done.map_err(|fault| fault.at(pc))?;
+                    teller.tell(lane, TensorMemoryStep::Write, &done.writes);
+                    let recorder = &mut *teller.recorder;
+                    shared::tell(recorder, &done.reads, op.instruction, self.index, time);
                 }
-                TensorMemoryOp::Free { address, columns, exclusive } => {
-                    let address = common(frame, *address, "an address that differs between lanes");
-                    let columns = common(frame, *columns, "a number that differs between lanes");
-                    let freed = address.and_then(|address| {
-                        let mut memory = Memories::new(context, 1).of(0)?;
-                        memory.free(address, columns?, *exclusive).map_err(of_lane(0))
-                    });
-                    freed.map_err(|fault| fault.at(pc))?;
+            }
+            TensorMemoryOp::Wait { loads } => {
+                let step = match loads {
+                    true => TensorMemoryStep::WaitLoads,
+                    false => TensorMemoryStep::WaitStores,
+                };
+                teller.tell(mask.trailing_zeros(), step, &[]);
+            }
+            TensorMemoryOp::Shift(op) => {
+                for lane in lanes {
+                    let done = shift::shift(context, frame, op, lane);
+                    let cells = done.map_err(|fault| fault.at(pc))?;
+                    teller.tell(lane, TensorMemoryStep::Read, &cells);
+                    teller.tell(lane, TensorMemoryStep::Write, &cells);
                 }
-                TensorMemoryOp::Relinquish => {
-                    let memory = Memories::new(context, 1).of(0);
-                    memory.map_err(|fault| fault.at(pc))?.relinquish();
-                }
-                TensorMemoryOp::Transfer(op) => {
-                    let memory = Memories::new(context, 1).of(0);
-                    let cells = memory
-                        .and_then(|mut memory| {
-                            transfer::transfer(frame, &mut memory, op, self.index)
-                        })
-                        .map_err(|fault| fault.at(pc))?;
-                    let step = match op.is_store {
-                        true => TensorMemoryStep::Write,
-                        false => TensorMemoryStep::Read,
-                    };
-                    let rank = context.rank;
-                    let cells: Vec<_> =
-                        cells.into_iter().map(|cells| TensorCells { rank, ..cells }).collect();
-                    teller.tell(0, step, &cells);
-                }
-                TensorMemoryOp::Copy(op) => {
-                    let time = self.clock(context.program, split, op.instruction);
-                    for lane in lanes {
-                        let done = copy::copy(context, frame, op, lane);
-                        let done = done.map_err(|fault| fault.at(pc))?;
-                        teller.tell(lane, TensorMemoryStep::Write, &done.writes);
-                        let recorder = &mut *teller.recorder;
-                        shared::tell(recorder, &done.reads, op.instruction, self.index, time);
-                    }
-                }
-                TensorMemoryOp::Wait { loads } => {
-                    let step = match loads {
-                        true => TensorMemoryStep::WaitLoads,
-                        false => TensorMemoryStep::WaitStores,
-                    };
-                    teller.tell(mask.trailing_zeros(), step, &[]);
-                }
-                TensorMemoryOp::Shift(op) => {
-                    for lane in lanes {
-                        let done = shift::shift(context, frame, op, lane);
-                        let cells = done.map_err(|fault| fault.at(pc))?;
-                        teller.tell(lane, TensorMemoryStep::Read, &cells);
-                        teller.tell(lane, TensorMemoryStep::Write, &cells);
-                    }
-                }
-                TensorMemoryOp::Multiply(op) => {
-                    let time = self.clock(context.program, split, op.instruction);
-                    for lane in lanes {
-                        let done = multiply::multiply(context, frame, op, self.index, lane);
-                        let done = done.map_err(|fault| fault.at(pc))?;
-                        teller.tell(lane, TensorMemoryStep::Read, &done.cells_read);
-                        teller.tell(lane, TensorMemoryStep::Write, &done.cells_written);
-                        let recorder = &mut *teller.recorder;
-                        shared::tell(recorder, &done.reads, op.instruction, self.index, time);
-                        recorder.tensor(&done.product);
-                    }
+            }
+            TensorMemoryOp::Multiply(op) => {
+                let time = self.clock(context.program, split, op.instruction);
+                for lane in lanes {
+                    let done = multiply::multiply(context, frame, op, self.index, lane);
+                    let done = done.map_err(|fault| fault.at(pc))?;
+                    teller.tell(lane, TensorMemoryStep::Read, &done.cells_read);
+                    teller.tell(lane, TensorMemoryStep::Write, &done.cells_written);
+                    let recorder = &mut *teller.recorder;
+                    shared::tell(recorder, &done.reads, op.instruction, self.index, time);
+                    recorder.tensor(&done.product);
                 }
             }
         }
@@ -249,20 +234,17 @@ impl Warp {
         report: &mut AccessReport,
     ) -> Result<Next, WarpFault> {
         let pc = split.pc;
-        // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-        let address = unsafe { self.find_columns(context, frame, op, pc) };
+        let address = self.find_columns(context, frame, op, pc);
         let Some(address) = address.map_err(|fault| fault.at(pc))? else {
             self.splits.push(split.part(split.mask, Wait::TensorMemory));
             return Ok(Next::Other);
         };
-        // SAFETY: as above.
-        let columns = unsafe { frame.row::<u32>(op.columns)[0] };
+        let columns = frame.lane::<u32>(op.columns, 0);
         let (rank, column) = (context.rank, address);
         let cells = TensorCells { rank, lane: 0, lanes: LANES, column, columns };
         teller.tell(0, TensorMemoryStep::Allocate, &[cells]);
         let recorder = teller.recorder;
-        // SAFETY: as above.
-        report.addresses = unsafe { addresses(frame, &op.destination) };
+        report.addresses = checked_addresses(frame, &op.destination);
         let memories = &context.memories;
         let given = report.addresses[0];
         let kind = FaultKind::NotShared { what: "the destination of the address", address: given };
@@ -280,19 +262,14 @@ impl Warp {
     }
 
     /// The address of newly allocated columns; `None` if the warp has to wait.
-    ///
-    /// # Safety
-    ///
-    /// As [`cell`].
-    unsafe fn find_columns(
+    fn find_columns(
         &self,
         context: &Context<'_>,
         frame: &Frame,
         op: &Allocate,
         pc: u32,
     ) -> Result<Option<u32>, OperandFault> {
-        // SAFETY: by the contract.
-        let columns = unsafe { common(frame, op.columns, "a number that differs between lanes")? };
+        let columns = common(frame, op.columns, "a number that differs between lanes")?;
         let request = Request { columns, warp: self.index, pc, exclusive: op.exclusive };
         let found = if op.pair {
             let pair = Memories::new(context, 2);

@@ -3,8 +3,6 @@
 //! Sums are those of `wgmma`: in binary64, term after term in the order of K, rounded once at the
 //! end. Sums of integers wrap around, or are clamped when D is added.
 
-#![allow(unsafe_code, reason = "registers are rows of checked programs")]
-
 use gpucast_ptx_frontend::ScalarType;
 
 use super::super::lanes::Frame;
@@ -68,11 +66,7 @@ struct Operands {
 }
 
 /// Executes a product that one lane issues.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program.
-pub(super) unsafe fn multiply(
+pub(super) fn multiply(
     context: &Context<'_>,
     frame: &Frame,
     op: &TensorMultiply,
@@ -80,8 +74,7 @@ pub(super) unsafe fn multiply(
     lane: u32,
 ) -> Result<Done, OperandFault> {
     let memories = Memories::new(context, op.ctas);
-    // SAFETY: by the contract.
-    let gathered = unsafe { operands(&memories, frame, op, lane)? };
+    let gathered = operands(&memories, frame, op, lane)?;
     let Gathered { operands, reads, cells: mut cells_read } = gathered;
     let mut cells_written = Vec::new();
     let Operands { descriptor, division, stored, .. } = &operands;
@@ -112,8 +105,7 @@ pub(super) unsafe fn multiply(
             }
         }
         if let (true, FactorA::Tensor(place)) = (op.shifts_a, &op.a) {
-            // SAFETY: by the contract.
-            let first = unsafe { cell(frame, place, lane) };
+            let first = cell(frame, place, lane);
             for quarter in (0..LANES).step_by(shift::QUARTER as usize) {
                 let base = first.offset(quarter, 0);
                 if op.computes {
@@ -149,154 +141,147 @@ fn cells_of_d(operands: &Operands, rank: u32, at: u32) -> Vec<TensorCells> {
 }
 
 /// Reads the operands of a lane's product.
-///
-/// # Safety
-///
-/// As [`multiply`].
-unsafe fn operands(
+fn operands(
     memories: &Memories<'_>,
     frame: &Frame,
     op: &TensorMultiply,
     lane: u32,
 ) -> Result<Gathered, OperandFault> {
     let at = lane as usize & 31;
-    // SAFETY: by the contract.
-    unsafe {
-        let bits = frame.row::<u32>(op.descriptor)[at];
-        let (descriptor, division) = decode(op, bits)
-            .ok_or_else(|| undefined(lane, "this instruction descriptor", bits.into()))?;
-        if let Some(mask) = op.zeros.map(|row| frame.row::<u64>(row)[at])
-            && mask != 0
-        {
-            return Err(undefined(lane, "a zero-column mask that is not executed yet", mask));
-        }
-        if op.shifts_a && !matches!(descriptor.m, 128 | 256) {
-            let what = "a shift of A in a product of so many rows";
-            return Err(undefined(lane, what, descriptor.m.into()));
-        }
-        let sparse = if descriptor.sparse { 2 } else { 1 };
-        let deep = if descriptor.deep { 2 } else { 1 };
-        let stored = (op.kind.depth() * deep) as usize;
-        let (mut reads, mut cells) = (Vec::new(), Vec::new());
-        let b = matrix_descriptor(frame.row::<u64>(op.b)[at], lane)?;
-        let columns_of_b = SharedMatrix {
-            descriptor: b,
-            major: descriptor.major_b,
-            element: descriptor.b,
-            rows: descriptor.n / op.ctas,
-            bytes: descriptor.depth_bytes() * sparse,
-        };
-        let tables = match &op.tables_of_b {
-            None => None,
-            Some(place) => Some(Tables::of(&descriptor, b, cell(frame, place, lane), lane)?),
-        };
-        let (mut a_words, mut b_words) = (Vec::new(), Vec::new());
-        for cta in 0..op.ctas {
-            a_words.push(match &op.a {
-                FactorA::Shared(row) => {
-                    let matrix = SharedMatrix {
-                        descriptor: matrix_descriptor(frame.row::<u64>(*row)[at], lane)?,
-                        major: descriptor.major_a,
-                        element: descriptor.a,
-                        rows: division.rows(),
-                        bytes: descriptor.depth_bytes(),
-                    };
-                    let words = matrix.read(memories, cta, lane)?;
-                    reads.extend(matrix.addresses(memories, cta));
-                    vec![words; division.parts() as usize]
-                }
-                FactorA::Tensor(place) => {
-                    let place = cell(frame, place, lane);
-                    let memory = memories.of(cta)?;
-                    let rank = memories.first + cta;
-                    for part in 0..division.parts() {
-                        cells.extend((0..division.rows()).step_by(16).map(|row| TensorCells {
-                            rank,
-                            lane: place.lane + division.lane(row, part),
-                            lanes: 16,
-                            column: place.column,
-                            columns: descriptor.depth_bytes() / 4,
-                        }));
-                    }
-                    a_of_tensor_memory(&memory, place, op, &descriptor, division, lane)?
-                }
-            });
-            match &tables {
-                None => {
-                    b_words.extend(columns_of_b.read(memories, cta, lane)?);
-                    reads.extend(columns_of_b.addresses(memories, cta));
-                }
-                Some(tables) => {
-                    b_words.extend(tables.decompress(memories, columns_of_b.rows, cta, lane)?);
-                    reads.extend(tables.addresses(memories, columns_of_b.rows, cta));
-                    cells.push(tables.cells(memories.first + cta, columns_of_b.rows));
-                }
-            }
-        }
-        let of_a = a_words.iter().flatten().map(Vec::as_slice);
-        of_a.chain([b_words.as_slice()])
-            .try_for_each(|words| check_zeros(descriptor.a, words, lane))?;
-        let places = match &op.metadata {
-            None => None,
-            Some(place) => {
-                let place = cell(frame, place, lane);
-                let is_wide = self::bits(descriptor.a) >= 16;
-                let selects = if is_wide { descriptor.selector } else { 0 };
-                cells.extend((0..op.ctas).map(|cta| TensorCells {
-                    rank: memories.first + cta,
-                    lane: place.lane,
-                    lanes: LANES,
-                    column: place.column + selects,
-                    columns: if is_wide { 1 } else { 2 },
-                }));
-                let of = |cta| {
-                    let memory = memories.of(cta)?;
-                    find_columns(&memory, place, &descriptor, division, stored, lane)
-                };
-                Some((0..op.ctas).map(of).collect::<Result<Vec<_>, _>>()?)
-            }
-        };
-        let scales = match &op.scales {
-            None => None,
-            Some(scales) => {
-                let places = [cell(frame, &scales.a, lane), cell(frame, &scales.b, lane)];
-                let rows = [division.rows(), descriptor.n / division.parts()];
-                for cta in 0..op.ctas {
-                    for (place, rows) in places.into_iter().zip(rows) {
-                        cells.extend((0..4).map(|quarter| TensorCells {
-                            rank: memories.first + cta,
-                            lane: place.lane + 32 * quarter,
-                            lanes: rows.min(32),
-                            column: place.column,
-                            columns: rows.div_ceil(32),
-                        }));
-                    }
-                }
-                let of = |cta| {
-                    let memory = memories.of(cta)?;
-                    factors(&memory, places, scales, &descriptor, division, lane)
-                };
-                Some((0..op.ctas).map(of).collect::<Result<Vec<_>, _>>()?)
-            }
-        };
-        let (predicate, inverted) = op.adds;
-        let adds = frame.predicate(predicate) >> lane & 1 != 0;
-        let operands = Operands {
-            descriptor,
-            division,
-            d: cell(frame, &op.d, lane),
-            a: a_words,
-            b: b_words,
-            places,
-            scales,
-            adds: adds != inverted,
-            shift_d: op.shift_d,
-            disabled: op.disabled_lanes.iter().map(|&row| frame.row::<u32>(row)[at]).collect(),
-            depth: stored * sparse as usize,
-            stored,
-        };
-        Ok(Gathered { operands, reads, cells })
+    let bits = frame.lane::<u32>(op.descriptor, at);
+    let (descriptor, division) = decode(op, bits)
+        .ok_or_else(|| undefined(lane, "this instruction descriptor", bits.into()))?;
+    if let Some(mask) = op.zeros.map(|row| frame.lane::<u64>(row, at))
+        && mask != 0
+    {
+        return Err(undefined(lane, "a zero-column mask that is not executed yet", mask));
     }
+    if op.shifts_a && !matches!(descriptor.m, 128 | 256) {
+        let what = "a shift of A in a product of so many rows";
+        return Err(undefined(lane, what, descriptor.m.into()));
+    }
+    let sparse = if descriptor.sparse { 2 } else { 1 };
+    let deep = if descriptor.deep { 2 } else { 1 };
+    let stored = (op.kind.depth() * deep) as usize;
+    let (mut reads, mut cells) = (Vec::new(), Vec::new());
+    let b = matrix_descriptor(frame.lane::<u64>(op.b, at), lane)?;
+    let columns_of_b = SharedMatrix {
+        descriptor: b,
+        major: descriptor.major_b,
+        element: descriptor.b,
+        rows: descriptor.n / op.ctas,
+        bytes: descriptor.depth_bytes() * sparse,
+    };
+    let tables = match &op.tables_of_b {
+        None => None,
+        Some(place) => Some(Tables::of(&descriptor, b, cell(frame, place, lane), lane)?),
+    };
+    let (mut a_words, mut b_words) = (Vec::new(), Vec::new());
+    for cta in 0..op.ctas {
+        a_words.push(match &op.a {
+            FactorA::Shared(row) => {
+                let matrix = SharedMatrix {
+                    descriptor: matrix_descriptor(frame.lane::<u64>(*row, at), lane)?,
+                    major: descriptor.major_a,
+                    element: descriptor.a,
+                    rows: division.rows(),
+                    bytes: descriptor.depth_bytes(),
+                };
+                let words = matrix.read(memories, cta, lane)?;
+                reads.extend(matrix.addresses(memories, cta));
+                vec![words; division.parts() as usize]
+            }
+            FactorA::Tensor(place) => {
+                let place = cell(frame, place, lane);
+                let memory = memories.of(cta)?;
+                let rank = memories.first + cta;
+                for part in 0..division.parts() {
+                    cells.extend((0..division.rows()).step_by(16).map(|row| TensorCells {
+                        rank,
+                        lane: place.lane + division.lane(row, part),
+                        lanes: 16,
+                        column: place.column,
+                        columns: descriptor.depth_bytes() / 4,
+                    }));
+                }
+                a_of_tensor_memory(&memory, place, op, &descriptor, division, lane)?
+            }
+        });
+        match &tables {
+            None => {
+                b_words.extend(columns_of_b.read(memories, cta, lane)?);
+                reads.extend(columns_of_b.addresses(memories, cta));
+            }
+            Some(tables) => {
+                b_words.extend(tables.decompress(memories, columns_of_b.rows, cta, lane)?);
+                reads.extend(tables.addresses(memories, columns_of_b.rows, cta));
+                cells.push(tables.cells(memories.first + cta, columns_of_b.rows));
+            }
+        }
+    }
+    let of_a = a_words.iter().flatten().map(Vec::as_slice);
+    of_a.chain([b_words.as_slice()])
+        .try_for_each(|words| check_zeros(descriptor.a, words, lane))?;
+    let places = match &op.metadata {
+        None => None,
+        Some(place) => {
+            let place = cell(frame, place, lane);
+            let is_wide = self::bits(descriptor.a) >= 16;
+            let selects = if is_wide { descriptor.selector } else { 0 };
+            cells.extend((0..op.ctas).map(|cta| TensorCells {
+                rank: memories.first + cta,
+                lane: place.lane,
+                lanes: LANES,
+                column: place.column + selects,
+                columns: if is_wide { 1 } else { 2 },
+            }));
+            let of = |cta| {
+                let memory = memories.of(cta)?;
+                find_columns(&memory, place, &descriptor, division, stored, lane)
+            };
+            Some((0..op.ctas).map(of).collect::<Result<Vec<_>, _>>()?)
+        }
+    };
+    let scales = match &op.scales {
+        None => None,
+        Some(scales) => {
+            let places = [cell(frame, &scales.a, lane), cell(frame, &scales.b, lane)];
+            let rows = [division.rows(), descriptor.n / division.parts()];
+            for cta in 0..op.ctas {
+                for (place, rows) in places.into_iter().zip(rows) {
+                    cells.extend((0..4).map(|quarter| TensorCells {
+                        rank: memories.first + cta,
+                        lane: place.lane + 32 * quarter,
+                        lanes: rows.min(32),
+                        column: place.column,
+                        columns: rows.div_ceil(32),
+                    }));
+                }
+            }
+            let of = |cta| {
+                let memory = memories.of(cta)?;
+                factors(&memory, places, scales, &descriptor, division, lane)
+            };
+            Some((0..op.ctas).map(of).collect::<Result<Vec<_>, _>>()?)
+        }
+    };
+    let (predicate, inverted) = op.adds;
+    let adds = frame.lanes_where(predicate) >> lane & 1 != 0;
+    let operands = Operands {
+        descriptor,
+        division,
+        d: cell(frame, &op.d, lane),
+        a: a_words,
+        b: b_words,
+        places,
+        scales,
+        adds: adds != inverted,
+        shift_d: op.shift_d,
+        disabled: op.disabled_lanes.iter().map(|&row| frame.lane::<u32>(row, at)).collect(),
+        depth: stored * sparse as usize,
+        stored,
+    };
+    Ok(Gathered { operands, reads, cells })
 }
 
 /// The instruction descriptor and the division of the product, if they have a meaning.

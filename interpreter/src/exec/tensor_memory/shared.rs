@@ -1,13 +1,12 @@
 //! Matrices in shared memory that descriptors describe: reading them, and telling of it.
 
-#![allow(unsafe_code, reason = "addresses are checked here and then followed")]
-
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::super::lanes::FULL_MASK;
 use super::super::matrix::OperandFault;
-use super::{Memories, undefined};
+use super::{Memories, of_lane, undefined};
 use crate::observer::{Access, AccessKind, Pattern, Recorder};
+use crate::program::memory_op::Space;
 use crate::semantics::matrix::transfer::Packing;
 use crate::semantics::matrix::warpgroup::Major;
 use crate::semantics::tensor_memory::descriptor::{Element, MatrixDescriptor};
@@ -107,10 +106,8 @@ pub(super) fn read_row(
     address: u64,
     lane: u32,
 ) -> Result<[u8; 16], OperandFault> {
-    let host = memories.context.memories.shared_host(lane, address, 16, false);
-    let host = host.map_err(|fault| OperandFault { lane: fault.lane, kind: fault.kind })?;
-    // SAFETY: the address has just been checked; bytes need no alignment.
-    Ok(unsafe { host.cast::<[u8; 16]>().read_unaligned() })
+    let row = memories.context.memories.read(Space::Shared, lane, address);
+    row.map_err(of_lane(lane))
 }
 
 /// A row with each narrow element in a byte: six bits in the low bits of it, four in the middle.

@@ -4,8 +4,6 @@
 //! `1cta_mma_a_from_tmem.py` of CUTLASS says which way that is, as seen on a GPU: within each 32
 //! lanes, a lane gets what the next one had, and the last one keeps its own.
 
-#![allow(unsafe_code, reason = "registers are rows of checked programs")]
-
 use super::super::lanes::Frame;
 use super::super::matrix::OperandFault;
 use super::super::warp::Context;
@@ -22,18 +20,13 @@ pub(super) const QUARTER: u32 = 32;
 const WIDTH: u32 = 8;
 
 /// Executes a shift that one lane issues. Returns the cells of all its lanes.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program.
-pub(super) unsafe fn shift(
+pub(super) fn shift(
     context: &Context<'_>,
     frame: &Frame,
     op: &ShiftRows,
     lane: u32,
 ) -> Result<Vec<TensorCells>, OperandFault> {
-    // SAFETY: by the contract.
-    let base = unsafe { cell(frame, &op.address, lane) };
+    let base = cell(frame, &op.address, lane);
     if !base.lane.is_multiple_of(QUARTER) {
         let (what, value) = ("the first lane of tensor memory", u64::from(base.lane));
         let kind = FaultKind::BadOperand { what, value, allowed: "a multiple of 32" };

@@ -1,10 +1,8 @@
 //! `tcgen05.ld`, those that reduce and compress, and `tcgen05.st`: registers against cells.
 
-#![allow(unsafe_code, reason = "registers are rows of checked programs")]
-
 use std::ops::Range;
 
-use super::super::access::addresses;
+use super::super::access::checked_addresses;
 use super::super::lanes::{FULL_MASK, Frame};
 use super::super::matrix::OperandFault;
 use super::memory::TensorMemory;
@@ -19,18 +17,13 @@ use crate::semantics::tensor_memory::{Cell, LANES};
 
 /// Executes a transfer by warp `warp` of the CTA. Without rows the cells are only checked. Returns
 /// the cells.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program.
-pub(super) unsafe fn transfer(
+pub(super) fn transfer(
     frame: &Frame,
     memory: &mut TensorMemory,
     op: &Transfer,
     warp: u32,
 ) -> Result<Vec<TensorCells>, OperandFault> {
-    // SAFETY: by the contract.
-    let addresses = unsafe { addresses(frame, &op.address) }.map(|address| address as u32);
+    let addresses = checked_addresses(frame, &op.address).map(|address| address as u32);
     let address = same(&addresses, "an address of tensor memory that differs between lanes")?;
     let base = Cell::of_address(address);
     // A load or store sees the 128 lanes of its own CTA, whatever the bits above them say.
@@ -55,8 +48,7 @@ pub(super) unsafe fn transfer(
     let mut dense: Vec<[u32; 32]> = Vec::new();
     for (row, register) in cells.into_iter().zip(0..) {
         if let (true, Some(row)) = (op.is_store, row) {
-            // SAFETY: by the contract.
-            let values = unsafe { frame.row::<u32>(row) };
+            let values = frame.lanes::<u32>(row);
             for (lane, &value) in values.iter().enumerate() {
                 let cell = cell(lane, register);
                 if op.packed {
@@ -82,18 +74,15 @@ pub(super) unsafe fn transfer(
             reduced = Some(std::array::from_fn(combine));
         }
         match row {
-            // SAFETY: by the contract.
-            Some(row) => unsafe { frame.set_row::<u32>(row, FULL_MASK, values) },
+            Some(row) => frame.set_lanes::<u32>(row, FULL_MASK, values),
             None => dense.push(values),
         }
     }
     if let Some(compression) = &op.compression {
-        // SAFETY: by the contract.
-        unsafe { compress(frame, compression, &dense) };
+        compress(frame, compression, &dense);
     }
     if let (Some(reduction), Some(values)) = (&op.reduction, reduced) {
-        // SAFETY: by the contract.
-        unsafe { frame.set_row::<u32>(reduction.row, FULL_MASK, values) };
+        frame.set_lanes::<u32>(reduction.row, FULL_MASK, values);
     }
     Ok(cells_of(op, base))
 }
@@ -121,11 +110,7 @@ fn cells_of(op: &Transfer, base: Cell) -> Vec<TensorCells> {
 }
 
 /// Keeps two of each four values of a thread, and tells which.
-///
-/// # Safety
-///
-/// As [`transfer`].
-unsafe fn compress(frame: &Frame, op: &Compression, dense: &[[u32; 32]]) {
+fn compress(frame: &Frame, op: &Compression, dense: &[[u32; 32]]) {
     let indices = Fields { bits: 2 };
     let mut metadata = vec![[0; 32]; op.metadata.len()];
     let mut kept = vec![[0; 32]; op.kept.len()];
@@ -142,8 +127,7 @@ unsafe fn compress(frame: &Frame, op: &Compression, dense: &[[u32; 32]]) {
     }
     let rows = op.metadata.iter().zip(metadata).chain(op.kept.iter().zip(kept));
     for (&row, values) in rows {
-        // SAFETY: by the contract.
-        unsafe { frame.set_row::<u32>(row, FULL_MASK, values) };
+        frame.set_lanes::<u32>(row, FULL_MASK, values);
     }
 }
 

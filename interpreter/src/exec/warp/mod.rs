@@ -20,7 +20,7 @@ use super::async_copy::CopyQueue;
 use super::call::SavedActivation;
 use super::classes::Representative;
 use super::cluster_barrier::ClusterLanes;
-use super::lanes::{FULL_MASK, Frame, SCRATCH_ROWS, lane_count};
+use super::lanes::{Extents, FULL_MASK, Frame, SCRATCH_ROWS, lane_count};
 use super::late_stores::LateStores;
 use super::level::Level;
 use super::watch::Watching;
@@ -222,6 +222,14 @@ impl Warp {
             scratch: self.scratch.as_mut_ptr(),
             predicates: self.predicates.as_mut_ptr(),
             guarded_lanes: context.guarded_lanes,
+            extents: Extents {
+                rows: self.rows.len(),
+                predicates: self.predicates.len(),
+                #[cfg(debug_assertions)]
+                widths: context.program.registers.widths.as_slice(),
+                #[cfg(debug_assertions)]
+                guards: context.program.guards.len(),
+            },
         }
     }
 

@@ -51,8 +51,7 @@ impl Warp {
             if op.n & barrier::COUNTED == 0 {
                 recorder.arrive(&arrival);
             } else {
-                // SAFETY: the invariants of the frame hold; `b` is a row of counts.
-                let counts = unsafe { *frame.row::<u32>(op.b) };
+                let counts = frame.lanes::<u32>(op.b);
                 for_each_group(lanes, &counts, |mask, count| {
                     recorder.arrive(&Arrival { mask, threads: Some(count), ..arrival });
                 });
@@ -102,8 +101,7 @@ impl Warp {
         let exchange = op.n & MEMBERS != 0;
         let instruction = context.program.op_instruction[split.pc as usize];
         if context.wants.values && op.n & SHUFFLES != 0 && mask != 0 {
-            // SAFETY: the invariants of the frame hold; `b` and `c` are rows.
-            let (b, c) = unsafe { (frame.row::<u32>(op.b), frame.row::<u32>(op.c)) };
+            let (b, c) = (frame.lanes::<u32>(op.b), frame.lanes::<u32>(op.c));
             let mode = op.n & SHUFFLE_MODE;
             let source = |at: usize| shuffle::source_lane(mode, at as u32, b[at], c[at]).0;
             recorder.shuffle(&ShuffleUse {

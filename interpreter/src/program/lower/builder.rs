@@ -136,9 +136,7 @@ impl<'m> Builder<'m> {
 
     /// A row that nothing else uses.
     pub(crate) fn temporary(&mut self, width: Width) -> u32 {
-        let row = self.registers.rows;
-        self.registers.rows += width.rows();
-        row
+        self.registers.add(width.rows())
     }
 
     /// A predicate that nothing else uses.
