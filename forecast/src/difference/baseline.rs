@@ -89,7 +89,8 @@ pub fn read(source: &SourceText) -> Result<Vec<LaunchFigures>, Report> {
 /// The offset of a line and a column of bytes, both from 1 on, inside the text.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-    text.floor_char_boundary((before + column.saturating_sub(1)).min(text.len()))
+    let at = (before + column.saturating_sub(1)).min(text.len());
+    (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 const HINT: &str = "`gpucast predict KERNEL --gpu GPU -o base.json` writes a baseline";
