@@ -196,8 +196,13 @@ fn grids_of_any_size_are_counted_without_caches() {
 
 /// A launch file beside its module, and the kernel that it describes.
 fn file(ptx: &str, toml: &str) -> (tempfile::TempDir, Kernel) {
+    file_for("sm_80", ptx, toml)
+}
+
+/// The same for a target.
+fn file_for(target: &str, ptx: &str, toml: &str) -> (tempfile::TempDir, Kernel) {
     let folder = tempfile::tempdir().unwrap();
-    let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n{ptx}");
+    let text = format!(".version 8.0\n.target {target}\n.address_size 64\n{ptx}");
     std::fs::write(folder.path().join("m.ptx"), text).unwrap();
     let path = folder.path().join("m.toml");
     std::fs::write(&path, format!("module = \"m.ptx\"\n{toml}")).unwrap();
@@ -286,4 +291,60 @@ fn buffers_that_no_count_depends_on_take_no_memory() {
     let (_folder, kernel) = file(&beyond, &format!("{buffers}{}", launch("writes", "\"b\"")));
     let Err(fault) = counted(&kernel, RungChoice::Auto) else { panic!("it is out of bounds") };
     assert!(fault.to_string().contains("out-of-bounds store"), "{fault}");
+}
+
+/// Kernels that copy 64 words of a tensor and write one. The first one's map is in memory. The
+/// second one's is a parameter, and a word of the tensor says how often it goes round.
+const BOXES: &str = "
+    .visible .entry in_memory(.param .u64 maps, .param .u64 to) {
+    .shared .align 128 .b8 tile[256]; .shared .align 8 .b64 full;
+    .reg .b32 %r<4>; .reg .b64 %d<4>; .reg .pred %p;
+    ld.param.u64 %d0, [maps]; ld.param.u64 %d1, [to]; mov.u32 %r0, 0;
+    mbarrier.init.shared.b64 [full], 1;
+    mbarrier.arrive.expect_tx.shared.b64 _, [full], 256;
+    cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+        [tile], [%d0, {%r0}], [full];
+    WAIT: mbarrier.try_wait.parity.shared.b64 %p, [full], 0; @!%p bra WAIT;
+    ld.shared.u32 %r1, [tile]; st.global.u32 [%d1], %r1; ret; }
+    .visible .entry passed(.param .align 64 .b8 map[128], .param .u64 to) {
+    .shared .align 128 .b8 tile[256]; .shared .align 8 .b64 full;
+    .reg .b32 %r<4>; .reg .b64 %d<4>; .reg .pred %p;
+    mov.b64 %d2, map; cvta.param.u64 %d0, %d2; ld.param.u64 %d1, [to]; mov.u32 %r0, 0;
+    mbarrier.init.shared.b64 [full], 1;
+    mbarrier.arrive.expect_tx.shared.b64 _, [full], 256;
+    cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+        [tile], [%d0, {%r0}], [full];
+    WAIT: mbarrier.try_wait.parity.shared.b64 %p, [full], 0; @!%p bra WAIT;
+    ld.shared.u32 %r1, [tile]; st.global.u32 [%d1], %r1;
+    AGAIN: sub.u32 %r1, %r1, 1; setp.gt.s32 %p, %r1, 0; @%p bra AGAIN; ret; }
+";
+
+#[test]
+fn a_copy_of_a_tensor_needs_its_map_and_no_buffer_but_the_tensor() {
+    let map =
+        "{ tensor_map = { buffer = \"a\", type = \"u32\", global_dim = [1024], box_dim = [64] } }";
+    // Few have this much memory, and nobody needs what is written there.
+    let buffers = "
+        [buffers.a]
+        type = \"u32\"
+        len = 1024
+        init = { constant = 5 }
+        [buffers.large]
+        type = \"u32\"
+        len = 17179869184
+    ";
+    let maps = format!("[buffers.maps]\ntype = \"u8\"\nlen = 128\ninit = {{ struct = [{map}] }}\n");
+    let cases = [("in_memory", "\"maps\"", maps.as_str(), 0), ("passed", map, "", 5)];
+    for (name, first, maps, rounds) in cases {
+        let toml = format!("{buffers}\n{maps}{}", launch(name, &format!("{first}, \"large\"")));
+        let (_folder, kernel) = file_for("sm_90", BOXES, &toml);
+        let slice = &counted(&kernel, RungChoice::Slice).unwrap()[0];
+        assert_eq!(slice.counted_by.rung, Rung::Slice, "{name}");
+        let executions = |text: &str| {
+            let rows =
+                slice.profile.table.rows.iter().filter(|row| row.description.opcode.text() == text);
+            rows.map(|row| row.warp_executions).sum::<u128>()
+        };
+        assert_eq!(executions("sub"), rounds, "{name}");
+    }
 }

@@ -77,7 +77,7 @@ const CASES: [Case; 5] = [
         shared_bytes: 73_776,
         element: "f16",
         args: MAPS,
-        highest: Rung::Slice,
+        highest: Rung::Classes,
     },
     Case {
         file: "matmul_own_maps_sm_100.ptx",

@@ -78,6 +78,8 @@ struct Step {
     writes_global: bool,
     /// The roots of its addresses, if it accesses global memory.
     address: Roots,
+    /// The roots of the address of its tensor map, if that is in memory.
+    map: Option<Roots>,
 }
 
 /// Finds slices of one program.
@@ -163,6 +165,12 @@ impl<'p> Slicer<'p> {
             let instruction = &self.program.instructions[index].instruction;
             let accesses = step.reads_global || step.writes_global;
             if accesses && Conduct::of(instruction) == Conduct::Always && buffers.add(region) {
+                root_of_buffers.get_or_insert(index as u32);
+            }
+        }
+        // So do copies of tensors find their maps, whose contents say which addresses they access.
+        for (index, step) in self.steps.iter().enumerate() {
+            if step.map.is_some_and(|map| buffers.add(&reach.of(map))) {
                 root_of_buffers.get_or_insert(index as u32);
             }
         }
@@ -304,5 +312,6 @@ fn step(nodes: &Nodes, roots: &roots::Analysis<'_>, flow: Flow, item: &StaticIns
         reads_global: reads,
         writes_global: writes,
         address,
+        map: roots.of_map_in_memory(nodes, item),
     }
 }

@@ -10,6 +10,10 @@ use gpucast_ptx_frontend::types::{StateSpace, TypeKind};
 
 use super::StaticInstruction;
 use super::flow::{Flow, Nodes, Place, spaces};
+use crate::tensor_map;
+
+/// Bytes of a tensor map.
+const MAP_BYTES: u64 = tensor_map::BYTES as u64;
 
 /// A set of variables, kernel parameters and global ones, that a value may have been made from;
 /// bit `i` stands for variable `i` of [`Analysis::variables`].
@@ -143,12 +147,8 @@ impl<'m> Analysis<'m> {
     }
 
     /// The roots of the addresses that an instruction uses.
-    pub(in super::super) fn of_addresses(
-        &self,
-        nodes: &Nodes,
-        instruction: &StaticInstruction,
-    ) -> Roots {
-        let StaticInstruction { function, instruction, .. } = instruction;
+    pub(in super::super) fn of_addresses(&self, nodes: &Nodes, item: &StaticInstruction) -> Roots {
+        let StaticInstruction { function, instruction, .. } = item;
         let mut roots = Roots::default();
         for operand in &instruction.operands {
             match operand {
@@ -164,11 +164,56 @@ impl<'m> Analysis<'m> {
                         roots.with(if base == Roots::default() { Roots::ANYTHING } else { base });
                 }
                 // The address is in the tensor's map or the texture.
-                Operand::Indexed(_) => roots = Roots::ANYTHING,
+                Operand::Indexed(parts) => {
+                    let map = self.of_map(nodes, item).filter(|&map| self.passes_maps(map));
+                    if parts.is_empty() || map.is_none() {
+                        roots = Roots::ANYTHING;
+                    }
+                    roots = roots.with(map.unwrap_or_default());
+                }
                 _ => {}
             }
         }
         roots
+    }
+
+    /// The roots of the address of an instruction's tensor map, if it has one.
+    fn of_map(&self, nodes: &Nodes, item: &StaticInstruction) -> Option<Roots> {
+        let has_map = matches!(
+            item.instruction.opcode,
+            O::CpAsyncBulkTensor
+                | O::CpReduceAsyncBulkTensor
+                | O::CpAsyncBulkPrefetchTensor
+                | O::ApplypriorityAsyncBulkTensor
+        );
+        let operands = item.instruction.operands.iter().filter(|_| has_map);
+        let parts = operands.filter_map(|operand| match operand {
+            Operand::Indexed(parts) => Some(parts),
+            _ => None,
+        });
+        parts.map(|parts| self.of_operand(nodes, item, parts.first())).next()
+    }
+
+    /// The roots of the address of an instruction's tensor map, where that is no parameter but in
+    /// memory. Its contents say which elements are copied.
+    pub(in super::super) fn of_map_in_memory(
+        &self,
+        nodes: &Nodes,
+        item: &StaticInstruction,
+    ) -> Option<Roots> {
+        self.of_map(nodes, item).filter(|&map| !self.passes_maps(map))
+    }
+
+    /// Are these roots parameters alone that hold whole tensor maps?
+    fn passes_maps(&self, roots: Roots) -> bool {
+        let holds_map = |index: usize| {
+            let variable = self.variables.get(index).map(|id| &self.module.variables[id.index()]);
+            variable
+                .is_some_and(|one| one.space == StateSpace::Param && one.size_bytes >= MAP_BYTES)
+        };
+        let mut variables = roots.variables().peekable();
+        let known = roots.without(Roots::HALF).without(Roots::ELSEWHERE) == roots;
+        known && !roots.may_be_anything() && variables.peek().is_some() && variables.all(holds_map)
     }
 
     /// The roots of the values that an instruction writes.
