@@ -9,14 +9,15 @@ use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::module::Instruction as PtxInstruction;
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use gpucast_simulation::code::{
-    AccessKind, Action, Class, Code, Control, Instruction, MemoryAccess, Space, TensorFormat,
+    AccessKind, Action, Code, Control, Instruction, MemoryAccess, Space, TensorFormat,
     TensorMemoryAction,
 };
 
 use super::super::image::Image;
 use super::super::isa::{Decoder, Detail, Guard, Meeting, Word};
 use super::super::listing::{Listing, bytes_accessed};
-use super::classes::{class, of_mnemonic};
+use super::classes::class;
+use super::products::{Product, is_beside, multiplies, products};
 use super::queues::Queues;
 use crate::bulk_copies;
 use crate::tensor_memory;
@@ -30,7 +31,7 @@ pub(super) fn translate(
 ) -> Option<Code> {
     let decoder = Decoder::of(image.target)?;
     let scheduled = scheduled(image, listing, decoder)?;
-    let products = products_per_execution(listing, executions);
+    let products = products(listing, executions);
     let translator = Translator { listing, queues, products, target: image.target };
     let instructions = scheduled
         .into_iter()
@@ -67,47 +68,11 @@ fn scheduled(
     (scheduled.len() == listing.code.instructions.len()).then_some(scheduled)
 }
 
-/// Multiply-adds of one execution of a tensor instruction that stands for a PTX instruction. All of
-/// its products are shared out to the executions that were found.
-fn products_per_execution(listing: &Listing<'_>, executions: &[u64]) -> HashMap<u32, u32> {
-    #[derive(Default)]
-    struct Found {
-        executions: u64,
-        instructions: u64,
-    }
-    let mut by_ptx: HashMap<u32, Found> = HashMap::new();
-    for (block, executions) in listing.code.blocks.iter().zip(executions) {
-        for index in block.instructions.clone().filter(|&index| multiplies(listing, index)) {
-            if let Some(ptx) = listing.ptx[index] {
-                let found = by_ptx.entry(ptx).or_default();
-                found.executions += executions;
-                found.instructions += 1;
-            }
-        }
-    }
-    let per_execution = |(ptx, found): (u32, Found)| {
-        let per_warp = tensor_operations(listing.instruction(ptx))?.per_warp as f64 / 2.0;
-        let of_ptx = listing.counts.get(&ptx).map_or(0, |row| row.warp_executions) as f64;
-        let products = match found.executions {
-            // Where nothing ran, each instruction is taken to be a part of one product.
-            0 => per_warp / found.instructions as f64,
-            executions => per_warp * of_ptx / executions as f64,
-        };
-        Some((ptx, products.round() as u32))
-    };
-    by_ptx.into_iter().filter_map(per_execution).collect()
-}
-
-fn multiplies(listing: &Listing<'_>, index: usize) -> bool {
-    let mnemonic = listing.code.instructions[index].decoded.mnemonic;
-    of_mnemonic(mnemonic) == Some(Class::Tensor)
-}
-
 struct Translator<'l, 'a> {
     listing: &'l Listing<'a>,
     queues: &'l Queues,
-    /// Multiply-adds of a tensor instruction by its PTX instruction.
-    products: HashMap<u32, u32>,
+    /// The products of machine instructions.
+    products: HashMap<usize, Product>,
     target: Target,
 }
 
@@ -166,7 +131,7 @@ impl Translator<'_, '_> {
                 "SYNCS" if self.arrives(index) => {
                     Action::ArriveAtPhase { queue: self.queue(index) }
                 }
-                _ if multiplies(self.listing, index) => self.product(index, mnemonic),
+                _ if multiplies(self.listing, index) => self.product(index),
                 _ => Action::Compute,
             },
         }
@@ -199,17 +164,12 @@ impl Translator<'_, '_> {
         (is_own != waits).then_some(Action::TensorMemory(action))
     }
 
-    fn product(&self, index: usize, mnemonic: &str) -> Action {
-        let Some(ptx) = self.listing.ptx[index] else { return Action::Compute };
-        let format = format(self.listing.instruction(ptx));
-        match (self.products.get(&ptx), format) {
-            (Some(&multiply_adds), Some(format)) => Action::Multiply {
-                multiply_adds,
-                format,
-                is_asynchronous: mnemonic.ends_with("GMMA"),
-            },
-            _ => Action::Compute,
-        }
+    fn product(&self, index: usize) -> Action {
+        let Some(&Product { multiply_adds, format }) = self.products.get(&index) else {
+            return Action::Compute;
+        };
+        let is_asynchronous = is_beside(self.listing, index);
+        Action::Multiply { multiply_adds, format, is_asynchronous }
     }
 
     fn access(
@@ -264,7 +224,7 @@ fn kind_of(effect: Effect) -> AccessKind {
 }
 
 /// The format that decides a matrix product's rate.
-fn format(instruction: &PtxInstruction) -> Option<TensorFormat> {
+pub(super) fn format(instruction: &PtxInstruction) -> Option<TensorFormat> {
     use gpucast_counters::tensor::TensorFormat as F;
     // The type of D comes first.
     let in_half = instruction.types().next() == Some(ScalarType::F16);

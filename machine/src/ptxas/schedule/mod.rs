@@ -23,6 +23,7 @@ mod combining;
 mod instructions;
 mod nest;
 mod plan;
+mod products;
 mod queues;
 mod replay;
 mod solutions;
