@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::code::{Action, Code, Instruction, Space, TensorFormat, TensorMemoryAction};
+use crate::code::{AccessKind, Action, Code, Instruction, Space, TensorFormat, TensorMemoryAction};
 
 /// A launch, ready to be simulated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -166,6 +166,13 @@ impl Request {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
+    }
+
+    /// Requests to the L2 that a load brings about which misses: one for each row or line of a bulk
+    /// copy.
+    #[must_use]
+    pub fn to_l2(&self, kind: AccessKind) -> f64 {
+        if kind == AccessKind::BulkCopy { f64::from(self.lines.max(1)) } else { 1.0 }
     }
 
     /// Joins this request with one for other bytes of the same sectors, as one wider access makes

@@ -174,7 +174,7 @@ impl Demand {
                     }
                     AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy => {
                         if missed > 0.0 {
-                            self.requests += 1.0;
+                            self.requests += request.to_l2(access.kind);
                             self.l2_reads += missed;
                             self.dram_reads += f64::from(request.dram_sectors);
                             if access.kind != AccessKind::BulkCopy {

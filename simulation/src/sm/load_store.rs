@@ -317,7 +317,9 @@ impl<'a> LoadStorePath<'a> {
                 } else {
                     let l2 = f64::from(request.l2_sectors);
                     let dram = f64::from(request.dram_sectors);
-                    let mut waits = memory.load(&mut self.ports, time_of(now), begun, (l2, dram));
+                    let requests = request.to_l2(access.kind);
+                    let ports = &mut self.ports;
+                    let mut waits = memory.load(ports, time_of(now), begun, (l2, dram), requests);
                     if request.dram_sectors > 0 {
                         (dram_latency, State::DramLatency, waits)
                     } else if let Some(rest) = fetched_since

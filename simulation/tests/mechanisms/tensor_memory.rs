@@ -347,3 +347,54 @@ fn ctas_wait_for_columns_of_tensor_memory() {
     let (many, two) = (clocks(64), clocks(256));
     assert!(two > 2.0 * many, "{two} {many}");
 }
+
+/// Clocks of a round of `count` bulk copies that are waited for together, on some SMs.
+fn copied(machine: &Parameters, count: usize, request: Request, sms: u64) -> f64 {
+    let code = looped(|writer| {
+        for _ in 0..count {
+            writer.access(Space::Global, AccessKind::BulkCopy, 0, Control::after(1));
+        }
+        let queue = writer.queue();
+        writer.push("SYNCS", Class::Other, Action::AwaitPhase { queue }, Control::after(1));
+    });
+    let clocks = |rounds: usize| {
+        let mut warp = WarpTrace::of_loop(rounds, &vec![request; count]);
+        for requests in &mut warp.requests {
+            let of_round = |(round, one): (usize, &mut Request)| {
+                *one = one.with(Beside::Phase(round as u32));
+            };
+            requests.iter_mut().enumerate().for_each(of_round);
+        }
+        warp.requests.push(phases(rounds));
+        let outcome = run(machine, &Launch::of_equal_ctas(code.clone(), vec![warp], sms), 1);
+        assert_eq!(outcome.abandoned_barriers, 0);
+        outcome.clocks
+    };
+    (clocks(60) - clocks(20)) / 40.0
+}
+
+#[test]
+fn a_tensor_box_takes_a_clock_for_each_row_and_narrow_rows_the_time_of_more_sectors() {
+    let machine = machine();
+    // A box of so many rows of 16 bytes, each in a sector of its own.
+    let rows = |rows| Request { lines: rows, ..Request::global(0, rows, 0) };
+    let alone = |count, request| copied(&machine, count, request, 1);
+    let further = alone(1, rows(128)) - alone(1, rows(1));
+    // The engine begins as soon as the copy issues, some clocks before the path has it.
+    assert!((127.0 - 15.0..128.0).contains(&further), "{further}");
+    let each = (alone(9, rows(128)) - alone(1, rows(128))) / (8.0 * 128.0);
+    assert!((each - 1.0).abs() < 0.02, "{each}");
+    // With all SMs the L2 has more to do for such a row than for the sector that it fills.
+    let sms = machine.sm_count.into();
+    let of_all = |request| {
+        let copies = |count| copied(&machine, count, request, sms);
+        (copies(9) - copies(1)) / 8.0
+    };
+    let sector = 32.0 * f64::from(machine.sm_count) * machine.sp_clock * 1e6
+        / machine.memory.l2_read_bandwidth;
+    let narrow = of_all(rows(128)) / (128.0 * sector);
+    assert!((1.5..1.9).contains(&narrow), "{narrow}");
+    // Whole lines take the time of their sectors.
+    let whole = of_all(Request::global(0, 128, 0)) / (128.0 * sector);
+    assert!((whole - 1.0).abs() < 0.05, "{whole}");
+}
