@@ -66,7 +66,11 @@ fn a_slower_kernel_of_a_change_is_flagged_and_an_equal_one_is_not() {
     let Some(repository) = Repository::new() else { return };
     let equal = repository.compare("slower:0% inst_executed:0%", &["kernel.toml"]);
     assert!(equal.status.success(), "{}", String::from_utf8_lossy(&equal.stderr));
-    assert!(repository.comment().starts_with("### kernel.toml: the same time"), "{}", repository.comment());
+    assert!(
+        repository.comment().starts_with("### kernel.toml: the same time"),
+        "{}",
+        repository.comment()
+    );
     repository.kernel("transpose");
     let slower = repository.compare("slower:5% shared_load_transactions:1%", &["kernel.toml"]);
     assert_eq!(slower.status.code(), Some(1));
@@ -80,6 +84,7 @@ fn a_slower_kernel_of_a_change_is_flagged_and_an_equal_one_is_not() {
     assert!(repository.comment().starts_with("### new.toml: new"), "{}", repository.comment());
     assert_eq!(repository.compare("slower:5%", &["nowhere.toml"]).status.code(), Some(1));
     // Nothing stays behind.
-    let trees = Command::new("git").args(["worktree", "list"]).current_dir(repository.path()).output();
+    let trees =
+        Command::new("git").args(["worktree", "list"]).current_dir(repository.path()).output();
     assert_eq!(String::from_utf8(trees.unwrap().stdout).unwrap().lines().count(), 1);
 }
