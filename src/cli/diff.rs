@@ -55,7 +55,7 @@ pub(crate) struct Diff {
     #[command(flatten)]
     pub(crate) execution: ExecutionOptions,
 
-    /// The form of the result [default: what the file's name ends with: .html, .json, .md; otherwise text]
+    /// The form of the result [default: that of a file's name, .html, .json or .md; otherwise text]
     #[arg(long, help_heading = "Output", value_name = "FORMAT", value_parser = words::difference_format())]
     pub(crate) format: Option<DifferenceFormat>,
 

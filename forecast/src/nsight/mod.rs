@@ -145,7 +145,8 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// The metric that takes the place of Nsight Compute's `name`, although it may count something else.
+/// The metric that takes the place of Nsight Compute's `name`, although it may count something
+/// else.
 fn stand_in(name: &str) -> Option<&'static Definition> {
     definitions().find(|one| {
         let formulas = one.nsight_stands_in;

@@ -62,8 +62,8 @@ struct Parts<'a> {
     advice: &'a [AdviceChange],
 }
 
-/// The difference in the form asked for. `broken` are the conditions that do not hold, in sentences,
-/// for forms that show them.
+/// The difference in the form asked for. Forms with a verdict name what is `broken`: the conditions
+/// that do not hold, in sentences.
 ///
 /// # Errors
 ///

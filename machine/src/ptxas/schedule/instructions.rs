@@ -2,15 +2,13 @@
 
 use std::collections::HashMap;
 
-use gpucast_counters::tensor::tensor_operations;
 use gpucast_interpreter::AccessKind as Effect;
 use gpucast_ptx_frontend::container::Target;
 use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::module::Instruction as PtxInstruction;
-use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
+use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_simulation::code::{
-    AccessKind, Action, Code, Control, Instruction, MemoryAccess, Space, TensorFormat,
-    TensorMemoryAction,
+    AccessKind, Action, Code, Control, Instruction, MemoryAccess, Space, TensorMemoryAction,
 };
 
 use super::super::image::Image;
@@ -221,25 +219,4 @@ fn kind_of(effect: Effect) -> AccessKind {
         Effect::Atomic => AccessKind::Atomic,
         Effect::Reduction => AccessKind::Reduction,
     }
-}
-
-/// The format that decides a matrix product's rate.
-pub(super) fn format(instruction: &PtxInstruction) -> Option<TensorFormat> {
-    use gpucast_counters::tensor::TensorFormat as F;
-    // The type of D comes first.
-    let in_half = instruction.types().next() == Some(ScalarType::F16);
-    let operations = tensor_operations(instruction)?;
-    Some(match operations.format {
-        F::Fp64 => TensorFormat::Fp64,
-        F::Tf32 => TensorFormat::Tf32,
-        F::Bf16 | F::Fp16 if in_half => TensorFormat::HalfInHalf,
-        F::Bf16 | F::Fp16 => TensorFormat::HalfInSingle,
-        F::Fp8 => TensorFormat::Fp8,
-        F::Fp6OrFp4 => TensorFormat::Fp6OrFp4,
-        // `tcgen05.mma` alone has them, and is no multiplication of a warp.
-        F::Int16 => return None,
-        F::Int8 => TensorFormat::Int8,
-        F::Int4 => TensorFormat::Int4,
-        F::Int1 => TensorFormat::Int1,
-    })
 }

@@ -9,11 +9,12 @@ use std::collections::HashMap;
 
 use gpucast_counters::tensor::tensor_operations;
 use gpucast_ptx_frontend::isa::Opcode;
+use gpucast_ptx_frontend::module::Instruction as PtxInstruction;
+use gpucast_ptx_frontend::types::ScalarType;
 use gpucast_simulation::code::{Class, TensorFormat};
 
 use super::super::listing::Listing;
 use super::classes::of_mnemonic;
-use super::instructions::format;
 
 /// The work of one execution of a machine instruction that multiplies matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +127,27 @@ fn shared_out(stated: &[Stated], found: &[Found]) -> HashMap<usize, Product> {
     pairs.iter().map(product).collect()
 }
 
+/// The format that decides a matrix product's rate.
+fn format(instruction: &PtxInstruction) -> Option<TensorFormat> {
+    use gpucast_counters::tensor::TensorFormat as F;
+    // The type of D comes first.
+    let in_half = instruction.types().next() == Some(ScalarType::F16);
+    let operations = tensor_operations(instruction)?;
+    Some(match operations.format {
+        F::Fp64 => TensorFormat::Fp64,
+        F::Tf32 => TensorFormat::Tf32,
+        F::Bf16 | F::Fp16 if in_half => TensorFormat::HalfInHalf,
+        F::Bf16 | F::Fp16 => TensorFormat::HalfInSingle,
+        F::Fp8 => TensorFormat::Fp8,
+        F::Fp6OrFp4 => TensorFormat::Fp6OrFp4,
+        // `tcgen05.mma` alone has them, and is no multiplication of a warp.
+        F::Int16 => return None,
+        F::Int8 => TensorFormat::Int8,
+        F::Int4 => TensorFormat::Int4,
+        F::Int1 => TensorFormat::Int1,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,7 +174,7 @@ mod tests {
     #[test]
     fn products_of_warpgroups_keep_their_work_whatever_their_lines_are() {
         let found = |index, line, executions| Found { index, line, executions, is_beside: true };
-        // A first round outside of a loop of 15, with a product of 64 x 256 x 16 by four warps each.
+        // A first round, then a loop of 15, with a product of 64 x 256 x 16 by four warps each.
         let of_warp = 64.0 * 256.0 * 16.0 / 4.0;
         let products = [stated(10, of_warp, 8.0, true), stated(30, of_warp, 120.0, true)];
         // The loop is unrolled three times, and no line is that of a product.
