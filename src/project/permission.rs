@@ -57,8 +57,16 @@ pub(super) enum Place {
 }
 
 /// Options whose files are read alone. Every other option with a file writes it.
-const READ: [&str; 7] =
-    ["calibration", "cost-model", "from-metrics", "include", "like", "measured", "source-root"];
+const READ: [&str; 8] = [
+    "calibration",
+    "cost-model",
+    "from-metrics",
+    "import",
+    "include",
+    "like",
+    "measured",
+    "source-root",
+];
 
 impl Place {
     pub(super) fn of(argument: &Arg) -> Self {
@@ -222,7 +230,10 @@ mod tests {
         assert_eq!(named(Place::Words), ["nvcc-option"]);
         assert_eq!(
             named(Place::Written),
-            ["cache", "ktt", "out", "output", "print-to", "raw", "report", "save"]
+            [
+                "cache", "export", "ktt", "log-file", "out", "output", "print-to", "raw", "report",
+                "save"
+            ]
         );
         assert_eq!(named(Place::Read), READ);
     }

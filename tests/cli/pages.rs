@@ -154,6 +154,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("gpus import device-query.txt", "texts of the reader's benchmarks"),
     ("KERNEL.toml", "a name that the reader fills in"),
     ("exec ", "the reader's program"),
+    ("ncu ", "the reader's program"),
+    ("diff base.json", "the baseline of an earlier day"),
     ("bench ", "times of this computer, or a GPU"),
     ("--machine ptxas", "NVIDIA's assembler"),
     ("s3:", "a network"),
