@@ -1,7 +1,7 @@
 //! What Nsight Compute would show of a launch, by its names of metrics.
 //!
 //! One table has the names: `gpucast_counters::definitions`. Counts come from there. Times, uses of
-//! units and stalls follow from the prediction, and [`rollup`] makes every roll-up of a counter
+//! units and stalls follow from the prediction, and `rollup` makes every roll-up of a counter
 //! from the one that the table names.
 
 mod cycles;
