@@ -206,7 +206,8 @@ pub(crate) struct Ncu {
     #[arg(long, help_heading = "Launches", value_name = "BASE", default_value = "function")]
     pub(crate) kernel_name_base: NameBase,
 
-    /// Launches as context:stream:[regex:]name:invocation, parts of which may be empty
+    /// Launches as context:stream:name:invocation, parts of which may be empty; the name may begin
+    /// with regex:
     #[arg(long, help_heading = "Launches", value_name = "ID")]
     pub(crate) kernel_id: Vec<String>,
 
