@@ -150,6 +150,7 @@ fn parameters_have_the_names_of_their_fields() {
     let computed = [
         "dram_bandwidth",
         "fences",
+        "l2_partial_write_cost",
         "l2_read_bandwidth",
         "latencies",
         "pass_interval",
