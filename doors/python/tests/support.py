@@ -9,6 +9,32 @@ from types import ModuleType
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
+# A report of `gpucast ncu --export`.
+REPORT = {
+    "schema": "gpucast.ncu/1",
+    "version": "0.1.0",
+    "command": ["./heat"],
+    "device": {"name": "a100", "display_name": "A100", "compute_capability": "8.0"},
+    "model": "sm-simulation",
+    "sections": [],
+    "metrics": [],
+    "actions": [
+        {"process": 1, "program": "/heat", "stream": 7, "grid": [2, 1, 1], "block": [64, 1, 1], "profile": 0},
+        {"process": 1, "program": "/heat", "stream": 7, "grid": [2, 1, 1], "block": [64, 1, 1], "profile": 0},
+    ],
+    "profiles": [
+        {
+            "names": {"function": "f", "demangled": "ns::f<int>(int*)", "mangled": "_Zf"},
+            "metrics": {
+                "gpu__time_duration.sum": {"value": 2500.5, "unit": "ns", "kind": "modelled"},
+                "launch__func_cache_config": {"value": "CachePreferNone", "unit": "", "kind": "exact"},
+                "sm__inst_executed.sum": {"value": 9007199254740993, "unit": "inst", "kind": "exact"},
+                "no__such.sum": None,
+            },
+        }
+    ],
+}
+
 SAXPY = """
 .version 7.8
 .target sm_50

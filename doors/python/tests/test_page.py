@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
+import os
 import re
 import tempfile
 import unittest
 from pathlib import Path
 
-from support import REPOSITORY, needed
+from support import REPORT, REPOSITORY, needed
 
 PAGE = REPOSITORY / "docs/python.md"
 
@@ -37,9 +39,16 @@ class Page(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, f"example_{number}.py")
             path.write_text(block)
+            # The report that the page reads.
+            Path(folder, "heat.ncu-rep").write_text(json.dumps(REPORT))
             said = io.StringIO()
-            with contextlib.redirect_stdout(said):
-                exec(compile(block, str(path), "exec"), {"__name__": f"example_{number}"})
+            before = os.getcwd()
+            os.chdir(folder)
+            try:
+                with contextlib.redirect_stdout(said):
+                    exec(compile(block, str(path), "exec"), {"__name__": f"example_{number}"})
+            finally:
+                os.chdir(before)
         for printed in re.findall(r"print\(.*\) +# (\d.*)$", block, re.M):
             self.assertIn(printed, said.getvalue())
 
