@@ -95,12 +95,24 @@ impl DeviceModel {
         self.sm_count.max(1) as usize * self.ctas_per_sm(cta) as usize
     }
 
+    /// Bytes of shared memory that an SM's resident CTAs hold.
+    fn resident_shared_bytes(&self, cta: CtaShape) -> u64 {
+        let of_cta = cta.shared_bytes + self.limits.shared_reserved_bytes_per_cta;
+        u64::from(self.ctas_per_sm(cta)).saturating_mul(of_cta)
+    }
+
+    /// Bytes that an SM sets aside as shared memory for such CTAs: from compute capability 7.0 on
+    /// the smallest split of its cache that holds them, before it all that there are.
+    #[must_use]
+    pub fn shared_bytes_set_aside(&self, cta: CtaShape) -> u64 {
+        let split = self.first_level.set_aside(self.resident_shared_bytes(cta));
+        split.unwrap_or(self.limits.shared_bytes)
+    }
+
     /// The caches as a launch of such CTAs finds them.
     #[must_use]
     pub fn hierarchy(&self, cta: CtaShape) -> HierarchyGeometry {
-        let ctas_per_sm = u64::from(self.ctas_per_sm(cta));
-        let of_cta = cta.shared_bytes + self.limits.shared_reserved_bytes_per_cta;
-        let first_level = self.first_level.beside(ctas_per_sm.saturating_mul(of_cta));
+        let first_level = self.first_level.beside(self.resident_shared_bytes(cta));
         let with_fill =
             |cache: L1Geometry| L1Geometry { fill_bytes: self.fill(cache.fill_bytes), ..cache };
         HierarchyGeometry {

@@ -31,6 +31,14 @@ pub fn real(value: f64) -> String {
     if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
+/// A whole number with all its digits, another one with four.
+pub fn whole_or_real(value: f64) -> String {
+    match value.fract() == 0.0 && (0.0..1e15).contains(&value) {
+        true => count(value as u128),
+        false => real(value),
+    }
+}
+
 /// `10.45 %`.
 pub fn percent(fraction: f64) -> String {
     format!("{:.2} %", fraction * 100.0)

@@ -20,7 +20,7 @@
 //! |---|---|
 //! | `lexer`, `parser`, `ast`, `printer` | the text and its tree |
 //! | `isa` | the one table: rows in the manual's notation, combinations, textures, samples, facts |
-//! | `resolver` | names, operands and types; `check`, a file for each topic; `prelude` of operands |
+//! | `resolver` | names, operands and types; `check`, a file a topic; `prelude` of operands |
 //! | `cfg`, `dataflow`, `liveness` | control flow; registers read, written, and still needed |
 //! | `inlining` | from a library's line to the user's |
 //! | `usage` | static needs of a kernel, which `gpucast check` shows |

@@ -41,19 +41,26 @@ macro_rules! quotient {
     };
 }
 
-/// A row that is never computed.
-macro_rules! measured {
-    ($name:literal, $nvprof:expr, $nsight:expr, $unit:literal, $meaning:expr) => {
+/// A row whose value no count gives.
+macro_rules! later {
+    ($name:expr, $nvprof:expr, $nsight:expr, $unit:literal, $basis:ident, $meaning:expr) => {
         Definition {
             name: $name,
             nvprof: $nvprof,
             nsight: $nsight,
             nsight_stands_in: &[],
             unit: $unit,
-            basis: Basis::Hardware,
+            basis: Basis::$basis,
             meaning: $meaning,
             compute: None,
         }
+    };
+}
+
+/// A row that hardware alone counts.
+macro_rules! measured {
+    ($name:literal, $nvprof:expr, $nsight:expr, $unit:literal, $meaning:expr) => {
+        $crate::definitions::row::later!($name, $nvprof, $nsight, $unit, Hardware, $meaning)
     };
 }
 
@@ -73,7 +80,7 @@ macro_rules! sass_threads {
     };
 }
 
-pub(super) use {count, is, measured, quotient, sass_threads};
+pub(super) use {count, is, later, measured, quotient, sass_threads};
 
 /// A count.
 pub(super) fn counted<N: Into<u128>>(of: fn(&Totals<'_>) -> N, totals: &Totals<'_>) -> Number {

@@ -3,7 +3,7 @@
 //! `gpucast ncu` computes them; files of profilers have them, too.
 
 use super::Nvprof::{Event, Metric, Unknown};
-use super::row::is;
+use super::row::{is, later};
 use super::{Basis, Definition, Topic};
 
 pub(super) const TOPIC: Topic = Topic {
@@ -13,22 +13,6 @@ pub(super) const TOPIC: Topic = Topic {
                    `gpucast profile` has no value for them.",
     definitions: DEFINITIONS,
 };
-
-/// A row that counts do not give.
-macro_rules! later {
-    ($name:expr, $nvprof:expr, $nsight:expr, $unit:literal, $basis:ident, $meaning:expr) => {
-        Definition {
-            name: $name,
-            nvprof: $nvprof,
-            nsight: $nsight,
-            nsight_stands_in: &[],
-            unit: $unit,
-            basis: Basis::$basis,
-            meaning: $meaning,
-            compute: None,
-        }
-    };
-}
 
 /// The share of a stall reason in the cycles of warps.
 macro_rules! stall {

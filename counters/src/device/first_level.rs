@@ -102,9 +102,19 @@ impl FirstLevel {
         if self.unified_bytes == 0 {
             return self;
         }
-        let holds = |carve_out: &&u64| **carve_out >= shared_bytes;
-        let taken = self.carve_outs.iter().find(holds).map_or(shared_bytes, |carve_out| *carve_out);
+        let taken = self.carve_out(shared_bytes);
         let size_bytes = self.unified_bytes.saturating_sub(taken).max(LEAST_OF_UNIFIED);
         Self { l1: self.l1.map(|l1| L1Geometry { size_bytes, ..l1 }), ..self }
+    }
+
+    /// Bytes that shared memory takes from the cache when resident CTAs hold `shared_bytes` of it.
+    fn carve_out(self, shared_bytes: u64) -> u64 {
+        let holds = |carve_out: &&u64| **carve_out >= shared_bytes;
+        self.carve_outs.iter().find(holds).map_or(shared_bytes, |carve_out| *carve_out)
+    }
+
+    /// Bytes that an SM sets aside as shared memory; `None` where no cache shares them.
+    pub(crate) fn set_aside(self, shared_bytes: u64) -> Option<u64> {
+        (self.unified_bytes > 0).then(|| self.carve_out(shared_bytes))
     }
 }

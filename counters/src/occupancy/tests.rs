@@ -193,3 +193,19 @@ fn estimates_are_cut_at_the_limit_of_a_thread() {
     assert_eq!(device(2, 0).registers_of_thread(known, 32), 80);
     assert_eq!(device(3, 5).registers_of_thread(of_other_code, 32), 80);
 }
+
+#[test]
+fn an_sm_sets_the_smallest_split_aside_that_holds_its_ctas() {
+    // Splits of the programming guide. The system takes 1 KB of each CTA from 8.0 on.
+    const KB: u64 = 1024;
+    let set_aside = |major, minor, cta| device(major, minor).shared_bytes_set_aside(cta);
+    // Eight CTAs with 1 KB each: 8 KB. An H100's least split is 32 KB.
+    assert_eq!(set_aside(8, 0, cta(256, 32, 0)), 8 * KB);
+    assert_eq!(set_aside(9, 0, cta(256, 32, 0)), 32 * KB);
+    // Seven of 21 KB fit into 164 KB and hold 147.
+    assert_eq!(set_aside(8, 0, cta(256, 32, 20 * KB)), 164 * KB);
+    // Nothing is kept back on a V100.
+    assert_eq!(set_aside(7, 0, cta(256, 32, 0)), 0);
+    // Maxwell's shared memory is its own.
+    assert_eq!(set_aside(5, 2, cta(256, 32, 0)), 96 * KB);
+}

@@ -95,9 +95,9 @@ pub(crate) unsafe fn constant_text(text: *const c_char) -> Option<String> {
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }
 
-/// Gives a type methods for the functions of a library. The type has a method `library`, a method
-/// `check` that turns a function's name and number into a result, and `lacks`, which makes an error
-/// of the sentence that a function is missing.
+/// Gives a type methods for the functions of a library. The type has three methods of its own:
+/// `library` lends the library, `check` makes a result of a function's name and number, and `lacks`
+/// makes an error of the sentence that a function is missing.
 macro_rules! functions {
     (
         $ty:ty, $error:ty;

@@ -1,11 +1,11 @@
 //! What makes a difference a failure.
 
-use std::fmt;
 use std::str::FromStr;
 
 use super::{CountChange, Difference, TimeChange};
 use crate::comparison::distinct;
 use crate::failure::{Report, suggest};
+use crate::number;
 
 /// The name under which conditions know the time of all launches.
 const TIME: &str = "slower";
@@ -39,13 +39,6 @@ impl FromStr for Condition {
             }
             _ => Err("write it like slower:5% or inst_executed:1%".to_owned()),
         }
-    }
-}
-
-impl fmt::Display for Condition {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.metric.as_deref().unwrap_or(TIME);
-        write!(out, "{name}:{} %", 100.0 * self.limit)
     }
 }
 
@@ -107,9 +100,11 @@ impl Condition {
                 is_broken.then(|| match count.change() {
                     Some(change) => {
                         let word = if is_fall { "falls" } else { "grows" };
+                        let (before, after) =
+                            (number::whole_or_real(before), number::whole_or_real(after));
                         format!("{word} by {:.2} %, from {before} to {after}", 100.0 * change.abs())
                     }
-                    None => format!("grows from 0 to {after}"),
+                    None => format!("grows from 0 to {}", number::whole_or_real(after)),
                 })
             }
             (Some(_), None) => Some("is not counted any more".to_owned()),

@@ -108,7 +108,7 @@ impl Figures<'_> {
             "shared_mem_per_block_allocated" => {
                 all()?.next_multiple_of(limits?.shared_allocation_bytes.max(1))
             }
-            "shared_mem_config_size" => limits?.shared_bytes,
+            "shared_mem_config_size" => self.device.as_ref()?.shared_bytes_set_aside(shape),
             "stack_bytes" => self.launch.stack_bytes.into(),
             "launched_sms" => u64::from(self.device.as_ref()?.sm_count),
             "cluster_size" => match counts.requested().cluster_ctas {
@@ -218,25 +218,25 @@ impl Figures<'_> {
             percent(pipes().into_iter().filter(is_memory).map(|(_, busy)| busy).fold(0.0, greatest))
         };
         let computing = || {
-            let issue = self.count(metric!("inst_issued")).unwrap_or(0.0)
+            let issue = self.count(metric!("inst_issued"))?
                 / f64::from(simulated.parameters.issue.issue_width)
                 / simulated.schedulers()
                 / sms;
-            let tensor = self.of_simulation(metric!("pipe_tensor_cycles")).unwrap_or(0.0);
+            let tensor = self.of_simulation(metric!("pipe_tensor_cycles"))?;
             let is_memory = |name: &str| matches!(name, "lsu" | "tex");
             let busy = pipes().into_iter().filter(|(name, _)| !is_memory(name));
-            percent(busy.map(|(_, busy)| busy).fold(issue.max(tensor), greatest))
+            Some(percent(busy.map(|(_, busy)| busy).fold(issue.max(tensor), greatest)))
         };
-        let dram = || self.of_time(metric!("dram_throughput_share")).unwrap_or(0.0);
+        let dram = || self.of_time(metric!("dram_throughput_share"));
         Some(match name {
-            "sm_throughput" => computing().max(loads()),
-            "sm_instruction_throughput" => computing(),
+            "sm_throughput" => computing()?.max(loads()),
+            "sm_instruction_throughput" => computing()?,
             "sm_memory_throughput" => loads(),
             "l1tex_throughput" => l1tex(),
             "lts_throughput" => lts(),
             "memory_access_throughput" => l1tex().max(lts()),
-            "memory_request_throughput" => loads().max(dram()),
-            "memory_throughput" => l1tex().max(lts()).max(loads()).max(dram()),
+            "memory_request_throughput" => loads().max(dram()?),
+            "memory_throughput" => l1tex().max(lts()).max(loads()).max(dram()?),
             _ => return None,
         })
     }

@@ -103,13 +103,7 @@ fn percent(change: f64) -> String {
 
 /// A value for people; empty if there is none.
 fn value(value: Option<f64>) -> String {
-    match value {
-        None => String::new(),
-        Some(whole) if whole.fract() == 0.0 && (0.0..1e15).contains(&whole) => {
-            number::count(whole as u128)
-        }
-        Some(real) => number::real(real),
-    }
+    value.map_or_else(String::new, number::whole_or_real)
 }
 
 /// A change in words: `+5.0 %`, `new`, `gone`.
