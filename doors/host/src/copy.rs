@@ -43,7 +43,7 @@ impl Device {
             unsafe { std::ptr::copy(from, to, extent.width as usize) };
         }
         if to_block.is_some() {
-            self.checking.written(to.address, to.span(extent).unwrap_or(0));
+            self.written(to, extent);
         }
         let on_device = |block: Option<BlockKind>| block.is_some_and(BlockKind::is_on_device);
         let engine = match (on_device(from_block), on_device(to_block)) {
@@ -100,10 +100,18 @@ impl Device {
                 }
             }
         }
-        self.checking.written(to.address, to.span(extent).unwrap_or(0));
+        self.written(to, extent);
         let duration = self.copy_ms(Engine::Compute, extent.bytes()) / 2.0;
         self.clock.submit(stream, Engine::Compute, duration)?;
         Ok(())
+    }
+
+    /// Rows of a block have new contents.
+    fn written(&mut self, to: Place, extent: Extent) {
+        self.checking.written(to.address, to.span(extent).unwrap_or(0));
+        if let Some(block) = self.block(to.address) {
+            self.contents.changed(block.address);
+        }
     }
 
     /// The kind of the block that holds the rows; none if they are memory of the program.

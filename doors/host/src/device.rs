@@ -23,6 +23,8 @@ use crate::array::Array;
 use crate::binding::Bindings;
 use crate::checking::Checking;
 use crate::clock::Clock;
+use crate::contents::Contents;
+use crate::effects::Effects;
 use crate::graph::Graphs;
 use crate::memory::BlockRange;
 use crate::mipmap::Mipmap;
@@ -70,6 +72,8 @@ pub struct Device {
     pub(crate) memory: DeviceMemory,
     /// Everything that is allocated, by address.
     pub(crate) blocks: BTreeMap<u64, BlockRange>,
+    /// What it holds, as far as that was looked at.
+    pub(crate) contents: Contents,
     /// Bytes of it that take memory of the GPU.
     pub(crate) device_bytes: u64,
     /// Number of allocations so far.
@@ -94,6 +98,8 @@ pub struct Device {
     pub(crate) l2: Option<L2>,
     /// What counted launches led to.
     pub(crate) repeats: Repeats,
+    /// What executed launches made of memory.
+    pub(crate) effects: Effects,
     /// Who asks for metrics of launches, if somebody does.
     pub(crate) profiler: Option<Profiler>,
     pub(crate) heap_bytes: u64,
@@ -150,6 +156,7 @@ impl Device {
             program,
             arena,
             blocks: BTreeMap::new(),
+            contents: Contents::default(),
             device_bytes: 0,
             allocations: 0,
             memory_limit: None,
@@ -162,6 +169,7 @@ impl Device {
             graphs: Graphs::default(),
             l2: None,
             repeats: Repeats::default(),
+            effects: Effects::default(),
             heap_bytes: options.heap_bytes,
             stack_bytes: options.stack_bytes,
             fault: None,

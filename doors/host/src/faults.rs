@@ -47,6 +47,11 @@ pub(crate) struct Passed {
 }
 
 impl BadAccesses {
+    /// Returns true if there was none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
     /// The faults of a launch of `program`, one for each instruction.
     pub(crate) fn passed(
         self,

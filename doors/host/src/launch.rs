@@ -15,6 +15,7 @@ use gpucast_interpreter::{
 };
 
 use crate::clock::Engine;
+use crate::contents::Snapshot;
 use crate::faults::{BadAccesses, Passed};
 use crate::graph::Work;
 use crate::module::{Kernel, loaded_of};
@@ -32,6 +33,8 @@ struct Timed {
     predicted: Option<Predicted>,
     /// True if the launch was counted itself.
     counted: bool,
+    /// True if the launch was not executed: memory holds what it would have left.
+    repeated: bool,
 }
 
 /// What is done with a launch.
@@ -87,9 +90,8 @@ impl Device {
         workers::take_part();
         let (kernel, instance) = self.kernel(request.function)?;
         self.bind_variables()?;
-        let bindings = self.bindings.changes;
-        let key = self.may_repeat(&kernel).then(|| Key::new(&request, self.stack_bytes, bindings));
         let captured = self.graphs.is_capturing().then(|| request.clone());
+        let same = Key::new(&request, self.stack_bytes, self.bindings.changes);
         let LaunchRequest { function, grid, block, cluster, shared_bytes, stream, arguments } =
             request;
         self.clock.stream(stream)?;
@@ -127,11 +129,21 @@ impl Device {
             let note = self.hazards.note(upcoming, &mut self.memory);
             note.iter().for_each(|note| self.program.note(note));
         }
+        let threads = grid.iter().chain(&block).fold(1, |n: u64, &of| n.saturating_mul(of.into()));
+        let before = match schedule {
+            Schedule::Automatic => self.look(&kernel, &same, threads),
+            _ => None,
+        };
+        let known = before.as_ref().filter(|before| self.effects.knows(&same, before)).cloned();
+        let key = self.counted_key(&kernel, &same, before.as_ref());
         let plan = self.plan(function, &kernel, &shape, key);
         let mut bad = options.skip_bad_accesses.then(BadAccesses::default);
         let outcome = match plan {
             Plan::Check => {
                 self.checking.run(&host_launch, &mut self.memory).map(|()| Timed::default())
+            }
+            Plan::Run(predicted) if known.is_some_and(|known| self.repeat(&same, &known)) => {
+                Ok(Timed { predicted, counted: false, repeated: true })
             }
             Plan::Run(predicted) => {
                 without_counters(&host_launch, &mut self.memory, &mut bad, predicted)
@@ -140,16 +152,20 @@ impl Device {
                 self.counted(&host_launch, (function, &kernel), lesson, &mut bad)
             }
         };
+        if !matches!(&outcome, Ok(Timed { repeated: true, .. })) {
+            let is_whole = outcome.is_ok() && bad.as_ref().is_none_or(BadAccesses::is_empty);
+            self.learn(&same, before.filter(|_| is_whole));
+        }
         if let Some(bad) = bad {
             self.passed_over(function, &kernel, block, bad);
         }
         let failed = |error| self.failed(function, error).map(|()| Timed::default());
-        let Timed { predicted, counted } = outcome.or_else(failed)?;
+        let Timed { predicted, counted, repeated } = outcome.or_else(failed)?;
         let time_ms = predicted.map_or(0.0, |predicted| predicted.time_ms);
         let start_ms = self.clock.submit(stream, Engine::Compute, time_ms)?;
         let stream = self.clock.origin(stream);
         let profile = self.profiler.as_mut().and_then(Profiler::take);
-        let launched = Launched { shape, stream, start_ms, predicted, counted, profile };
+        let launched = Launched { shape, stream, start_ms, predicted, counted, repeated, profile };
         self.record.launched(&kernel.name, launched);
         Ok(())
     }
@@ -210,7 +226,7 @@ impl Device {
                 if let Some(Lesson { key, unknown }) = lesson {
                     self.repeats.learn(key, unknown, &mut self.l2, predicted);
                 }
-                Ok(Timed { predicted, counted: predicted.is_some() })
+                Ok(Timed { predicted, counted: predicted.is_some(), repeated: false })
             }
             Err(HostLaunchError::Run(error)) => Err(*error),
             Err(HostLaunchError::Machine(report)) => {
@@ -268,11 +284,44 @@ impl Device {
         Ok(())
     }
 
-    /// Returns true if a launch of the kernel may have the time of an equal one before it.
-    fn may_repeat(&self, kernel: &Kernel) -> bool {
+    /// The name of the launches whose time this one may have, if it is to have one: those that
+    /// equal it, before the same memory if counts depend on that.
+    fn counted_key(&self, kernel: &Kernel, same: &Key, before: Option<&Snapshot>) -> Option<Key> {
         // Features name the buffers of the program, which come and go.
         let needs_buffers = self.counting.chosen.model.needs().features;
-        self.settings.mode == Mode::Count && kernel.ignores_contents && !needs_buffers
+        if self.settings.mode != Mode::Count || needs_buffers {
+            return None;
+        }
+        if kernel.ignores_contents {
+            return Some(same.clone());
+        }
+        before.map(|before| same.clone().before(before.all))
+    }
+
+    /// What memory holds before a launch, if that is worth knowing: an equal launch may have found
+    /// the same.
+    fn look(&mut self, kernel: &Kernel, same: &Key, threads: u64) -> Option<Snapshot> {
+        if self.checking.is_on() || !kernel.program.only_changes_memory() {
+            return None;
+        }
+        let worth = self.effects.is_worth_a_look(same, threads, self.memory.total_bytes());
+        worth.then(|| self.contents.snapshot(&self.memory, &self.blocks))
+    }
+
+    /// Leaves in memory what an equal launch left that found the same. Returns false if there was
+    /// none.
+    fn repeat(&mut self, same: &Key, before: &Snapshot) -> bool {
+        let Self { effects, memory, contents, blocks, .. } = self;
+        effects.repeat(same, before, memory, contents, blocks)
+    }
+
+    /// Remembers what an executed launch made of the memory that it found.
+    fn learn(&mut self, same: &Key, before: Option<Snapshot>) {
+        self.contents.all_changed();
+        if let Some(before) = before {
+            let after = self.contents.snapshot(&self.memory, &self.blocks);
+            self.effects.learn(same, &before, &after, &self.memory);
+        }
     }
 
     /// Limits of a launch. The memory of this machine is asked for when buffers have changed.
@@ -395,7 +444,7 @@ fn without_counters(
         Some(bad) => launch.run(memory, bad)?,
         None => launch.run(memory, &mut NoObserver)?,
     };
-    Ok(Timed { predicted, counted: false })
+    Ok(Timed { predicted, counted: false, repeated: false })
 }
 
 /// A failed assertion in the form in which CUDA prints it.

@@ -140,6 +140,7 @@ impl Device {
     /// Takes up a block of kernel-accessible memory.
     pub(crate) fn add_block(&mut self, block: BlockRange) {
         self.blocks.insert(block.address, block);
+        self.contents.changed(block.address);
         if block.kind.is_on_device() {
             self.device_bytes += block.bytes;
         }
@@ -149,6 +150,7 @@ impl Device {
 
     pub(crate) fn remove_block(&mut self, block: BlockRange) {
         self.blocks.remove(&block.address);
+        self.contents.changed(block.address);
         if block.kind.is_on_device() {
             self.device_bytes -= block.bytes;
         }

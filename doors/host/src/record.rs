@@ -30,6 +30,8 @@ pub(crate) struct Launched {
     pub(crate) predicted: Option<Predicted>,
     /// True if it was counted itself.
     pub(crate) counted: bool,
+    /// True if it was not executed, since its effect was known.
+    pub(crate) repeated: bool,
     /// The number of its metrics, if it was profiled.
     pub(crate) profile: Option<usize>,
 }
@@ -47,6 +49,7 @@ struct Samples {
 struct Total {
     launches: u64,
     counted: u64,
+    repeated: u64,
     time_ms: f64,
     least_ms: Option<f64>,
     most_ms: f64,
@@ -85,10 +88,11 @@ impl Record {
     }
 
     pub(crate) fn launched(&mut self, kernel: &str, launched: Launched) {
-        let Launched { shape, stream, start_ms, predicted, counted, profile } = launched;
+        let Launched { shape, stream, start_ms, predicted, counted, repeated, profile } = launched;
         let total = self.total(kernel);
         total.launches += 1;
         total.counted += u64::from(counted);
+        total.repeated += u64::from(repeated);
         if let Some(Predicted { time_ms, bound }) = predicted {
             total.time_ms += time_ms;
             total.least_ms = Some(total.least_ms.map_or(time_ms, |least| least.min(time_ms)));
@@ -173,6 +177,7 @@ impl Record {
             kernel: name.clone(),
             launches: total.launches,
             counted: total.counted,
+            repeated: total.repeated,
             time_ms: total.least_ms.map(|_| total.time_ms),
             least_ms: total.least_ms,
             most_ms: total.least_ms.map(|_| total.most_ms),
@@ -225,6 +230,7 @@ mod tests {
             start_ms: 0.0,
             predicted: Some(Predicted { time_ms, bound: "memory" }),
             counted: true,
+            repeated: false,
             profile: None,
         };
         record.launched("k", launched(1.0));

@@ -1,9 +1,9 @@
 //! Launches whose prediction is known, because an equal one was counted before.
 //!
 //! Programs launch kernels again and again with the same extents and arguments. The counts of most
-//! kernels ignore what memory holds ([`counts_ignore_contents`]). Such a launch is decided by its
-//! key and by the L2 that it finds: it need not be counted a second time. It is executed all the
-//! same, because others may read what it writes.
+//! kernels ignore what memory holds ([`counts_ignore_contents`]); others find the same memory again.
+//! Such a launch is decided by its key and by the L2 that it finds: it need not be counted a second
+//! time. Whether it is executed is another question ([`Effects`](crate::effects::Effects)).
 //!
 //! A program's launches then walk along a graph. Its nodes are states of the L2, and its edges are
 //! launches with their predictions. A loop whose data fit into the L2 soon goes round in a circle.
@@ -37,13 +37,31 @@ pub(crate) struct Key {
     bindings: u64,
     /// One after the other. The function says how long each is.
     arguments: Vec<u8>,
+    /// The hash of all memory, where counts depend on it.
+    contents: Option<u128>,
 }
 
 impl Key {
     pub(crate) fn new(request: &LaunchRequest, stack_bytes: u32, bindings: u64) -> Self {
         let LaunchRequest { function, grid, block, cluster, shared_bytes, .. } = *request;
         let arguments = request.arguments.concat();
-        Self { function, grid, block, cluster, shared_bytes, stack_bytes, bindings, arguments }
+        let contents = None;
+        Self {
+            function,
+            grid,
+            block,
+            cluster,
+            shared_bytes,
+            stack_bytes,
+            bindings,
+            arguments,
+            contents,
+        }
+    }
+
+    /// The same before memory with this hash.
+    pub(crate) fn before(self, contents: u128) -> Self {
+        Self { contents: Some(contents), ..self }
     }
 }
 

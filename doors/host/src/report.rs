@@ -58,6 +58,10 @@ pub struct KernelRow {
     /// Launches that were counted themselves. In [`Mode::Count`], others with a time equal one of
     /// these in all that counts depend on.
     pub counted: u64,
+    /// Launches that were not executed: they found the memory that an equal one had found, and have
+    /// its effect.
+    #[serde(default)]
+    pub repeated: u64,
     /// Predicted milliseconds of all launches together; none if nothing was predicted.
     pub time_ms: Option<f64>,
     /// The shortest launch in milliseconds.
@@ -180,7 +184,17 @@ impl ProcessReport {
                 )
             }
         };
-        writeln!(out, "  {how}\n")?;
+        writeln!(out, "  {how}")?;
+        let repeated: u64 = self.kernels.iter().map(|row| row.repeated).sum();
+        if repeated > 0 {
+            let (count, verb) =
+                (number::count(repeated), if repeated == 1 { "was" } else { "were" });
+            writeln!(
+                out,
+                "  {count} {verb} not executed: an equal one had found the same memory."
+            )?;
+        }
+        writeln!(out)?;
         if !self.kernels.is_empty() {
             self.write_kernels(out)?;
         }

@@ -351,6 +351,13 @@ impl Program {
         self.tables.runtime_calls.iter().any(|call| call.function.depends_on_order())
     }
 
+    /// Returns true if a launch is known by what it makes of memory: it neither prints nor
+    /// allocates. Two launches that find the same memory then leave the same.
+    #[must_use]
+    pub fn only_changes_memory(&self) -> bool {
+        !self.prints() && !self.uses_heap()
+    }
+
     /// Returns true if its threads may print.
     pub(crate) fn prints(&self) -> bool {
         let prints = |call: &RuntimeCall| call.function == RuntimeFunction::Vprintf;

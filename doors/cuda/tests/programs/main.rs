@@ -30,7 +30,7 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs");
 const INPUTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/inputs");
 
 /// Programs that check themselves and need nothing more than to be right.
-const RIGHT: [&str; 15] = [
+const RIGHT: [&str; 16] = [
     "vector_addition",
     "heat",
     "search",
@@ -42,6 +42,7 @@ const RIGHT: [&str; 15] = [
     "speckles",
     "variables",
     "managed",
+    "repetition",
     "rows_with_pitch",
     "streams",
     "pools",
@@ -288,6 +289,21 @@ fn equal_launches_are_counted_as_often_as_asked() {
     let kernel = &ran.reports[0].kernels[0];
     assert_eq!((kernel.launches, kernel.counted), (40, 2));
     assert!(kernel.time_ms.unwrap() > 0.0);
+}
+
+#[test]
+fn launches_that_find_the_same_memory_are_not_executed() {
+    for mode in [Mode::Run, Mode::Count, Mode::Sample] {
+        let ran = run("13", "repetition", Settings { mode, ..Settings::default() }).right();
+        let [kernel] = &ran.reports[0].kernels[..] else { panic!("one kernel was launched") };
+        assert_eq!(kernel.launches, 200 + 24 + 67 + 6);
+        // The host changes a word twenty times, and managed memory is never the same.
+        assert!((60..200).contains(&kernel.repeated), "{mode:?}: {}", kernel.repeated);
+        assert_eq!(kernel.time_ms.is_some(), mode != Mode::Run);
+    }
+    // What never recurs is executed each time.
+    let ran = run("13", "heat", running()).right();
+    assert_eq!(ran.reports[0].kernels[0].repeated, 0);
 }
 
 #[test]

@@ -422,6 +422,64 @@ static void managed(void)
     MUST(own == 72);
 }
 
+/* Launches that find memory as an equal one found it, and some that nearly do. */
+static void repetition(void)
+{
+    int n = 1 << 12;
+    dim3 grid = extent(n / 256, 1), block = extent(256, 1);
+    float *a = floats(n), *b = floats(n), *c = (float *)calloc(n, 4), *seen = (float *)malloc(n * 4), *shared;
+    float *da = (float *)on_device(a, n * 4), *db = (float *)on_device(b, n * 4), *dc = (float *)device(n * 4);
+    DO(cudaMallocManaged((void **)&shared, n * 4, cudaMemAttachGlobal));
+    memset(shared, 0, n * 4);
+#define SAME(values, buffer)                                                         \
+    do {                                                                             \
+        back(seen, buffer, n * 4);                                                   \
+        MUST(!memcmp(seen, values, n * 4));                                          \
+    } while (0)
+    for (int round = 0; round < 200; round++) {
+        LAUNCH(vector_add, grid, block, 0, 0, &da, &db, &dc, &n);
+        for (int i = 0; i < n; i++)
+            c[i] = a[i] + b[i];
+        if (round % 7 == 3)
+            SAME(c, dc);
+        /* The host writes a word. */
+        if (round % 10 == 9) {
+            int at = random_number() % n;
+            a[at] = random_float();
+            DO(cudaMemcpy(da + at, a + at, 4, cudaMemcpyHostToDevice));
+        }
+        /* The sum grows in its place, and begins anew. */
+        if (round % 25 == 24) {
+            for (int sum = 0; sum < 3; sum++) {
+                LAUNCH(vector_add, grid, block, 0, 0, &dc, &db, &dc, &n);
+                for (int i = 0; i < n; i++)
+                    c[i] += b[i];
+                SAME(c, dc);
+            }
+            DO(cudaMemset(dc, 0, n * 4));
+        }
+        /* Managed memory changes without a call. */
+        if (round % 3 == 1) {
+            shared[round] += 1.0f;
+            LAUNCH(vector_add, grid, block, 0, 0, &shared, &db, &dc, &n);
+            DO(cudaDeviceSynchronize());
+            for (int i = 0; i < n; i++)
+                c[i] = shared[i] + b[i];
+            SAME(c, dc);
+            shared[round] -= 1.0f;
+        }
+    }
+    /* Another buffer at the same address. */
+    for (int round = 0; round < 6; round++) {
+        DO(cudaFree(dc));
+        dc = (float *)on_device(round % 2 ? a : b, n * 4);
+        LAUNCH(vector_add, grid, block, 0, 0, &dc, &db, &dc, &n);
+        for (int i = 0; i < n; i++)
+            c[i] = (round % 2 ? a : b)[i] + b[i];
+        SAME(c, dc);
+    }
+}
+
 static void rows_with_pitch(void)
 {
     int width = 33, height = 7;
@@ -925,6 +983,7 @@ static const struct { const char *name; void (*run)(void); } programs[] = {
     {"vector_addition", vector_addition}, {"heat", heat}, {"search", search}, {"alignment", alignment},
     {"path", path}, {"layer", layer}, {"triangles", triangles}, {"elimination", elimination},
     {"speckles", speckles}, {"variables", variables}, {"managed", managed},
+    {"repetition", repetition},
     {"rows_with_pitch", rows_with_pitch}, {"streams", streams}, {"printing", printing},
     {"assertion", assertion}, {"fault", fault}, {"occupancy", occupancy}, {"empty", empty},
     {"unsupported", unsupported}, {"passed_fault", passed_fault}, {"host_threads", host_threads},
