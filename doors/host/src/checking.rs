@@ -9,7 +9,7 @@ use gpucast_forecast::run::counting::HostLaunch;
 use gpucast_interpreter::{DeviceMemory, Options, RunError};
 use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, Finding, Findings, Party, Sanitizer};
 
-use crate::memory::{BlockKind, BlockRange};
+use crate::block::{BlockKind, BlockRange};
 use crate::report::Found;
 
 /// The checks of a program's launches, if there are any.

@@ -9,7 +9,7 @@ use gpucast_interpreter::DeviceMemory;
 use rayon::prelude::*;
 use twox_hash::XxHash3_128;
 
-use crate::memory::{BlockKind, BlockRange};
+use crate::block::{BlockKind, BlockRange};
 
 /// Bytes that one thread hashes at a time.
 const PART: usize = 1 << 20;

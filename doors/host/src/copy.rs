@@ -2,9 +2,9 @@
 
 #![allow(unsafe_code, reason = "the program's own addresses are read and written")]
 
+use crate::block::BlockKind;
 use crate::clock::{Engine, StreamId};
 use crate::graph::Work;
-use crate::memory::BlockKind;
 use crate::place::{Extent, Place};
 use crate::{Device, Error};
 

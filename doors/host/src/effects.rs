@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use gpucast_interpreter::DeviceMemory;
 
+use crate::block::BlockRange;
 use crate::contents::{Contents, Snapshot};
-use crate::memory::BlockRange;
 use crate::repeats::Key;
 
 /// Bytes of memory that are hashed for a thread that is not executed. A thread of few instructions
@@ -145,7 +145,7 @@ impl Effects {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::BlockKind;
+    use crate::block::BlockKind;
     use crate::{FunctionId, LaunchRequest};
 
     /// A program whose kernel adds `input` to `output`, or writes it there.

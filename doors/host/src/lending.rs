@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use gpucast_interpreter::Schedule;
 
-use crate::memory::BlockKind;
+use crate::block::BlockKind;
 use crate::{Device, Error, LaunchRequest};
 
 impl Device {

@@ -37,6 +37,7 @@
 mod arena;
 mod array;
 mod binding;
+mod block;
 mod checking;
 pub mod clock;
 pub mod collection;
@@ -68,9 +69,9 @@ mod texture;
 mod workers;
 
 pub use array::{Array, ArrayId, ArrayShape, Corner};
+pub use block::{BlockKind, BlockRange};
 pub use device::{Device, Program};
 pub use error::Error;
-pub use memory::{BlockKind, BlockRange};
 pub use mipmap::MipmapId;
 pub use module::{FunctionFacts, Image, ModuleId};
 pub use place::{Extent, Place};

@@ -20,7 +20,7 @@ use gpucast_ptx_frontend::container::{self, Contents, SelectError, Target};
 use gpucast_ptx_frontend::module::VariableId;
 use gpucast_ptx_frontend::types::StateSpace;
 
-use crate::memory::{BlockKind, BlockRange};
+use crate::block::{BlockKind, BlockRange};
 use crate::request::FunctionId;
 use crate::{Device, Error, linking};
 

@@ -1,7 +1,7 @@
 //! Launches whose prediction is known, because an equal one was counted before.
 //!
 //! Programs launch kernels again and again with the same extents and arguments. The counts of most
-//! kernels ignore what memory holds ([`counts_ignore_contents`]); others find the same memory again.
+//! kernels ignore what memory holds ([`counts_ignore_contents`]); others find the same memory.
 //! Such a launch is decided by its key and by the L2 that it finds: it need not be counted a second
 //! time. Whether it is executed is another question ([`Effects`](crate::effects::Effects)).
 //!

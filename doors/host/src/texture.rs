@@ -4,7 +4,7 @@ use gpucast_interpreter::texture::Object;
 
 use crate::array::{Array, ArrayId, ArrayShape};
 use crate::binding::Bound;
-use crate::memory::BlockKind;
+use crate::block::BlockKind;
 use crate::mipmap::{Layout, Mipmap, MipmapId};
 use crate::{Device, Error};
 
