@@ -1,7 +1,7 @@
 //! The page `docs/metrics.md` says what the definitions say.
 //!
-//! `GPUCAST_UPDATE=1 cargo test -p gpucast-counters --release --test all metrics_page` writes it
-//! anew.
+//! `GPUCAST_UPDATE=1 cargo test --workspace --release --all-features --test all metrics_page`
+//! writes it anew.
 
 #![allow(clippy::unwrap_used, reason = "tests may fail loudly")]
 

@@ -1,9 +1,8 @@
 //! What is parsed and what is executed, found by writing down every variant of every row of the
 //! instruction table and lowering it. The result is the page `docs/evidence/ptx-coverage.md`.
 //!
-//! `GPUCAST_UPDATE=1 cargo test -p gpucast-interpreter --release --test all coverage` writes the
-//! page
-//! anew; `GPUCAST_REFUSED=1` prints the variants that are parsed and not executed.
+//! `GPUCAST_UPDATE=1 cargo test --workspace --release --all-features --test all coverage` writes
+//! the page anew; `GPUCAST_REFUSED=1` prints the variants that are parsed and not executed.
 
 #![allow(
     clippy::unwrap_used,

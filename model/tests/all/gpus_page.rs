@@ -1,7 +1,8 @@
 //! The tables of `docs/gpus.md` and of `docs/evidence/gpus.md` say what the library and its rules
 //! say.
 //!
-//! `GPUCAST_UPDATE=1 cargo test -p gpucast-model --release --test all gpus_page` writes them anew.
+//! `GPUCAST_UPDATE=1 cargo test --workspace --release --all-features --test all gpus_page` writes
+//! them anew.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -90,7 +90,7 @@ fn no_time_depends_on_a_field_that_is_not_declared() {
                 let is_unread = |one: &Warning| matches!(one, Warning::UnreadField { .. });
                 if after.warnings.iter().any(is_unread) {
                     let (before, after) = (before.time_ms, after.time_ms);
-                    assert_eq!(before, after, "{name}, {}: {field}", model.name());
+                    assert_eq!(before, after, "{name}, {}: reads() lacks {field}", model.name());
                 }
             }
         }
@@ -110,7 +110,7 @@ fn the_simulation_declares_what_its_parameters_are_made_of() {
             let moves = changed.sm_parameters().unwrap() != before;
             let reached = Gpu::fields_behind(field);
             let declared = reached.iter().any(|field| is_declared(field));
-            assert!(declared || !moves, "{name}: {field} moves parameters");
+            assert!(declared || !moves, "{name}: src/reads.rs lacks {field}");
         }
     }
 }

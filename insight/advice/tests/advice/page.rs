@@ -1,6 +1,7 @@
 //! The page `docs/advice.md` says what the rules say.
 //!
-//! `GPUCAST_UPDATE=1 cargo test -p gpucast-advice --release page` writes it anew.
+//! `GPUCAST_UPDATE=1 cargo test --workspace --release --all-features --test advice page` writes it
+//! anew.
 
 use std::path::Path;
 

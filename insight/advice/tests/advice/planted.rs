@@ -33,7 +33,7 @@ fn every_rule_has_a_planted_kernel() {
     let names: Vec<String> = files().iter().map(|path| name(path)).collect();
     let mut codes: Vec<&str> = ALL.iter().map(|rule| rule.code).collect();
     codes.sort_unstable();
-    assert_eq!(names, codes);
+    assert_eq!(names, codes, "each rule has a file tests/kernels/CODE.toml");
 }
 
 #[test]

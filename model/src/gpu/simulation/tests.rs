@@ -160,7 +160,7 @@ fn parameters_have_the_names_of_their_fields() {
     ];
     let mut expected = [&of_unit[..], &of_queueing, &groups, &computed].concat();
     expected.sort_unstable();
-    assert_eq!(other, expected);
+    assert_eq!(other, expected, "a parameter has its field's name, or stands in a list above");
 }
 
 /// Work for a unit that the GPU lacks would take no time, and so has none.
