@@ -109,7 +109,7 @@ pub enum AsyncTiming {
     Usual,
     /// Everything is done at once, so that a warp that comes late to a wait can miss a phase.
     Early,
-    /// Data, too, are there only when an mbarrier is told.
+    /// Data, too, are there only when an mbarrier is told. Tensor cores read and write only then.
     Late,
     /// Each operation ends at a time of its own, which this seed decides.
     Random(u64),

@@ -104,6 +104,11 @@ impl Cluster {
         }
     }
 
+    /// The CTA of a rank.
+    pub(super) fn cta_mut(&mut self, rank: u32) -> Option<&mut Cta> {
+        self.ctas.get_mut(rank as usize)
+    }
+
     /// Returns true if the CTA of a rank has threads left.
     pub(super) fn is_live(&self, rank: u32) -> bool {
         self.ctas.get(rank as usize).is_some_and(Cta::is_live)

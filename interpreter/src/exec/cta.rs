@@ -466,7 +466,7 @@ impl Cta {
     }
 
     /// Returns the surroundings that warp `at` needs for a turn.
-    fn context<'a>(
+    pub(super) fn context<'a>(
         &mut self,
         launch: &'a LaunchContext<'a>,
         at: usize,

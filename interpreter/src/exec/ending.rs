@@ -6,7 +6,8 @@
 //! [`PATIENCE_INSTRUCTIONS`]. An object completes at most one phase before warps run again.
 //!
 //! What an operation writes is there at once, which the manual allows too. [`AsyncTiming`] can ask
-//! for other times: no correct program can tell them apart.
+//! for other times: no correct program can tell them apart. What ends late is held until then, up
+//! to [`MOST_BYTES`] of a cluster; beyond, operations end when they are issued.
 
 #![allow(unsafe_code, reason = "objects and copies lie at checked places")]
 
@@ -16,6 +17,7 @@ use super::access::{AccessFault, Memories};
 use super::cluster::Cluster;
 use super::cta::LaunchContext;
 use super::shared::ClusterShared;
+use super::tensor_memory::TensorWork;
 use super::warp::{Context, Warp, WarpFault};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::AsyncTiming;
@@ -30,6 +32,10 @@ const PATIENCE: u32 = 8;
 /// The same in warp-instructions of the cluster: a warp that asks for something again and again has
 /// long rounds. No copy takes so many on a GPU.
 const PATIENCE_INSTRUCTIONS: u64 = 1 << 16;
+
+/// Bytes that the operations of a cluster that have not ended may take, about: several times the
+/// shared memory of the largest cluster. A round may issue millions of copies.
+const MOST_BYTES: usize = 1 << 24;
 
 /// A place in the shared memory of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,6 +60,8 @@ pub(super) struct Issuer {
 enum Ending {
     /// These bytes arrive.
     Write { at: SharedPlace, bytes: Vec<u8> },
+    /// Tensor cores read and write.
+    Tensor(TensorWork),
     /// An mbarrier is told, by the shared address that its observer is told.
     Signal { object: SharedPlace, address: u64, signal: Signal },
 }
@@ -71,6 +79,10 @@ pub(super) enum Signal {
 pub(super) struct Endings {
     pub(super) timing: AsyncTiming,
     queue: VecDeque<(Issuer, Ending)>,
+    /// Bytes that the queue takes.
+    bytes: usize,
+    /// Operations of tensor cores in it.
+    works: usize,
     /// State of the generator of random times.
     random: SplitMix64,
     /// Rounds since the cluster's operations last ended.
@@ -133,9 +145,42 @@ impl Endings {
         (self.random.next_word() % end.max(1) as u64) as usize
     }
 
+    fn push(&mut self, issuer: Issuer, ending: Ending) {
+        self.bytes += ending.bytes();
+        self.works += usize::from(matches!(ending, Ending::Tensor(_)));
+        self.queue.push_back((issuer, ending));
+    }
+
+    fn pop(&mut self) -> Option<(Issuer, Ending)> {
+        let (issuer, ending) = self.queue.pop_front()?;
+        self.bytes -= ending.bytes();
+        self.works -= usize::from(matches!(ending, Ending::Tensor(_)));
+        Some((issuer, ending))
+    }
+
+    /// True if nothing more is to be held.
+    fn is_full(&self) -> bool {
+        self.bytes >= MOST_BYTES
+    }
+
+    /// True if news of `issuer` is to reach its mbarrier at once. It comes behind what the same
+    /// instruction of the same lane has yet to write, and behind all operations of tensor cores.
+    fn tells_at_once(&self, issuer: &Issuer) -> bool {
+        let is_own = |(other, ending): &(Issuer, Ending)| {
+            matches!(ending, Ending::Write { .. })
+                && (other.rank, other.warp, other.lane) == (issuer.rank, issuer.warp, issuer.lane)
+        };
+        let has_yet_to_write = || self.queue.back().is_some_and(is_own);
+        match self.timing {
+            AsyncTiming::Early => true,
+            _ => self.is_full() && self.works == 0 && !has_yet_to_write(),
+        }
+    }
+
     /// Returns true if the next copy is made when it ends, not when it is issued.
     fn ends_late(&mut self) -> bool {
         match self.timing {
+            _ if self.is_full() => false,
             AsyncTiming::Usual | AsyncTiming::Early => false,
             AsyncTiming::Late => true,
             AsyncTiming::Random(_) => self.below(2) == 1,
@@ -163,12 +208,28 @@ impl Endings {
     }
 }
 
+impl Ending {
+    /// Bytes that it takes in a queue.
+    fn bytes(&self) -> usize {
+        let held = match self {
+            Self::Write { bytes, .. } => bytes.len(),
+            Self::Tensor(_) => TensorWork::BYTES,
+            Self::Signal { .. } => 0,
+        };
+        held + size_of::<(Issuer, Self)>()
+    }
+}
+
+/// Lets tensor cores do the work of an issuer.
+type Worker<'a> = &'a mut dyn FnMut(&Issuer, &TensorWork) -> Result<(), WarpFault>;
+
 impl ClusterShared {
     /// Ends an operation. Returns true if that completes a phase.
     fn end(&self, ending: &Ending) -> Result<bool, MbarrierError> {
         let (at, bytes) = match ending {
             Ending::Write { at, bytes } => (*at, bytes.len()),
             Ending::Signal { object, .. } => (*object, size_of::<u64>()),
+            Ending::Tensor(_) => return Ok(false),
         };
         // What is left for a CTA that has exited is lost.
         let Some(memory) = self.memory(at.rank) else { return Ok(false) };
@@ -196,6 +257,7 @@ impl ClusterShared {
                 }
                 Ok(completes)
             }
+            Ending::Tensor(_) => Ok(false),
         }
     }
 
@@ -205,37 +267,52 @@ impl ClusterShared {
         &self,
         told: &mut Vec<SharedPlace>,
         tell: &mut dyn FnMut(&Issuer, SharedPlace, &MbarrierUse<'_>),
+        work: Worker<'_>,
     ) -> Option<Result<(), (Issuer, WarpFault)>> {
         let (issuer, ending) = {
             let mut endings = self.endings.borrow_mut();
             match endings.queue.front()? {
                 (_, Ending::Signal { object, .. }) if told.contains(object) => return None,
-                _ => endings.queue.pop_front()?,
+                _ => endings.pop()?,
             }
         };
-        let Issuer { instruction, warp, lane, pc, .. } = issuer;
-        let completes = match self.end(&ending) {
-            Ok(completes) => completes,
-            Err(problem) => {
-                let address = match ending {
-                    Ending::Signal { address, .. } => address,
-                    Ending::Write { .. } => 0,
-                };
-                let kind = FaultKind::Mbarrier { address, problem };
-                return Some(Err((issuer, WarpFault { pc, lane: Some(lane), kind })));
+        let ended = match &ending {
+            Ending::Tensor(of_tensor) => work(&issuer, of_tensor),
+            Ending::Write { .. } | Ending::Signal { .. } => {
+                self.end_one(&issuer, &ending, told, tell)
             }
         };
-        if let (true, Ending::Signal { object, address, .. }) = (completes, &ending) {
+        Some(ended.map_err(|fault| (issuer, fault)))
+    }
+
+    /// Ends one operation, and tells of the phase that it completes.
+    fn end_one(
+        &self,
+        issuer: &Issuer,
+        ending: &Ending,
+        told: &mut Vec<SharedPlace>,
+        tell: &mut dyn FnMut(&Issuer, SharedPlace, &MbarrierUse<'_>),
+    ) -> Result<(), WarpFault> {
+        let Issuer { instruction, warp, lane, pc, .. } = *issuer;
+        let completes = self.end(ending).map_err(|problem| {
+            let address = match ending {
+                Ending::Signal { address, .. } => *address,
+                Ending::Write { .. } | Ending::Tensor(_) => 0,
+            };
+            let kind = FaultKind::Mbarrier { address, problem };
+            WarpFault { pc, lane: Some(lane), kind }
+        })?;
+        if let (true, Ending::Signal { object, address, .. }) = (completes, ending) {
             told.push(*object);
             let (mask, step) = (1 << lane, MbarrierStep::Completed);
             let addresses = &[*address; 32];
             tell(
-                &issuer,
+                issuer,
                 *object,
                 &MbarrierUse { instruction, warp, mask, step, completes: mask, addresses },
             );
         }
-        Some(Ok(()))
+        Ok(())
     }
 }
 
@@ -268,7 +345,19 @@ impl Memories<'_> {
         }
         let at = self.shared_place(address);
         let ending = Ending::Write { at, bytes };
-        self.cluster.endings.borrow_mut().queue.push_back((issuer, ending));
+        self.cluster.endings.borrow_mut().push(issuer, ending);
+    }
+
+    /// Returns true if the next operation of tensor cores is to end late. It does not overtake
+    /// those before it.
+    pub(super) fn works_late(&self) -> bool {
+        let mut endings = self.cluster.endings.borrow_mut();
+        endings.works > 0 || endings.ends_late()
+    }
+
+    /// Holds an operation of tensor cores back until it ends.
+    pub(super) fn hold_work(&self, issuer: Issuer, work: TensorWork) {
+        self.cluster.endings.borrow_mut().push(issuer, Ending::Tensor(work));
     }
 
     /// Returns true if the next copy is made when it ends, not when it is issued.
@@ -300,19 +389,15 @@ impl Warp {
         let cluster = context.memories.cluster;
         let object = context.memories.object(issuer.lane, address)?;
         let ending = Ending::Signal { object, address, signal };
-        let early = {
-            let mut endings = cluster.endings.borrow_mut();
-            endings.queue.push_back((issuer, ending));
-            endings.timing == AsyncTiming::Early
-        };
-        if early {
-            let mut tell =
-                |_: &Issuer, _: SharedPlace, step: &MbarrierUse<'_>| recorder.mbarrier(step);
-            if let Some(Err((_, fault))) = cluster.end_next(&mut Vec::new(), &mut tell) {
-                return Err(AccessFault { lane: issuer.lane, kind: fault.kind });
-            }
+        let at_once = cluster.endings.borrow().tells_at_once(&issuer);
+        if !at_once {
+            cluster.endings.borrow_mut().push(issuer, ending);
+            return Ok(());
         }
-        Ok(())
+        let mut tell = |_: &Issuer, _: SharedPlace, step: &MbarrierUse<'_>| recorder.mbarrier(step);
+        cluster
+            .end_one(&issuer, &ending, &mut Vec::new(), &mut tell)
+            .map_err(|fault| AccessFault { lane: issuer.lane, kind: fault.kind })
     }
 
     /// The issuer of an operation by a lane of this warp.
@@ -331,7 +416,7 @@ impl Cluster {
     /// Ends the operations that are due after a round, with which the cluster has issued `issued`
     /// warp-instructions; `quiet` if nothing else can run. Returns true if any ended.
     pub(super) fn end_operations(
-        &self,
+        &mut self,
         launch: &LaunchContext<'_>,
         recorders: &mut [&mut dyn Recorder],
         shared: &ClusterShared,
@@ -342,16 +427,23 @@ impl Cluster {
         if due == 0 {
             return Ok(false);
         }
+        let live: Vec<bool> = (0..recorders.len()).map(|rank| self.is_live(rank as u32)).collect();
+        let is_live = |rank: u32| live.get(rank as usize).is_some_and(|&live| live);
         let mut told = Vec::new();
         let mut tell = |issuer: &Issuer, object: SharedPlace, step: &MbarrierUse<'_>| {
             // The record of a CTA that has exited is closed. The object's CTA has not.
-            let rank = if self.is_live(issuer.rank) { issuer.rank } else { object.rank };
+            let rank = if is_live(issuer.rank) { issuer.rank } else { object.rank };
             if let Some(recorder) = recorders.get_mut(rank as usize) {
                 recorder.mbarrier(step);
             }
         };
         for ended in 0..due {
-            match shared.end_next(&mut told, &mut tell) {
+            let mut work = |issuer: &Issuer, work: &TensorWork| match is_live(issuer.rank) {
+                true => self.work(launch, shared, issuer, work),
+                // What is left for a CTA that has exited is lost.
+                false => Ok(()),
+            };
+            match shared.end_next(&mut told, &mut tell, &mut work) {
                 None => return Ok(ended > 0),
                 Some(Ok(())) => {}
                 Some(Err((issuer, fault))) => {
@@ -360,5 +452,18 @@ impl Cluster {
             }
         }
         Ok(due > 0)
+    }
+
+    /// Lets the tensor cores of the issuer's CTA work.
+    fn work(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        shared: &ClusterShared,
+        issuer: &Issuer,
+        work: &TensorWork,
+    ) -> Result<(), WarpFault> {
+        let Some(cta) = self.cta_mut(issuer.rank) else { return Ok(()) };
+        let context = cta.context(launch, issuer.warp as usize, shared);
+        work.end(launch.program, &context.memories).map_err(|fault| fault.at(issuer.pc))
     }
 }

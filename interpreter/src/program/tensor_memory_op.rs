@@ -96,8 +96,6 @@ pub(crate) enum ReducedValues {
 /// `tcgen05.cp`.
 #[derive(Clone, Debug)]
 pub(crate) struct CopyFromShared {
-    /// Index into [`Program::instructions`](super::Program::instructions).
-    pub(crate) instruction: u32,
     /// False if nothing needs the contents.
     pub(crate) computes: bool,
     pub(crate) address: MemoryOp,

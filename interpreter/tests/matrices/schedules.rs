@@ -394,6 +394,144 @@ fn warps_that_only_wait_see_every_phase_of_an_mbarrier() {
     }
 }
 
+/// The output of a product of one step by a kernel, with each time at which it may end.
+fn outputs(text: &str, product: &Product) -> Vec<(AsyncTiming, Vec<f32>)> {
+    let times = [AsyncTiming::Usual, AsyncTiming::Late];
+    let output = |timing| {
+        let launched = launch(text, [128, 1], &product.tiles(0, 1), 2048, timing);
+        let (words, _) = launched.unwrap_or_else(|error| panic!("{timing:?}: {error}\n{text}"));
+        (timing, words.into_iter().map(f32::from_bits).collect())
+    };
+    times.map(output).into()
+}
+
+/// Threads that read tensor memory without a wait for the mbarrier of the commit see the product
+/// if it is done at once. If it ends late, they see what was there before: nothing.
+#[test]
+fn a_product_that_nobody_waits_for_is_seen_at_once_and_not_late() {
+    let product = Product::new(128, 16, 1);
+    let all: Vec<f32> = (0..2048).map(|place| product.element(place / 16, place % 16)).collect();
+    let waits = one_mbarrier(1);
+    let forgot = waits.replace(&wait("DONE", "bar", "%phase"), "");
+    assert_ne!(waits, forgot);
+    for (timing, output) in outputs(&waits, &product) {
+        assert_eq!(output, all, "{timing:?}");
+    }
+    for (timing, output) in outputs(&forgot, &product) {
+        let expected = if timing == AsyncTiming::Late { vec![0.0; 2048] } else { all.clone() };
+        assert_eq!(output, expected, "{timing:?}");
+    }
+}
+
+/// A product reads its factors until it ends. Who overwrites an element before then gets that one
+/// multiplied: here the first two of A's first row, by 64 each.
+#[test]
+fn a_factor_that_is_overwritten_before_its_product_has_read_it_is_shown_by_late_products() {
+    let product = Product::new(128, 16, 1);
+    let done = wait("DONE", "bar", "%phase");
+    let overwrites = "@%first mov.b32 %x, 0x54005400; @%first st.shared.b32 [tile], %x;\n";
+    let early = one_mbarrier(1).replace(&done, &format!("{overwrites}{done}"));
+    let late = one_mbarrier(1).replace(&done, &format!("{done}{overwrites}"));
+    let expected = |a: [i32; 2]| -> Vec<f32> {
+        let more = |column: usize| {
+            let b = &product.b[column * DEPTH..];
+            let before = &product.a;
+            ((a[0] - before[0]) * b[0] + (a[1] - before[1]) * b[1]) as f32
+        };
+        let all = (0..2048).map(|place| (place / 16, place % 16));
+        all.map(|(row, column)| {
+            product.element(row, column) + if row == 0 { more(column) } else { 0.0 }
+        })
+        .collect()
+    };
+    let (right, wrong) = (expected([product.a[0], product.a[1]]), expected([64, 64]));
+    assert_ne!(right, wrong);
+    for (timing, output) in outputs(&early, &product) {
+        let expected = if timing == AsyncTiming::Late { &wrong } else { &right };
+        assert_eq!(&output, expected, "{timing:?}");
+    }
+    for (timing, output) in outputs(&late, &product) {
+        assert_eq!(output, right, "{timing:?}");
+    }
+}
+
+/// A copy of A to tensor memory, the product that reads it there, and a shift behind both end in
+/// the order in which their thread issues them. Nothing waits between them.
+#[test]
+fn operations_of_tensor_cores_end_in_order() {
+    let from_shared = "tcgen05.mma.cta_group::1.kind::f16 [%tm], %da, %db, %idesc, %adds;";
+    let from_tensor = "tcgen05.cp.cta_group::1.128x256b [%x], %da;\n\
+         @%first tcgen05.mma.cta_group::1.kind::f16 [%tm], [%x], %db, %idesc, %adds;";
+    for steps in [1, 3] {
+        let product = Product::new(128, 16, steps);
+        let text = one_mbarrier(steps);
+        let text = text.replace(
+            &format!("@%first {from_shared}"),
+            &format!("add.u32 %x, %tm, 16;\n@%first {from_tensor}"),
+        );
+        assert!(text.contains(from_tensor));
+        let place = |row: usize, column: usize| 16 * row + column;
+        let times: Vec<_> = TIMES.into_iter().filter(|&time| time != AsyncTiming::Early).collect();
+        check(&text, &product, [128, 1], &times, place);
+    }
+    // Columns 0 to 7 of the first 32 lanes move up by one; the last one keeps its own.
+    let product = Product::new(128, 16, 1);
+    let commit = "@%first tcgen05.commit";
+    let text = one_mbarrier(1)
+        .replace(commit, &format!("@%first tcgen05.shift.cta_group::1.down [%tm];\n{commit}"));
+    let moved = |place: usize| {
+        let (row, column) = (place / 16, place % 16);
+        let from = if column < 8 && row < 31 { row + 1 } else { row };
+        product.element(from, column)
+    };
+    let expected: Vec<f32> = (0..2048).map(moved).collect();
+    for (timing, output) in outputs(&text, &product) {
+        assert_eq!(output, expected, "{timing:?}");
+    }
+}
+
+/// Two warps that issue 850 MB of copies before they wait for any: 31 copies of 32 KiB for each of
+/// many mbarriers. Those that end late are held, but no more than some megabytes of them.
+#[test]
+fn copies_that_end_late_are_held_up_to_a_limit() {
+    let text = module(
+        "sm_90",
+        "and.b32 %x, %t, 31; setp.ne.u32 %ok, %x, 0; @%ok bra DONE;\n\
+         mov.u32 %bar, bars; mad.lo.u32 %bar, %warp, 3360, %bar; mov.u32 %other, %bar;\n\
+         mov.u32 %i, 0;\n\
+         NEXT: mbarrier.init.shared::cta.b64 [%bar], 1;\n\
+         mbarrier.arrive.expect_tx.shared::cta.b64 %state, [%bar], 1015808; mov.u32 %q, 0;\n\
+         COPY: cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%in], 32768, [%bar];\n\
+         add.u32 %q, %q, 1; setp.lt.u32 %more, %q, 31; @%more bra COPY;\n\
+         add.u32 %bar, %bar, 8; add.u32 %i, %i, 1; setp.lt.u32 %more, %i, 420; @%more bra NEXT;\n\
+         WAIT: mbarrier.try_wait.parity.shared::cta.b64 %ok, [%other], 0; @!%ok bra WAIT;\n\
+         add.u32 %other, %other, 8; setp.lt.u32 %more, %other, %bar; @%more bra WAIT;\n\
+         ld.shared.u32 %x, [tile + 32764]; mad.wide.u32 %out, %warp, 4, %out; st.global.u32 [%out], %x;\n\
+         DONE:",
+    );
+    let text = text.replace(
+        ".reg .b32 %t,",
+        ".shared .align 128 .b8 tile[32768]; .shared .align 8 .b64 bars[840]; .reg .b32 %t,",
+    );
+    let input: Vec<u8> = (0..32768_u32).map(|at| (at / 4 % 251) as u8).collect();
+    let before = most_resident();
+    for timing in [AsyncTiming::Late, AsyncTiming::Random(1)] {
+        let (output, _) = launch(&text, [64, 1], &input, 2, timing).unwrap();
+        let last = u32::from_le_bytes(input[32764..].try_into().unwrap());
+        assert_eq!(output, [last; 2], "{timing:?}");
+    }
+    if let (Some(before), Some(after)) = (before, most_resident()) {
+        assert!(after - before < 256 << 10, "{} KiB more", after - before);
+    }
+}
+
+/// The most KiB that the process has had in memory so far, where the system says it.
+fn most_resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
 /// A warp that copies, one that multiplies, and all four that store, with a ring of tiles that
 /// commits give back.
 fn roles(slots: usize, steps: usize) -> String {

@@ -1,16 +1,16 @@
 //! `tcgen05.cp`: rows of shared memory to lanes.
 
+use super::super::access;
 use super::super::lanes::Frame;
 use super::super::matrix::OperandFault;
-use super::super::warp::Context;
 use super::shared::SharedMatrix;
 use super::{Memories, cell, of_lane, undefined};
 use crate::observer::TensorCells;
 use crate::program::tensor_memory_op::{CopyFromShared, Spread};
 use crate::semantics::matrix::transfer::Packing;
 use crate::semantics::matrix::warpgroup::Major;
-use crate::semantics::tensor_memory::LANES;
 use crate::semantics::tensor_memory::descriptor::{Element, MatrixDescriptor};
+use crate::semantics::tensor_memory::{Cell, LANES};
 
 /// What a copy has read and written.
 pub(super) struct Copied {
@@ -19,15 +19,31 @@ pub(super) struct Copied {
     pub(super) writes: Vec<TensorCells>,
 }
 
-/// Executes a copy that one lane issues.
+/// The operands of a copy.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::exec) struct CopyValues {
+    base: Cell,
+    /// The bits of the matrix descriptor.
+    source: u64,
+}
+
+impl CopyValues {
+    /// Those of a lane.
+    pub(super) fn of(frame: &Frame, op: &CopyFromShared, lane: u32) -> Self {
+        let source = frame.lane::<u64>(op.source, lane as usize);
+        Self { base: cell(frame, &op.address, lane), source }
+    }
+}
+
+/// Executes a copy that one lane issues. Without `computes` it is only checked.
 pub(super) fn copy(
-    context: &Context<'_>,
-    frame: &Frame,
+    memories: &access::Memories<'_>,
     op: &CopyFromShared,
+    values: CopyValues,
     lane: u32,
+    computes: bool,
 ) -> Result<Copied, OperandFault> {
-    let base = cell(frame, &op.address, lane);
-    let bits = frame.lane::<u64>(op.source, lane as usize);
+    let CopyValues { base, source: bits } = values;
     let descriptor = MatrixDescriptor::decode(bits);
     let descriptor = descriptor.ok_or_else(|| undefined(lane, "this matrix descriptor", bits))?;
     // The format only says how a row is unpacked.
@@ -38,7 +54,7 @@ pub(super) fn copy(
     };
     let (rows, bytes) = (op.rows, 16 * op.parts);
     let matrix = SharedMatrix { descriptor, major: Major::K, element, rows, bytes };
-    let memories = Memories::new(context, if op.pair { 2 } else { 1 });
+    let memories = Memories::new(memories, if op.pair { 2 } else { 1 });
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
     for at in 0..memories.ctas {
         let words = matrix.read(&memories, at, lane)?;
@@ -49,7 +65,7 @@ pub(super) fn copy(
             return Err(undefined(lane, what, base.lane.into()));
         }
         memory.check(base, LANES, columns).map_err(of_lane(lane))?;
-        if op.computes {
+        if computes {
             for (row, words) in (0..).zip(words.chunks_exact(columns as usize)) {
                 for target in targets(op.spread, row) {
                     for (&word, column) in words.iter().zip(0..) {

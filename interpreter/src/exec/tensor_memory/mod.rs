@@ -1,7 +1,8 @@
 //! `tcgen05`: tensor memory and the instructions that work on it.
 //!
-//! Copies and products are done when they are issued, which the manual allows: `tcgen05.wait` and
-//! the mbarriers of `tcgen05.commit` only say when they are done at the latest.
+//! Copies and products are done when they are issued, which the manual allows, unless they are to
+//! end late ([`work`]): `tcgen05.wait` and the mbarriers of `tcgen05.commit` only say when they are
+//! done at the latest.
 //!
 //! Each CTA of a program that uses it has 128 lanes of 512 columns, behind a lock that the other
 //! CTA of its pair takes too. Instruction descriptors are values of registers. So execution decodes
@@ -16,10 +17,11 @@ mod shared;
 mod shift;
 mod tables;
 mod transfer;
+mod work;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::access::{AccessReport, checked_addresses};
+use super::access::{self, AccessReport, checked_addresses};
 use super::async_copy::aligned;
 use super::lanes::{FULL_MASK, Frame};
 use super::matrix::OperandFault;
@@ -32,6 +34,7 @@ use crate::program::tensor_memory_op::{Allocate, TensorMemoryOp};
 use crate::semantics::tensor_memory::{Cell, LANES};
 use memory::Request;
 pub(super) use memory::TensorMemory;
+pub(super) use work::TensorWork;
 
 /// The tensor memory of a CTA, which the other CTA of its pair works on too.
 pub(super) type SharedTensorMemory = Arc<Mutex<TensorMemory>>;
@@ -43,7 +46,7 @@ pub(super) fn lock(memory: &Mutex<TensorMemory>) -> MutexGuard<'_, TensorMemory>
 
 /// The tensor memories that a warp works on.
 struct Memories<'a> {
-    context: &'a Context<'a>,
+    memories: &'a access::Memories<'a>,
     /// The rank of the first CTA, and the number of CTAs.
     first: u32,
     ctas: u32,
@@ -51,15 +54,15 @@ struct Memories<'a> {
 
 impl<'a> Memories<'a> {
     /// Those of the CTA alone, or of its pair.
-    fn new(context: &'a Context<'a>, ctas: u32) -> Self {
-        let first = if ctas == 2 { context.rank & !1 } else { context.rank };
-        Self { context, first, ctas }
+    fn new(memories: &'a access::Memories<'a>, ctas: u32) -> Self {
+        let first = if ctas == 2 { memories.rank & !1 } else { memories.rank };
+        Self { memories, first, ctas }
     }
 
     /// The memory of the CTA at place `at` of the pair.
     fn of(&self, at: u32) -> Result<MutexGuard<'a, TensorMemory>, OperandFault> {
         let rank = self.first + at;
-        match self.context.memories.cluster.tensor_memory(rank) {
+        match self.memories.cluster.tensor_memory(rank) {
             Some(memory) => Ok(lock(memory)),
             None => Err(no_cta(rank)),
         }
@@ -68,7 +71,7 @@ impl<'a> Memories<'a> {
     /// The address in shared memory of the CTA at place `at` that is `address` in that CTA.
     fn shared_address(&self, at: u32, address: u64) -> u64 {
         match self.first + at {
-            rank if rank == self.context.rank => self.context.memories.own_address(address),
+            rank if rank == self.memories.rank => self.memories.own_address(address),
             rank => window::of_rank(rank) + address % window::CTA_BYTES,
         }
     }
@@ -134,7 +137,8 @@ impl Warp {
         report: &mut AccessReport,
     ) -> Result<Next, WarpFault> {
         let pc = split.pc;
-        let op = &context.program.tables.tensor_memory_ops[op.a as usize];
+        let index = op.a;
+        let op = &context.program.tables.tensor_memory_ops[index as usize];
         let of_threads = matches!(
             op,
             TensorMemoryOp::Copy(_)
@@ -159,17 +163,17 @@ impl Warp {
                 let address = common(frame, *address, "an address that differs between lanes");
                 let columns = common(frame, *columns, "a number that differs between lanes");
                 let freed = address.and_then(|address| {
-                    let mut memory = Memories::new(context, 1).of(0)?;
+                    let mut memory = Memories::new(&context.memories, 1).of(0)?;
                     memory.free(address, columns?, *exclusive).map_err(of_lane(0))
                 });
                 freed.map_err(|fault| fault.at(pc))?;
             }
             TensorMemoryOp::Relinquish => {
-                let memory = Memories::new(context, 1).of(0);
+                let memory = Memories::new(&context.memories, 1).of(0);
                 memory.map_err(|fault| fault.at(pc))?.relinquish();
             }
             TensorMemoryOp::Transfer(op) => {
-                let memory = Memories::new(context, 1).of(0);
+                let memory = Memories::new(&context.memories, 1).of(0);
                 let cells = memory
                     .and_then(|mut memory| transfer::transfer(frame, &mut memory, op, self.index))
                     .map_err(|fault| fault.at(pc))?;
@@ -182,16 +186,6 @@ impl Warp {
                     cells.into_iter().map(|cells| TensorCells { rank, ..cells }).collect();
                 teller.tell(0, step, &cells);
             }
-            TensorMemoryOp::Copy(op) => {
-                let time = self.clock(context.program, split, op.instruction);
-                for lane in lanes {
-                    let done = copy::copy(context, frame, op, lane);
-                    let done = done.map_err(|fault| fault.at(pc))?;
-                    teller.tell(lane, TensorMemoryStep::Write, &done.writes);
-                    let recorder = &mut *teller.recorder;
-                    shared::tell(recorder, &done.reads, op.instruction, self.index, time);
-                }
-            }
             TensorMemoryOp::Wait { loads } => {
                 let step = match loads {
                     true => TensorMemoryStep::WaitLoads,
@@ -199,28 +193,42 @@ impl Warp {
                 };
                 teller.tell(mask.trailing_zeros(), step, &[]);
             }
-            TensorMemoryOp::Shift(op) => {
+            TensorMemoryOp::Copy(_) | TensorMemoryOp::Shift(_) | TensorMemoryOp::Multiply(_) => {
                 for lane in lanes {
-                    let done = shift::shift(context, frame, op, lane);
-                    let cells = done.map_err(|fault| fault.at(pc))?;
-                    teller.tell(lane, TensorMemoryStep::Read, &cells);
-                    teller.tell(lane, TensorMemoryStep::Write, &cells);
-                }
-            }
-            TensorMemoryOp::Multiply(op) => {
-                let time = self.clock(context.program, split, op.instruction);
-                for lane in lanes {
-                    let done = multiply::multiply(context, frame, op, self.index, lane);
-                    let done = done.map_err(|fault| fault.at(pc))?;
-                    teller.tell(lane, TensorMemoryStep::Read, &done.cells_read);
-                    teller.tell(lane, TensorMemoryStep::Write, &done.cells_written);
-                    let recorder = &mut *teller.recorder;
-                    shared::tell(recorder, &done.reads, op.instruction, self.index, time);
-                    recorder.tensor(&done.product);
+                    self.tensor_work(context, &mut teller, frame, index, split, lane)
+                        .map_err(|fault| fault.at(pc))?;
                 }
             }
         }
         Ok(Next::Operation)
+    }
+
+    /// An operation of tensor cores by one lane, which is done at once or at its end.
+    fn tensor_work(
+        &self,
+        context: &Context<'_>,
+        teller: &mut Teller<'_>,
+        frame: &Frame,
+        op: u32,
+        split: &Split,
+        lane: u32,
+    ) -> Result<(), OperandFault> {
+        let (program, memories) = (context.program, &context.memories);
+        let Some(work) = TensorWork::of(frame, program, op, (self.index, lane)) else {
+            return Ok(());
+        };
+        let computes = work.computes(program);
+        let is_late = computes && memories.works_late();
+        let Some(done) = work.perform(program, memories, computes && !is_late)? else {
+            return Ok(());
+        };
+        let time = self.clock(program, split, teller.instruction);
+        work.tell(teller, &done, time);
+        if is_late {
+            let issuer = self.issuer(context, teller.instruction, split.pc, lane);
+            memories.hold_work(issuer, work);
+        }
+        Ok(())
     }
 
     /// `tcgen05.alloc`: writes the address of columns to shared memory, or waits for them.
@@ -272,12 +280,12 @@ impl Warp {
         let columns = common(frame, op.columns, "a number that differs between lanes")?;
         let request = Request { columns, warp: self.index, pc, exclusive: op.exclusive };
         let found = if op.pair {
-            let pair = Memories::new(context, 2);
+            let pair = Memories::new(&context.memories, 2);
             let own = context.rank & 1;
             let (mut memory, mut peer) = (pair.of(own)?, pair.of(1 - own)?);
             memory.allocate_in_pair(&mut peer, request)
         } else {
-            Memories::new(context, 1).of(0)?.allocate(request)
+            Memories::new(&context.memories, 1).of(0)?.allocate(request)
         };
         found.map_err(of_lane(0))
     }

@@ -5,14 +5,15 @@
 
 use gpucast_ptx_frontend::ScalarType;
 
+use super::super::access;
 use super::super::lanes::Frame;
 use super::super::matrix::OperandFault;
-use super::super::warp::Context;
 use super::memory::TensorMemory;
 use super::shared::SharedMatrix;
 use super::tables::Tables;
 use super::{Memories, cell, of_lane, shift, undefined};
 use crate::observer::{TensorCells, TensorUse};
+use crate::program::memory_op::MemoryOp;
 use crate::program::tensor_memory_op::{BlockScales, FactorA, TensorMultiply};
 use crate::semantics::matrix::element::{self, Format};
 use crate::semantics::matrix::{Shape, product};
@@ -24,6 +25,57 @@ use crate::semantics::tensor_memory::{Cell, LANES};
 
 /// Columns of B and D that are computed at once.
 const TILE: usize = 8;
+
+/// The operands of a product in registers.
+#[derive(Debug)]
+pub(in crate::exec) struct ProductValues {
+    /// The bits of the instruction descriptor.
+    descriptor: u32,
+    /// The zero-column mask.
+    zeros: u64,
+    a: PlaceOfA,
+    /// The bits of B's matrix descriptor.
+    b: u64,
+    d: Cell,
+    tables_of_b: Option<Cell>,
+    metadata: Option<Cell>,
+    scales: Option<[Cell; 2]>,
+    adds: bool,
+    /// Lanes of each CTA that are not written, word by word.
+    disabled: Vec<u32>,
+}
+
+/// The place of A: the bits of its matrix descriptor, or its first cell.
+#[derive(Clone, Copy, Debug)]
+enum PlaceOfA {
+    Shared(u64),
+    Tensor(Cell),
+}
+
+impl ProductValues {
+    /// Those of a lane.
+    pub(super) fn of(frame: &Frame, op: &TensorMultiply, lane: u32) -> Self {
+        let at = lane as usize & 31;
+        let place = |place: &MemoryOp| cell(frame, place, lane);
+        let (predicate, inverted) = op.adds;
+        let adds = frame.lanes_where(predicate) >> lane & 1 != 0;
+        Self {
+            descriptor: frame.lane::<u32>(op.descriptor, at),
+            zeros: op.zeros.map_or(0, |row| frame.lane::<u64>(row, at)),
+            a: match &op.a {
+                FactorA::Shared(row) => PlaceOfA::Shared(frame.lane::<u64>(*row, at)),
+                FactorA::Tensor(first) => PlaceOfA::Tensor(place(first)),
+            },
+            b: frame.lane::<u64>(op.b, at),
+            d: place(&op.d),
+            tables_of_b: op.tables_of_b.as_ref().map(place),
+            metadata: op.metadata.as_ref().map(place),
+            scales: op.scales.as_ref().map(|scales| [place(&scales.a), place(&scales.b)]),
+            adds: adds != inverted,
+            disabled: op.disabled_lanes.iter().map(|&row| frame.lane::<u32>(row, at)).collect(),
+        }
+    }
+}
 
 /// What a product has read, and its operations.
 pub(super) struct Done {
@@ -65,16 +117,17 @@ struct Operands {
     stored: usize,
 }
 
-/// Executes a product that one lane issues.
+/// Executes a product that one lane issues. Without `computes` its addresses are checked, and not
+/// what lies there.
 pub(super) fn multiply(
-    context: &Context<'_>,
-    frame: &Frame,
+    memories: &access::Memories<'_>,
     op: &TensorMultiply,
-    warp: u32,
-    lane: u32,
+    values: &ProductValues,
+    (warp, lane): (u32, u32),
+    computes: bool,
 ) -> Result<Done, OperandFault> {
-    let memories = Memories::new(context, op.ctas);
-    let gathered = operands(&memories, frame, op, lane)?;
+    let memories = Memories::new(memories, op.ctas);
+    let gathered = operands(&memories, op, values, lane, computes)?;
     let Gathered { operands, reads, cells: mut cells_read } = gathered;
     let mut cells_written = Vec::new();
     let Operands { descriptor, division, stored, .. } = &operands;
@@ -98,17 +151,16 @@ pub(super) fn multiply(
             cells_read.extend_from_slice(&of_d);
         }
         cells_written.extend(of_d);
-        if op.computes {
+        if computes {
             match descriptor.d {
                 Accumulator::S32 => integer(&operands, &mut memory, at as usize),
                 Accumulator::F16 | Accumulator::F32 => float(&operands, &mut memory, at as usize),
             }
         }
-        if let (true, FactorA::Tensor(place)) = (op.shifts_a, &op.a) {
-            let first = cell(frame, place, lane);
+        if let (true, PlaceOfA::Tensor(first)) = (op.shifts_a, values.a) {
             for quarter in (0..LANES).step_by(shift::QUARTER as usize) {
                 let base = first.offset(quarter, 0);
-                if op.computes {
+                if computes {
                     shift::quarter(&mut memory, base);
                 }
                 cells_written.push(shift::cells(memories.first + at, base));
@@ -140,21 +192,21 @@ fn cells_of_d(operands: &Operands, rank: u32, at: u32) -> Vec<TensorCells> {
     cells
 }
 
-/// Reads the operands of a lane's product.
+/// Reads the operands of a lane's product. Without `computes` contents may have yet to come, and
+/// are not looked at.
 fn operands(
     memories: &Memories<'_>,
-    frame: &Frame,
     op: &TensorMultiply,
+    values: &ProductValues,
     lane: u32,
+    computes: bool,
 ) -> Result<Gathered, OperandFault> {
-    let at = lane as usize & 31;
-    let bits = frame.lane::<u32>(op.descriptor, at);
+    let bits = values.descriptor;
     let (descriptor, division) = decode(op, bits)
         .ok_or_else(|| undefined(lane, "this instruction descriptor", bits.into()))?;
-    if let Some(mask) = op.zeros.map(|row| frame.lane::<u64>(row, at))
-        && mask != 0
-    {
-        return Err(undefined(lane, "a zero-column mask that is not executed yet", mask));
+    if values.zeros != 0 {
+        let what = "a zero-column mask that is not executed yet";
+        return Err(undefined(lane, what, values.zeros));
     }
     if op.shifts_a && !matches!(descriptor.m, 128 | 256) {
         let what = "a shift of A in a product of so many rows";
@@ -164,7 +216,7 @@ fn operands(
     let deep = if descriptor.deep { 2 } else { 1 };
     let stored = (op.kind.depth() * deep) as usize;
     let (mut reads, mut cells) = (Vec::new(), Vec::new());
-    let b = matrix_descriptor(frame.lane::<u64>(op.b, at), lane)?;
+    let b = matrix_descriptor(values.b, lane)?;
     let columns_of_b = SharedMatrix {
         descriptor: b,
         major: descriptor.major_b,
@@ -172,16 +224,16 @@ fn operands(
         rows: descriptor.n / op.ctas,
         bytes: descriptor.depth_bytes() * sparse,
     };
-    let tables = match &op.tables_of_b {
+    let tables = match values.tables_of_b {
         None => None,
-        Some(place) => Some(Tables::of(&descriptor, b, cell(frame, place, lane), lane)?),
+        Some(place) => Some(Tables::of(&descriptor, b, place, lane)?),
     };
     let (mut a_words, mut b_words) = (Vec::new(), Vec::new());
     for cta in 0..op.ctas {
-        a_words.push(match &op.a {
-            FactorA::Shared(row) => {
+        a_words.push(match values.a {
+            PlaceOfA::Shared(bits) => {
                 let matrix = SharedMatrix {
-                    descriptor: matrix_descriptor(frame.lane::<u64>(*row, at), lane)?,
+                    descriptor: matrix_descriptor(bits, lane)?,
                     major: descriptor.major_a,
                     element: descriptor.a,
                     rows: division.rows(),
@@ -191,8 +243,7 @@ fn operands(
                 reads.extend(matrix.addresses(memories, cta));
                 vec![words; division.parts() as usize]
             }
-            FactorA::Tensor(place) => {
-                let place = cell(frame, place, lane);
+            PlaceOfA::Tensor(place) => {
                 let memory = memories.of(cta)?;
                 let rank = memories.first + cta;
                 for part in 0..division.parts() {
@@ -219,13 +270,14 @@ fn operands(
             }
         }
     }
-    let of_a = a_words.iter().flatten().map(Vec::as_slice);
-    of_a.chain([b_words.as_slice()])
-        .try_for_each(|words| check_zeros(descriptor.a, words, lane))?;
-    let places = match &op.metadata {
+    if computes {
+        let of_a = a_words.iter().flatten().map(Vec::as_slice);
+        of_a.chain([b_words.as_slice()])
+            .try_for_each(|words| check_zeros(descriptor.a, words, lane))?;
+    }
+    let places = match values.metadata {
         None => None,
         Some(place) => {
-            let place = cell(frame, place, lane);
             let is_wide = self::bits(descriptor.a) >= 16;
             let selects = if is_wide { descriptor.selector } else { 0 };
             cells.extend((0..op.ctas).map(|cta| TensorCells {
@@ -237,15 +289,18 @@ fn operands(
             }));
             let of = |cta| {
                 let memory = memories.of(cta)?;
-                find_columns(&memory, place, &descriptor, division, stored, lane)
+                let place = place_of_columns(&memory, place, &descriptor, lane)?;
+                match computes {
+                    true => find_columns(&memory, place, &descriptor, division, stored, lane),
+                    false => Ok(Vec::new()),
+                }
             };
             Some((0..op.ctas).map(of).collect::<Result<Vec<_>, _>>()?)
         }
     };
-    let scales = match &op.scales {
+    let scales = match op.scales.as_ref().zip(values.scales) {
         None => None,
-        Some(scales) => {
-            let places = [cell(frame, &scales.a, lane), cell(frame, &scales.b, lane)];
+        Some((scales, places)) => {
             let rows = [division.rows(), descriptor.n / division.parts()];
             for cta in 0..op.ctas {
                 for (place, rows) in places.into_iter().zip(rows) {
@@ -260,24 +315,22 @@ fn operands(
             }
             let of = |cta| {
                 let memory = memories.of(cta)?;
-                factors(&memory, places, scales, &descriptor, division, lane)
+                factors(&memory, places, scales, &descriptor, division, (lane, computes))
             };
             Some((0..op.ctas).map(of).collect::<Result<Vec<_>, _>>()?)
         }
     };
-    let (predicate, inverted) = op.adds;
-    let adds = frame.lanes_where(predicate) >> lane & 1 != 0;
     let operands = Operands {
         descriptor,
         division,
-        d: cell(frame, &op.d, lane),
+        d: values.d,
         a: a_words,
         b: b_words,
         places,
         scales,
-        adds: adds != inverted,
+        adds: values.adds,
         shift_d: op.shift_d,
-        disabled: op.disabled_lanes.iter().map(|&row| frame.lane::<u32>(row, at)).collect(),
+        disabled: values.disabled.clone(),
         depth: stored * sparse as usize,
         stored,
     };
@@ -344,15 +397,13 @@ fn a_of_tensor_memory(
     Ok((0..division.parts()).map(part).collect())
 }
 
-/// The columns of A's stored elements.
-fn find_columns(
+/// The first cell of the metadata of a sparse A that is selected.
+fn place_of_columns(
     memory: &TensorMemory,
     place: Cell,
     descriptor: &InstructionDescriptor,
-    division: Division,
-    stored: usize,
     lane: u32,
-) -> Result<Vec<u16>, OperandFault> {
+) -> Result<Cell, OperandFault> {
     let bits = bits(descriptor.a);
     let is_wide = bits >= 16;
     // An even column and the one behind it, of which the selector chooses.
@@ -363,6 +414,19 @@ fn find_columns(
     }
     let place = place.offset(0, selects);
     memory.check(place, LANES, if is_wide { 1 } else { 2 }).map_err(of_lane(lane))?;
+    Ok(place)
+}
+
+/// The columns of A's stored elements, by metadata from cell `place` on.
+fn find_columns(
+    memory: &TensorMemory,
+    place: Cell,
+    descriptor: &InstructionDescriptor,
+    division: Division,
+    stored: usize,
+    lane: u32,
+) -> Result<Vec<u16>, OperandFault> {
+    let bits = bits(descriptor.a);
     let sparsity = layout::sparsity(bits);
     let of_chunk = sparsity.chunk() as usize / 2;
     let mut columns = Vec::with_capacity(division.rows() as usize * stored);
@@ -389,7 +453,7 @@ fn factors(
     scales: &BlockScales,
     descriptor: &InstructionDescriptor,
     division: Division,
-    lane: u32,
+    (lane, computes): (u32, bool),
 ) -> Result<[Vec<f64>; 2], OperandFault> {
     let read = |place: Cell, rows: u32, first_byte: u32, parts: u32| {
         let of_part = rows / parts;
@@ -404,7 +468,7 @@ fn factors(
             };
             let word = copy(0);
             let used = (u32::MAX >> (32 - 8 * scales.factors)) << (8 * first_byte);
-            if (1..copies).any(|other| (copy(other) ^ word) & used != 0) {
+            if computes && (1..copies).any(|other| (copy(other) ^ word) & used != 0) {
                 let what = "block scales whose copies in the quarters of tensor memory differ";
                 return Err(undefined(lane, what, word.into()));
             }

@@ -106,7 +106,7 @@ pub(super) fn read_row(
     address: u64,
     lane: u32,
 ) -> Result<[u8; 16], OperandFault> {
-    let row = memories.context.memories.read(Space::Shared, lane, address);
+    let row = memories.memories.read(Space::Shared, lane, address);
     row.map_err(of_lane(lane))
 }
 

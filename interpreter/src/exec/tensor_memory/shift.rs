@@ -4,11 +4,10 @@
 //! `1cta_mma_a_from_tmem.py` of CUTLASS says which way that is, as seen on a GPU: within each 32
 //! lanes, a lane gets what the next one had, and the last one keeps its own.
 
-use super::super::lanes::Frame;
+use super::super::access;
 use super::super::matrix::OperandFault;
-use super::super::warp::Context;
 use super::memory::TensorMemory;
-use super::{Memories, cell, of_lane};
+use super::{Memories, of_lane};
 use crate::fault::FaultKind;
 use crate::observer::TensorCells;
 use crate::program::tensor_memory_op::ShiftRows;
@@ -19,25 +18,26 @@ pub(super) const QUARTER: u32 = 32;
 /// Columns that move: 32 bytes.
 const WIDTH: u32 = 8;
 
-/// Executes a shift that one lane issues. Returns the cells of all its lanes.
+/// Executes a shift from cell `base` on that one lane issues. Returns the cells of all its lanes.
+/// Without `computes` it is only checked.
 pub(super) fn shift(
-    context: &Context<'_>,
-    frame: &Frame,
+    memories: &access::Memories<'_>,
     op: &ShiftRows,
+    base: Cell,
     lane: u32,
+    computes: bool,
 ) -> Result<Vec<TensorCells>, OperandFault> {
-    let base = cell(frame, &op.address, lane);
     if !base.lane.is_multiple_of(QUARTER) {
         let (what, value) = ("the first lane of tensor memory", u64::from(base.lane));
         let kind = FaultKind::BadOperand { what, value, allowed: "a multiple of 32" };
         return Err(OperandFault { lane, kind });
     }
-    let memories = Memories::new(context, if op.pair { 2 } else { 1 });
+    let memories = Memories::new(memories, if op.pair { 2 } else { 1 });
     let mut all = Vec::new();
     for at in 0..memories.ctas {
         let mut memory = memories.of(at)?;
         memory.check(base, QUARTER, WIDTH).map_err(of_lane(lane))?;
-        if op.computes {
+        if computes {
             quarter(&mut memory, base);
         }
         all.push(cells(memories.first + at, base));

@@ -118,7 +118,6 @@ fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
         Packing::None
     };
     let op = CopyFromShared {
-        instruction: builder.instruction,
         computes: builder.computes,
         address: address(builder, operand(instruction, 0)?)?,
         source: builder.value(operand(instruction, 1)?, T::B64)?,
