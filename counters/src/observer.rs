@@ -1,5 +1,6 @@
 //! Collects the CTAs of one launch into its profile.
 
+mod left_out;
 mod sample;
 mod tally;
 mod windows;
@@ -13,10 +14,9 @@ use crate::code::Code;
 use crate::counts::{BlockCount, BranchCounts, MemoryCounts, WIDER_BYTES, add};
 use crate::device::DeviceModel;
 use crate::estimate::{Unsure, Variant};
-use crate::extrapolation::Extrapolation;
 use crate::hierarchy::{
-    CtaStream, Hierarchy, HierarchyGeometry, L1Geometry, L2, L2Contents, L2Geometry, L2Traffic,
-    LocalStores, ROW_LIMIT,
+    Hierarchy, HierarchyGeometry, L1Geometry, L2, L2Contents, L2Geometry, L2Traffic, LocalStores,
+    ROW_LIMIT,
 };
 use crate::launch_profile::{Doubt, LaunchProfile};
 use crate::machine::{KnownAccesses, SharedWidth};
@@ -27,6 +27,7 @@ use crate::sparse::SparseRows;
 use crate::table::BaseTable;
 use crate::totals::{Extent, LaunchFacts, Replay};
 use crate::trace::{LaunchTracer, PlannedLaunch, TraceLimits, TracePlan};
+use left_out::{LeftOut, Replayed};
 use sample::Sample;
 pub use sample::{DEFAULT_SAMPLE, Drawn, LEAST_SAMPLE, Population, SampleSize};
 use windows::WindowReplay;
@@ -72,7 +73,7 @@ pub struct Counter {
     memory: SparseRows<MemoryCounts>,
     /// Operations of products, by [`ProductCounts::key`].
     products: SparseRows<u128>,
-    left_out_sectors: u64,
+    left_out: LeftOut,
     /// Lines of all requests, as far as CTAs were told of by class.
     lines: u128,
     tracer: Option<LaunchTracer>,
@@ -146,7 +147,7 @@ impl Counter {
             branches: SparseRows::new(0),
             memory: SparseRows::new(rows),
             products: SparseRows::new(0),
-            left_out_sectors: 0,
+            left_out: LeftOut::default(),
             lines: 0,
             tracer: None,
             resident,
@@ -287,19 +288,19 @@ impl Counter {
             return self.finish_sample(sample);
         }
         let has_caches = self.hierarchy.is_some();
-        let (traffic, l2) = match self.hierarchy.take() {
+        let (traffic, doubt, l2) = match self.hierarchy.take() {
             Some(hierarchy) => {
-                let (traffic, l2) = self.settle(hierarchy);
-                (traffic, Some(l2))
+                let (traffic, doubt, l2) = self.settle(hierarchy);
+                (traffic, doubt, Some(l2))
             }
-            None => (L2Traffic::default(), None),
+            None => (L2Traffic::default(), None, None),
         };
         let table = self.table(has_caches);
         let trace = self.tracer.take().map(|tracer| tracer.finish(&table, &traffic));
-        let replay = match self.left_out_sectors {
+        let replay = match &doubt {
             _ if !has_caches => Replay::None,
-            0 => Replay::Whole,
-            _ => Replay::Part,
+            None => Replay::Whole,
+            Some(_) => Replay::Part,
         };
         let mut profile = LaunchProfile::new(
             self.code.kernel,
@@ -310,6 +311,9 @@ impl Counter {
             (replay, Extent::Grid),
         );
         profile.trace = trace.map(Arc::new);
+        if let Some(doubt) = doubt {
+            profile = profile.with_doubt(doubt);
+        }
         (profile, l2)
     }
 
@@ -350,24 +354,27 @@ impl Counter {
         (profile.with_doubt(Doubt::Sample(Box::new(estimate))), l2)
     }
 
-    /// Ends the replay of the caches, and gives rows their traffic.
-    fn settle(&mut self, hierarchy: Hierarchy) -> (L2Traffic, L2) {
+    /// Ends the replay of the caches, and gives rows their traffic. If requests were left out, the
+    /// traffic is in doubt.
+    fn settle(&mut self, hierarchy: Hierarchy) -> (L2Traffic, Option<Doubt>, L2) {
         let (rows, mut l2) = hierarchy.finish(self.contents);
-        let all = self.memory.iter().map(|(_, counts)| counts.sectors).sum();
-        let extrapolation = Extrapolation::new(all, self.left_out_sectors);
-        let traffic = extrapolation.total(l2.take_traffic());
         let rows = match &mut self.tracer {
             Some(tracer) => tracer.settle(rows),
             None => rows,
         };
-        for (row, traffic) in rows {
-            // Instructions beyond the limit share a row, which is nobody's.
-            if row < ROW_LIMIT {
-                let counts = self.memory.row(row);
-                *counts.traffic.get_or_insert_default() += extrapolation.row(traffic);
-            }
+        let mut replayed = Replayed { rows: SparseRows::new(0), l2: l2.take_traffic() };
+        // Instructions beyond the limit share a row, which is nobody's.
+        for (row, traffic) in rows.into_iter().filter(|(row, _)| *row < ROW_LIMIT) {
+            *replayed.rows.row(row) += traffic;
         }
-        (traffic, l2)
+        if self.left_out.sectors > 0 {
+            let (traffic, doubt) = self.settle_left_out(&replayed);
+            return (traffic, Some(doubt), l2);
+        }
+        for (row, traffic) in replayed.rows.iter() {
+            *self.memory.row(row).traffic.get_or_insert_default() += *traffic;
+        }
+        (replayed.l2, None, l2)
     }
 
     /// CTAs of a grid whose CTAs are asked for by their place. The engine refuses larger ones.
@@ -377,7 +384,16 @@ impl Counter {
 
     /// The base table of the counts so far.
     fn table(&self, has_caches: bool) -> BaseTable {
-        let (branches, memory, products) = (&self.branches, &self.memory, &self.products);
+        self.table_with(&self.memory, has_caches)
+    }
+
+    /// The same with other traffic.
+    fn table_of(&self, memory: &SparseRows<MemoryCounts>) -> BaseTable {
+        self.table_with(memory, true)
+    }
+
+    fn table_with(&self, memory: &SparseRows<MemoryCounts>, has_caches: bool) -> BaseTable {
+        let (branches, products) = (&self.branches, &self.products);
         let (blocks, lanes) = (&self.blocks, &self.guarded_lanes);
         self.code.table(blocks, lanes, branches, memory, products, has_caches)
     }
@@ -422,7 +438,7 @@ impl Observer for Counter {
             if windows.is_cut() {
                 windows.collect(first_cta, recorders, hierarchy, self.tracer.as_ref());
             } else {
-                self.left_out_sectors += through_caches(recorders, hierarchy);
+                self.left_out.through_caches(recorders, hierarchy, self.tracer.as_ref());
             }
             recorders.iter_mut().for_each(|recorder| recorder.clear());
             return;
@@ -449,12 +465,12 @@ impl Observer for Counter {
             }
         }
         match &mut self.hierarchy {
-            Some(hierarchy) => self.left_out_sectors += through_caches(recorders, hierarchy),
-            None => {
-                let streams = recorders.iter_mut().map(|recorder| &mut recorder.stream);
-                let left_out: u64 = streams.map(|stream| stream.take_left_out_sectors()).sum();
-                self.left_out_sectors += left_out;
+            Some(hierarchy) => {
+                self.left_out.through_caches(recorders, hierarchy, self.tracer.as_ref());
             }
+            None => recorders.iter_mut().for_each(|recorder| {
+                recorder.stream.take_left_out_sectors();
+            }),
         }
         recorders.iter_mut().for_each(|recorder| recorder.clear());
     }
@@ -462,17 +478,6 @@ impl Observer for Counter {
     fn fresh(&self) -> Self {
         self.clone()
     }
-}
-
-/// Sends the requests of CTAs through the caches. Returns the sectors of requests that were too
-/// many to be kept.
-fn through_caches(recorders: &mut [&mut CtaRecorder], hierarchy: &mut Hierarchy) -> u64 {
-    let left_out =
-        recorders.iter_mut().map(|recorder| recorder.stream.take_left_out_sectors()).sum();
-    let mut streams: Vec<&mut CtaStream> =
-        recorders.iter_mut().map(|recorder| &mut recorder.stream).collect();
-    hierarchy.collect(&mut streams);
-    left_out
 }
 
 #[cfg(test)]

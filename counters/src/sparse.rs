@@ -25,6 +25,12 @@ impl<T: Default> SparseRows<T> {
         &mut self.rows[row as usize].1
     }
 
+    /// The row of `key`, if it is there, to look at.
+    pub(crate) fn get(&self, key: u32) -> Option<&T> {
+        let row = self.row_of.get(key as usize).copied().unwrap_or(NONE);
+        self.rows.get(row as usize).map(|(_, row)| row)
+    }
+
     /// The row of `key`, if it is there.
     #[inline]
     pub(crate) fn find(&mut self, key: u32) -> Option<&mut T> {

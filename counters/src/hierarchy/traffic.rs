@@ -128,6 +128,25 @@ impl L2Traffic {
     }
 }
 
+impl L2Traffic {
+    /// The same traffic, a part of which, `before`, is `after` instead. Writes to DRAM stay.
+    pub(crate) fn replaced(self, before: &Self, after: &Self) -> Self {
+        let sectors = |all: u64, before: u64, after: u64| all.saturating_sub(before) + after;
+        macro_rules! replaced {
+            ($($field:ident)+) => {
+                Self {
+                    $($field: sectors(self.$field, before.$field, after.$field),)+
+                    ..self
+                }
+            };
+        }
+        replaced! {
+            read_sectors write_sectors update_sectors
+            read_hit_sectors write_hit_sectors update_hit_sectors dram_read_sectors
+        }
+    }
+}
+
 impl AddAssign for L2Traffic {
     fn add_assign(&mut self, other: Self) {
         self.read_sectors += other.read_sectors;

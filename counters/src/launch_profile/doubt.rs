@@ -23,11 +23,18 @@ pub(crate) struct Answer {
     pub(crate) without_lines: Vec<Variant>,
 }
 
+impl Answer {
+    /// From a replay of all CTAs and all lines.
+    pub(crate) fn alone(whole: Variant) -> Self {
+        Self { whole, without_window: Vec::new(), without_lines: Vec::new() }
+    }
+}
+
 /// What a launch's counts may be.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Doubt {
-    /// Traffic alone is in doubt: every unsure miss is one, or none is.
-    Replay(Box<[Answer; 2]>),
+    /// Traffic alone is in doubt: an answer for each extreme.
+    Replay(Vec<Answer>),
     /// All counts come from a sample.
     Sample(Box<Estimate>),
 }

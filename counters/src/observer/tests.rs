@@ -12,7 +12,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use super::*;
 use crate::banks::BankGeometry;
 use crate::coalescing::{Protocol, SectorSize};
-use crate::hierarchy::{L2, L2Contents, L2Geometry, Replacement};
+use crate::hierarchy::{L2, L2Contents, L2Geometry, PartialWrites, Replacement};
 use crate::machine::{BackEnd, KnownAccesses, MachineAccess, MachineProfile, MachineRow};
 use crate::metric::{Kind, Number};
 use crate::occupancy::Limiter;
@@ -534,6 +534,82 @@ fn requests_beyond_the_limit_are_extrapolated() {
     assert_eq!(profile.metrics["dram_read_transactions"].kind, Kind::Estimated);
     assert_eq!(count(&profile, "l2_read_transactions"), 1600);
     assert_eq!(count(&profile, "global_load_sectors"), 1600);
+}
+
+/// A CTA reads a table of 256 lines at its start, and later 1,024 lines of its own and half of
+/// them again; it writes each of them. Streams hold 300 lines: the table and a part of the rest.
+/// Two more kernels never come to where the rest would miss, or hit.
+#[test]
+fn intervals_hold_what_requests_beyond_the_limit_cause() {
+    type Requests = fn(u64) -> Vec<(u32, u64)>;
+    let mixed: Requests = |cta| {
+        let own = |at: u64| 0x100_0000 + (cta * 1024 + at) * 128;
+        let table = (0..256).map(|at| (LOAD, 0x1000 + at * 128));
+        let reads = (0..1024).map(|at| (LOAD, own(at)));
+        let again = (0..512).map(|at| (LOAD, own(2 * at)));
+        let writes = (0..1024).map(|at| (STORE, own(at)));
+        table.chain(reads).chain(again).chain(writes).collect()
+    };
+    // The beginning misses and the rest hits, and the other way round.
+    let late_hits: Requests = |cta| {
+        let first = (0..300).map(|at| (LOAD, 0x100_0000 + (cta * 300 + at) * 128));
+        first.chain((0..1000).map(|at| (LOAD, 0x1000 + at % 4 * 128))).collect()
+    };
+    let late_misses: Requests = |cta| {
+        let first = (0..300).map(|at| (LOAD, 0x1000 + at % 4 * 128));
+        first.chain((0..1000).map(|at| (LOAD, 0x100_0000 + (cta * 1000 + at) * 128))).collect()
+    };
+    let l2 = L2Geometry { partial_writes: PartialWrites::Fill, ..L2Geometry::GTX_480 };
+    let filling = DeviceModel { l2, ..DeviceModel::GTX_480 };
+    let mut tried = 0;
+    for (name, requests) in
+        [("mixed", mixed), ("late hits", late_hits), ("late misses", late_misses)]
+    {
+        for device in [DeviceModel::GTX_480, filling] {
+            let profile = |limit: Option<usize>| {
+                let mut counter = Counter::for_code(copy_code(), &launch(64, 32), 0, device);
+                counter.shape.stream_limit = limit.unwrap_or(counter.shape.stream_limit);
+                run(&mut counter, 64, |cta, recorder| {
+                    for (time, (row, address)) in (0..).zip(requests(cta)) {
+                        recorder.access(&words(row, 0, time, address));
+                    }
+                });
+                counter.finish().0
+            };
+            let (full, cut) = (profile(None), profile(Some(300)));
+            assert!(full.intervals.is_empty());
+            for (metric, figure) in &full.metrics {
+                let (truth, estimate) = (figure.value.as_f64(), cut.metrics[metric]);
+                let Some(&[least, most]) = cut.intervals.get(metric) else {
+                    assert_eq!(*figure, estimate, "{name}: {metric} is counted");
+                    continue;
+                };
+                assert_eq!(estimate.kind, Kind::Estimated, "{metric}");
+                assert!((least..=most).contains(&estimate.value.as_f64()), "{name}: {metric}");
+                assert!(
+                    (least..=most).contains(&truth),
+                    "{name}: {metric} is {truth}, not {least} to {most}"
+                );
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 60, "{tried}");
+}
+
+/// Of two instructions, the first one's requests are all replayed. They are not scaled.
+#[test]
+fn requests_that_were_all_replayed_are_not_extrapolated() {
+    let mut counter = Counter::for_code(copy_code(), &launch(1, 32), 0, DeviceModel::GTX_480);
+    counter.shape.stream_limit = 100;
+    run(&mut counter, 1, |_, recorder| {
+        (0..50).for_each(|at| recorder.access(&words(LOAD, 0, at, 0x1000 + at * 128)));
+        (50..150).for_each(|at| recorder.access(&words(STORE, 0, at, 0x10_0000 + at * 128)));
+    });
+    let (profile, _) = counter.finish();
+    assert_eq!(count(&profile, "dram_read_transactions"), 200);
+    assert_eq!(count(&profile, "l2_write_transactions"), 400);
+    assert_eq!(count(&profile, "dram_write_transactions"), 400);
 }
 
 #[test]

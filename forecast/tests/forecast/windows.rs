@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use gpucast_collection::{MatchCondition, Request, Target};
 use gpucast_counters::hierarchy::L2Geometry;
 use gpucast_counters::{DeviceModel, Kind, LaunchProfile, WindowSizes};
 use gpucast_forecast::choice::gpu_argument;
@@ -237,7 +238,6 @@ fn windows_count_compulsory_traffic_wherever_sectors_are_touched_from() {
     let short = WindowSizes { counted: 1 << 8, warming: 1 << 8, most_warming: 1 << 8, ..all };
     let wider = WindowSizes { most_warming: 1 << 20, ..short };
     let ptx = format!(".version 8.0\n.target sm_50\n.address_size 64\n{TOUCHED}");
-    let library = gpu_argument::library().unwrap();
     let mut exact = 0;
     for (name, expected) in cases {
         let text = format!(
@@ -247,22 +247,10 @@ fn windows_count_compulsory_traffic_wherever_sectors_are_touched_from() {
             threads * 128 + 64
         );
         let kernel = launch_file(&ptx, &text, &LaunchOptions::default()).unwrap();
-        let loaded = module::load(kernel.plan()).unwrap();
         for gpu in ["gtx-480", "gtx-1080", "titan-v", "h100-sxm"] {
-            let gpu_of = gpu_argument::find(&library, gpu).unwrap();
-            let device = gpu_argument::device_model(&gpu_of).unwrap();
-            let device = DeviceModel { sm_count: 4, ..device };
-            let count = |caches, windows| {
-                let (machine, rung, supervisor) = (&Machine::none(), RungChoice::Auto, &Alone);
-                let extras = Extras { windows, ..Extras::default() };
-                let counting =
-                    Counting { device, machine, extras, rung, sample: None, caches, supervisor };
-                let options = Options::default();
-                counting::count(kernel.plan(), &loaded, &options, &counting).unwrap().remove(0)
-            };
-            let full = count(CacheChoice::Full, short).profile;
+            let full = on_four_sms(&kernel, gpu, CacheChoice::Full, all);
             for size in [short, wider] {
-                let windows = count(CacheChoice::Windows, size).profile;
+                let windows = on_four_sms(&kernel, gpu, CacheChoice::Windows, size);
                 assert!(windows.is_of_windows(), "{name} on {gpu}");
                 let metrics = ["dram_read_transactions", "dram_write_transactions"];
                 for (metric, expected) in metrics.into_iter().zip(expected) {
@@ -270,11 +258,12 @@ fn windows_count_compulsory_traffic_wherever_sectors_are_touched_from() {
                     let found = (value(&windows), value(&full));
                     println!("{name} on {gpu}, {metric}: {found:?}, {expected}");
                     assert!(found.1 >= expected as f64, "{name} on {gpu}: {found:?}");
+                    let [least, most] = windows.intervals[metric];
+                    println!("    {least} to {most}");
+                    assert!((least - 2.0..=most + 2.0).contains(&found.1), "{name} on {gpu}");
                     // Small caches lose lines before all instructions have been. Such traffic is
                     // not compulsory, and windows of one wave do not show it as longer ones do.
                     if found.1 <= 2.0 + 1e-3 * expected as f64 + expected as f64 {
-                        let [least, most] = windows.intervals[metric];
-                        assert!((least - 2.0..=most + 2.0).contains(&found.1), "{name} on {gpu}");
                         assert!((found.0 - found.1).abs() <= 2.0, "{name} on {gpu}: {found:?}");
                         exact += u32::from(expected > 0);
                     }
@@ -283,6 +272,65 @@ fn windows_count_compulsory_traffic_wherever_sectors_are_touched_from() {
         }
     }
     assert!(exact >= 40, "{exact}");
+}
+
+/// The first launch of a kernel on a GPU that has four of its SMs.
+fn on_four_sms(
+    kernel: &Kernel,
+    gpu: &str,
+    caches: CacheChoice,
+    windows: WindowSizes,
+) -> LaunchProfile {
+    let loaded = module::load(kernel.plan()).unwrap();
+    let gpu = gpu_argument::find(&gpu_argument::library().unwrap(), gpu).unwrap();
+    let device = gpu_argument::device_model(&gpu).unwrap();
+    let device = DeviceModel { sm_count: 4, ..device };
+    let (machine, rung, supervisor) = (&Machine::none(), RungChoice::Auto, &Alone);
+    let extras = Extras { windows, ..Extras::default() };
+    let counting = Counting { device, machine, extras, rung, sample: None, caches, supervisor };
+    let options = Options::default();
+    counting::count(kernel.plan(), &loaded, &options, &counting).unwrap().remove(0).profile
+}
+
+/// The collection's kernels that read arrays by strides and write one: windows that are far too
+/// short for the L2, and longer ones, hold what all requests move from and to DRAM.
+#[test]
+fn windows_of_strided_kernels_hold_what_all_requests_move() {
+    let all = WindowSizes::default();
+    let short = WindowSizes { counted: 1 << 8, warming: 1 << 8, most_warming: 1 << 8, ..all };
+    let longer = WindowSizes { counted: 1 << 12, warming: 1 << 13, most_warming: 1 << 18, ..all };
+    let tags = "gmem_pattern dtype:float32 lsize_0:128 lsize_1:1 lid_stride_0:1,2,8,32 \
+                lid_stride_1:8192 n_arrays:1,2 nelements:786432";
+    let tags: Vec<&str> = tags.split_whitespace().collect();
+    let request = Request::parse(&tags, MatchCondition::default()).unwrap();
+    let (mut metrics, mut missed) = (0, Vec::new());
+    for choice in request.choices().unwrap() {
+        let texts = choice.texts(Target::new(50), "kernel.ptx").unwrap();
+        let (_, text) = texts.launch.split_once("kernel.ptx\"\n").unwrap();
+        let kernel = launch_file(&texts.ptx, text, &LaunchOptions::default()).unwrap();
+        for gpu in ["gtx-480", "gtx-1080", "titan-v", "h100-sxm"] {
+            let full = on_four_sms(&kernel, gpu, CacheChoice::Full, all);
+            for size in [short, longer] {
+                let windows = on_four_sms(&kernel, gpu, CacheChoice::Windows, size);
+                assert!(windows.is_of_windows(), "{} on {gpu}", choice.tags());
+                for metric in ["dram_read_transactions", "dram_write_transactions"] {
+                    let value = |profile: &LaunchProfile| profile.metrics[metric].value.as_f64();
+                    let (truth, estimate) = (value(&full), value(&windows));
+                    let [least, most] = windows.intervals[metric];
+                    metrics += 1;
+                    println!(
+                        "{} on {gpu}: {metric} {truth}, {estimate}, {least} to {most}",
+                        choice.tags()
+                    );
+                    let about = 2.0 + 1e-3 * truth;
+                    if truth < least - about || truth > most + about {
+                        missed.push(format!("{} on {gpu}: {metric}", choice.tags()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(metrics >= 100 && missed.is_empty(), "{} of {metrics}: {missed:?}", missed.len());
 }
 
 /// A product of square matrices in which each thread makes an element, with `n` of both.

@@ -27,8 +27,9 @@ use std::sync::Arc;
 
 use gpucast_interpreter::Samples;
 
+use super::left_out::through_caches;
 use super::windows::{WARMING, WindowSizes};
-use super::{BATCH, Counter, through_caches};
+use super::{BATCH, Counter};
 use crate::estimate::{Columns, Ended, Estimate, Left, Moved, RUNS_PER_STRATUM, Stratum, Sums};
 use crate::hierarchy::{CtaStream, Hierarchy, L2};
 use crate::recorder::CtaRecorder;

@@ -64,6 +64,9 @@ const TRIALS: u32 = 4;
 pub(super) enum Role {
     /// They fill the caches for those that follow.
     Warm,
+    /// They do so, too, and tell whether the caches have settled: a window that differs from them
+    /// is not like those around it yet.
+    Settling,
     /// They count for themselves, as the first or the last ones do.
     Itself,
     /// They count for others, too.
@@ -86,8 +89,9 @@ pub(super) struct Window {
 
 impl Window {
     /// The CTAs before it, and it.
-    pub(super) fn warmed(self, warming: &Warming) -> [Part; 2] {
-        [warming.before(&self), Part { ctas: self.counted, role: self.role }]
+    pub(super) fn warmed(self, warming: &Warming) -> impl Iterator<Item = Part> + use<> {
+        let counted = Part { ctas: self.counted.clone(), role: self.role };
+        warming.before(&self).chain([counted])
     }
 }
 
@@ -110,9 +114,14 @@ pub(super) struct Warming {
 const FILLS_MORE: f64 = 0.1;
 
 impl Warming {
-    pub(super) fn before(&self, window: &Window) -> Part {
-        let first = window.counted.start.saturating_sub(self.ctas);
-        Part { ctas: first..window.counted.start, role: Role::Warm }
+    /// The CTAs before a window. The second half of their waves is settling.
+    pub(super) fn before(&self, window: &Window) -> impl Iterator<Item = Part> + use<> {
+        let end = window.counted.start;
+        let first = end.saturating_sub(self.ctas);
+        let half = (end - first) / 2 / self.resident.max(1) * self.resident.max(1);
+        let parts = [(Role::Warm, first..first + half), (Role::Settling, first + half..end)];
+        let parts = parts.into_iter().filter(|(_, ctas)| !ctas.is_empty());
+        parts.map(|(role, ctas)| Part { ctas, role })
     }
 
     /// More of them, where those so far have filled the part `filled` of the caches. False if there
@@ -314,6 +323,17 @@ mod tests {
                 assert!(held <= ctas / 2);
                 for part in &parts {
                     assert!(part.ctas.end - part.ctas.start >= resident);
+                }
+                let before = |at: usize| at.checked_sub(1).map(|at| &parts[at]);
+                for (at, part) in parts.iter().enumerate() {
+                    if part.role == Role::Middle {
+                        let settling = before(at).unwrap();
+                        assert_eq!(settling.role, Role::Settling);
+                        assert_eq!(settling.ctas.end, part.ctas.start);
+                        // Half of the warm part, or the only wave of it.
+                        let of_settling = settling.ctas.end - settling.ctas.start;
+                        assert!(2 * of_settling >= warming.ctas, "{part:?}");
+                    }
                 }
                 warming.ctas = warming.most;
             }

@@ -15,6 +15,11 @@
 //! sector. So the first warm part is a trial. If it leaves sets unfilled, it is tried again with
 //! more CTAs, and the warm parts of the other windows are as long.
 //!
+//! A set of an L2 whose policy looks further back than at the last use does not forget the jump
+//! when it is filled: stores come and go in waves for a while. So the second half of the warm CTAs
+//! is measured, too. As far as a window differs from them in what becomes dirty or hits, it may
+//! still be from where it settles, to both sides.
+//!
 //! A miss of the value is a miss, even if the skipped CTAs might have left its line there. The L2
 //! still holds what the windows before this one asked for. A line that is missing was therefore not
 //! shared with them, and most such lines come in for the first time. The interval has both answers.
@@ -34,7 +39,8 @@ pub(super) use cut::WARMING;
 pub use cut::WindowSizes;
 use cut::{Coming, Cut, Part, Role, chosen, cut};
 use gpucast_interpreter::{CountOverflow, Windows};
-use pool::{Measured, Pool, Pooled, RowSum, Sampled, are_alike, writes};
+pub(super) use pool::writes;
+use pool::{Measured, Pool, Pooled, RowSum, Sampled, are_alike};
 use rayon::prelude::*;
 
 use super::Counter;
@@ -48,7 +54,6 @@ use crate::launch_profile::{Answer, Doubt};
 use crate::recorder::CtaRecorder;
 use crate::row_key::RowKey;
 use crate::sparse::SparseRows;
-use crate::table::BaseTable;
 use crate::totals::Replay;
 use crate::trace::LaunchTracer;
 
@@ -139,7 +144,8 @@ impl Windows for Counter {
                 recorded.extend(windows_of.map(|window| window.counted.clone()));
             }
             windows.parts = [first].into();
-            windows.parts.extend(coming.middle.first().map(|one| coming.warming.before(one)));
+            let trial = coming.middle.first().map(|one| coming.warming.before(one));
+            windows.parts.extend(trial.into_iter().flatten());
             windows.coming = coming;
         }
         if let Some(tracer) = &mut self.tracer {
@@ -175,8 +181,9 @@ impl WindowReplay {
         mut tracer: Option<&mut LaunchTracer>,
     ) {
         while self.parts.get(self.at).is_some_and(|part| !part.ctas.contains(&first)) {
+            let end = self.parts.get(self.at).map(|part| part.ctas.end);
             self.end_part(hierarchy, tracer.as_deref_mut());
-            if self.parts.get(self.at).is_some_and(|part| part.role == Role::Warm) {
+            if self.parts.get(self.at).is_some_and(|part| Some(part.ctas.start) != end) {
                 hierarchy.begin_window();
             }
         }
@@ -251,12 +258,13 @@ impl WindowReplay {
         if let Some(first) = middle.first()
             && tried.is_some_and(|tried| !tried.is_filled && warming.widen(tried.filled))
         {
-            self.parts.push(warming.before(first));
+            self.parts.extend(warming.before(first));
             hierarchy.begin_window();
         } else if !middle.is_empty() {
             // The CTAs before the first one have just been.
+            let trial = middle.first().map_or(0, |first| warming.before(first).count());
             let middle = std::mem::take(middle).into_iter();
-            self.parts.extend(middle.flat_map(|window| window.warmed(warming)).skip(1));
+            self.parts.extend(middle.flat_map(|window| window.warmed(warming)).skip(trial));
         } else if let Some(last) = last.take() {
             let of_middle = self.measured.iter().filter(|part| part.role == Role::Middle);
             if !are_alike(of_middle, memory) {
@@ -271,6 +279,8 @@ impl WindowReplay {
 
     fn end_part(&mut self, hierarchy: &mut Hierarchy, tracer: Option<&mut LaunchTracer>) {
         let Some(Part { ctas, role }) = self.parts.get(self.at) else { return };
+        let overlaps = |one: &Part| one.ctas.start < ctas.end && ctas.start < one.ctas.end;
+        let is_first = !self.parts[..self.at].iter().any(overlaps);
         let mut traffic = hierarchy.take_part();
         let of_parts = (!self.lines.is_whole()).then(|| traffic.take_rows());
         match tracer {
@@ -293,6 +303,7 @@ impl WindowReplay {
             sampled: (!lines.is_whole()).then_some(Sampled { lines, sectors }),
             role: *role,
             ctas: ctas.end - ctas.start,
+            is_first,
             sectors: std::mem::replace(&mut self.sectors, SparseRows::new(0)),
             left_out_sectors: std::mem::take(&mut self.left_out_sectors),
             traffic,
@@ -350,7 +361,7 @@ impl Counter {
             without_window: (0..middle).map(|at| variant(Without::Window(at), unsure)).collect(),
             without_lines: (0..parts).map(|part| variant(Without::Lines(part), unsure)).collect(),
         };
-        let doubt = Doubt::Replay(Box::new(Unsure::EXTREMES.map(answer)));
+        let doubt = Doubt::Replay(Unsure::EXTREMES.map(answer).into());
         (variant(Without::Nothing, Unsure::VALUE), doubt, l2)
     }
 
@@ -372,17 +383,31 @@ impl Counter {
         let sampled = measured.iter().find_map(|part| part.sampled.as_ref());
         let scatter = sampled.map_or(0.0, |sampled| sampled.lines.scatter(&self.l2));
         let ends = measured.iter().filter(|part| part.role == Role::Itself);
-        let middle = measured.iter().filter(|part| part.role == Role::Middle);
-        let middle = middle.enumerate().filter(|(at, _)| Some(*at) != without);
+        let pairs = measured.windows(2).filter(|pair| pair[1].role == Role::Middle);
+        let pairs = pairs.enumerate().filter(|(at, _)| Some(*at) != without);
+        let pairs: Vec<&[Measured]> = pairs.map(|(_, pair)| pair).collect();
+        let of_both = |pair: &&&[Measured]| pair[0].role == Role::Settling && pair[0].is_first;
+        let [settling, settled] = [0, 1].map(|at| {
+            let parts = pairs.iter().filter(of_both).map(|pair| &pair[at]);
+            Pool::of(parts, &self.memory, pooled)
+        });
         let ends = Pool::of(ends, &self.memory, pooled);
-        let middle = Pool::of(middle.map(|(_, part)| part), &self.memory, pooled);
+        let middle = Pool::of(pairs.iter().map(|pair| &pair[1]), &self.memory, pooled);
+        // To neither side where the value is asked for.
+        let towards = match unsure {
+            Unsure::VALUE => 0.0,
+            Unsure { hits, .. } => 2.0 * hits - 1.0,
+        };
         let mut memory = self.memory.clone();
         let mut l2 = L2Traffic::default();
         let mut stored = 0.0;
         for (key, counts) in self.memory.iter().filter(|(_, counts)| counts.sectors > 0) {
             let RowSum { sectors: of_ends, traffic } = ends.row(key);
             let rest = (counts.sectors as f64 - of_ends).max(0.0);
-            let rate = middle.rate(key, &ends, unsure);
+            let mut rate = middle.rate(key, &ends, unsure);
+            let unsettled = towards * settled.hits_beyond(&settling, key);
+            let unsettled = unsettled.clamp(-rate[2], rate[3]);
+            (rate[2], rate[3]) = (rate[2] + unsettled, rate[3] - unsettled);
             let mut sums: [f64; 4] = std::array::from_fn(|at| traffic[at] + rate[at] * rest);
             if !writes(counts.kind) {
                 let [_, _, hits, read] = sums;
@@ -414,7 +439,8 @@ impl Counter {
         l2.write_hit_sectors += local[1];
         let rest = (stored - ends.stored).max(0.0);
         let times = if middle.stored > 0.0 { rest / middle.stored } else { ctas };
-        let dirtied = ends.dirtied + middle.dirtied * times;
+        let unsettled = towards * settled.dirtied_beyond(&settling) * middle.dirtied;
+        let dirtied = ends.dirtied + (middle.dirtied + unsettled).max(0.0) * times;
         ended.balance(dirtied, unsure.written, &mut l2);
         l2.local = LocalTraffic {
             write_back_sectors: local[0],
@@ -423,10 +449,5 @@ impl Counter {
             dirty_sectors: 0,
         };
         Variant { table: self.table_of(&memory), l2 }
-    }
-
-    fn table_of(&self, memory: &SparseRows<MemoryCounts>) -> BaseTable {
-        let (blocks, lanes) = (&self.blocks, &self.guarded_lanes);
-        self.code.table(blocks, lanes, &self.branches, memory, &self.products, true)
     }
 }

@@ -21,6 +21,8 @@ const ALIKE: f64 = 0.005;
 pub(super) struct Measured {
     pub(super) role: Role,
     pub(super) ctas: u64,
+    /// False if some of them went through the caches before: what they ask for may still be there.
+    pub(super) is_first: bool,
     /// Sectors of their requests, by row.
     pub(super) sectors: SparseRows<u64>,
     pub(super) left_out_sectors: u64,
@@ -246,7 +248,24 @@ impl Pool {
     }
 }
 
-pub(super) fn writes(kind: AccessKind) -> bool {
+impl Pool {
+    /// Hits of the L2 per sector of a row that are more or fewer here than in `before`.
+    pub(super) fn hits_beyond(&self, before: &Self, key: u32) -> f64 {
+        let hits = |pool: &Self| pool.row(key).rate().map(|rate| rate[2]);
+        hits(self).zip(hits(before)).map_or(0.0, |(here, before)| (here - before).abs())
+    }
+
+    /// The part of what becomes dirty here by which a stored sector makes more or less dirty than
+    /// one in `before`.
+    pub(super) fn dirtied_beyond(&self, before: &Self) -> f64 {
+        let [here, before] = [self, before].map(|pool| pool.dirtied / pool.stored);
+        // None of both is there where nothing is stored.
+        let part = (here - before).abs() / here;
+        if part.is_finite() { part } else { 0.0 }
+    }
+}
+
+pub(in crate::observer) fn writes(kind: AccessKind) -> bool {
     match kind {
         AccessKind::Load | AccessKind::LoadReadOnly => false,
         AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => true,
