@@ -73,9 +73,14 @@ pub enum Work {
     /// An event is waited for.
     Wait(EventId),
     /// Memory was given out when the node was made; it stays with the graph.
-    Allocate,
-    /// The memory of another node is not used any more.
-    Free,
+    Allocate {
+        /// Its first byte; 0 until it is given out.
+        address: u64,
+        /// Its size.
+        bytes: u64,
+    },
+    /// The memory of another node, from this address on, is not used any more.
+    Free(u64),
     /// Another graph, as it was when the node was made.
     Child(Box<Graph>),
 }
@@ -93,8 +98,8 @@ impl Work {
             Self::Empty => 5,
             Self::Wait(_) => 6,
             Self::Record(_) => 7,
-            Self::Allocate => 10,
-            Self::Free => 11,
+            Self::Allocate { .. } => 10,
+            Self::Free(_) => 11,
         }
     }
 }
@@ -179,6 +184,8 @@ pub(crate) struct Graphs {
     /// The graph of each node.
     pub(crate) nodes: BTreeMap<NodeId, GraphId>,
     pub(crate) executables: BTreeMap<ExecutableId, Executable>,
+    /// The graphs that programs were given for nodes that stand for one. They are the nodes'.
+    pub(crate) children: BTreeMap<NodeId, GraphId>,
     pub(crate) captures: Vec<Capture>,
     /// The addresses of memory that graphs have, which stays as long as the device.
     pub(crate) blocks: BTreeSet<u64>,
@@ -361,6 +368,46 @@ impl Graphs {
         let graph = *self.nodes.get(&id).ok_or(Error::InvalidValue)?;
         let node = self.graph(graph)?.nodes.get(&id).ok_or(Error::InvalidValue)?;
         Ok((graph, node))
+    }
+
+    /// A graph as it is now: programs may have changed the graphs in it.
+    pub(crate) fn current(&self, id: GraphId) -> Result<Graph, Error> {
+        let mut graph = self.graph(id)?.clone();
+        for (id, node) in &mut graph.nodes {
+            if let Some(&child) = self.children.get(id) {
+                node.work = Work::Child(Box::new(self.current(child)?));
+            }
+        }
+        Ok(graph)
+    }
+
+    /// The same graph with nodes of its own.
+    pub(crate) fn renamed(&mut self, graph: Graph) -> Graph {
+        let names: BTreeMap<NodeId, NodeId> =
+            graph.nodes.keys().map(|&node| (node, self.id())).collect();
+        let renamed = |(id, node): (NodeId, Node)| {
+            let after = node.after.iter().filter_map(|one| names.get(one).copied()).collect();
+            (names[&id], Node { after, copy_of: Some(id), ..node })
+        };
+        Graph { nodes: graph.nodes.into_iter().map(renamed).collect() }
+    }
+
+    /// Forgets a graph, its nodes and the graphs of these.
+    pub(crate) fn forget(&mut self, id: GraphId) -> Result<(), Error> {
+        let graph = self.graphs.remove(&id).ok_or(Error::InvalidValue)?;
+        for node in graph.nodes.keys() {
+            self.nodes.remove(node);
+            self.forget_child(*node);
+        }
+        Ok(())
+    }
+
+    /// Forgets the graph that a program was given for a node.
+    pub(crate) fn forget_child(&mut self, node: NodeId) {
+        if let Some(child) = self.children.remove(&node) {
+            // It is there as long as its node.
+            let _ = self.forget(child);
+        }
     }
 
     /// Takes a finished graph up.

@@ -21,13 +21,12 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidValue`] if there is none of this number.
+    /// [`Error::InvalidValue`] if there is none of this number, or it is that of a node.
     pub fn destroy_graph(&mut self, id: GraphId) -> Result<(), Error> {
-        let graph = self.graphs.graphs.remove(&id).ok_or(Error::InvalidValue)?;
-        for node in graph.nodes.keys() {
-            self.graphs.nodes.remove(node);
+        if self.graphs.children.values().any(|&child| child == id) {
+            return Err(Error::InvalidValue);
         }
-        Ok(())
+        self.graphs.forget(id)
     }
 
     /// A copy of a graph, with nodes of its own.
@@ -36,17 +35,9 @@ impl Device {
     ///
     /// As [`Self::destroy_graph`].
     pub fn clone_graph(&mut self, id: GraphId) -> Result<GraphId, Error> {
-        let original = self.graphs.graph(id)?.clone();
-        let mut names = BTreeMap::new();
-        for &node in original.nodes.keys() {
-            names.insert(node, self.graphs.id());
-        }
-        let renamed = |(id, node): (NodeId, Node)| {
-            let after = node.after.iter().filter_map(|one| names.get(one).copied()).collect();
-            (names[&id], Node { after, copy_of: Some(id), ..node })
-        };
-        let nodes = original.nodes.into_iter().map(renamed).collect();
-        Ok(self.graphs.keep(Graph { nodes }))
+        let original = self.graphs.current(id)?;
+        let copy = self.graphs.renamed(original);
+        Ok(self.graphs.keep(copy))
     }
 
     /// The node of a clone that is a copy of another one.
@@ -89,7 +80,27 @@ impl Device {
     ///
     /// As [`Self::destroy_graph`].
     pub fn child_work(&self, graph: GraphId) -> Result<Work, Error> {
-        Ok(Work::Child(Box::new(self.graphs.graph(graph)?.clone())))
+        Ok(Work::Child(Box::new(self.graphs.current(graph)?)))
+    }
+
+    /// The graph that a node stands for. It is the node's: what a program changes in it, the node
+    /// does from then on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidValue`] if the node is not there or stands for none.
+    pub fn child_graph(&mut self, node: NodeId) -> Result<GraphId, Error> {
+        if let Some(&child) = self.graphs.children.get(&node) {
+            return Ok(child);
+        }
+        let Work::Child(child) = &self.graphs.node(node)?.1.work else {
+            return Err(Error::InvalidValue);
+        };
+        let child = Graph::clone(child);
+        let child = self.graphs.renamed(child);
+        let child = self.graphs.keep(child);
+        self.graphs.children.insert(node, child);
+        Ok(child)
     }
 
     /// Removes a node and its edges.
@@ -100,6 +111,7 @@ impl Device {
     pub fn destroy_node(&mut self, id: NodeId) -> Result<(), Error> {
         let (graph, _) = self.graphs.node(id)?;
         self.graphs.nodes.remove(&id);
+        self.graphs.forget_child(id);
         let graph = self.graphs.graph_mut(graph)?;
         graph.nodes.remove(&id);
         for node in graph.nodes.values_mut() {
@@ -178,7 +190,9 @@ impl Device {
     ) -> Result<(), Error> {
         let Some(executable) = executable else {
             let (graph, _) = self.graphs.node(id)?;
-            return self.graphs.graph_mut(graph)?.change(id, work);
+            self.graphs.graph_mut(graph)?.change(id, work)?;
+            self.graphs.forget_child(id);
+            return Ok(());
         };
         let executable = self.graphs.executables.get_mut(&executable);
         let executable = executable.ok_or(Error::InvalidValue)?;
@@ -193,7 +207,7 @@ impl Device {
     ///
     /// [`Error::InvalidValue`] if there is no such graph, or its nodes wait for one another.
     pub fn instantiate(&mut self, graph: GraphId) -> Result<ExecutableId, Error> {
-        let executable = self.graphs.graph(graph)?.clone().executable()?;
+        let executable = self.graphs.current(graph)?.executable()?;
         let id = self.graphs.id();
         self.graphs.executables.insert(id, executable);
         Ok(id)
@@ -214,7 +228,7 @@ impl Device {
     ///
     /// [`Error::GraphUpdate`] if it has others, and [`Error::InvalidValue`] for what is not there.
     pub fn update_executable(&mut self, id: ExecutableId, graph: GraphId) -> Result<(), Error> {
-        let new = self.graphs.graph(graph)?.clone();
+        let new = self.graphs.current(graph)?;
         let executable = self.graphs.executables.get_mut(&id).ok_or(Error::InvalidValue)?;
         if !executable.graph.is_like(&new) {
             return Err(Error::GraphUpdate);
@@ -286,7 +300,7 @@ impl Device {
             }
             Work::Record(event) => self.clock.record_event(event, branch),
             Work::Wait(event) => self.clock.wait_event(branch, event),
-            Work::Empty | Work::Allocate | Work::Free | Work::Child(_) => Ok(()),
+            Work::Empty | Work::Allocate { .. } | Work::Free(_) | Work::Child(_) => Ok(()),
         };
         let end_ms = self.clock.end_branch(branch).unwrap_or(begin_ms);
         outcome?;
@@ -422,10 +436,17 @@ impl Device {
         bytes: u64,
     ) -> Result<Option<u64>, Error> {
         self.clock.stream(stream)?;
-        match self.capture(stream, || Work::Allocate)? {
-            true => self.allocate_for_graph(bytes).map(Some),
-            false => Ok(None),
+        if !self.capture(stream, || Work::Allocate { address: 0, bytes })? {
+            return Ok(None);
         }
+        let address = self.allocate_for_graph(bytes)?;
+        if let Some(Capture { graph, tips, .. }) = self.graphs.of_stream(stream) {
+            // The stream's only tip is the node.
+            for id in tips.get(&stream).into_iter().flatten() {
+                graph.change(*id, Work::Allocate { address, bytes })?;
+            }
+        }
+        Ok(Some(address))
     }
 
     /// Takes memory back in a captured stream. Returns false if it is not captured.
@@ -433,9 +454,9 @@ impl Device {
     /// # Errors
     ///
     /// As [`Self::capture_call`].
-    pub fn capture_free(&mut self, stream: StreamId) -> Result<bool, Error> {
+    pub fn capture_free(&mut self, stream: StreamId, address: u64) -> Result<bool, Error> {
         self.clock.stream(stream)?;
-        self.capture(stream, || Work::Free)
+        self.capture(stream, || Work::Free(address))
     }
 
     /// Records an event behind the work of a stream. With `as_node` a captured stream records it

@@ -81,6 +81,16 @@ impl Device {
         self.arrays.get(id.0).copied().flatten().ok_or(Error::InvalidHandle)
     }
 
+    /// The array whose texels lie at an address.
+    #[must_use]
+    pub fn array_at(&self, address: u64) -> Option<ArrayId> {
+        let holds = |array: &Array| {
+            let bytes = array.resource.bytes(array.shape.format);
+            address.checked_sub(array.resource.address).is_some_and(|offset| offset < bytes)
+        };
+        self.arrays.iter().position(|array| array.as_ref().is_some_and(holds)).map(ArrayId)
+    }
+
     /// Frees an array.
     ///
     /// # Errors

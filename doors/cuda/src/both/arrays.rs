@@ -2,6 +2,7 @@
 
 use gpucast_host::graph::Work;
 use gpucast_host::{Array, ArrayId, ArrayShape, Corner, Error, Extent, Place};
+use gpucast_interpreter::texture::Resource;
 
 use super::memory;
 use super::streams::Stream;
@@ -73,6 +74,44 @@ impl End {
             Self::Array(array, corner) => array.run(corner, bytes),
         }
     }
+}
+
+/// One end of a copy as a program may name it.
+#[derive(Clone, Copy)]
+pub(crate) enum ShownEnd {
+    /// Rows at an address.
+    Memory(Place),
+    /// A part of an array, whose elements have so many bytes.
+    Array { handle: ArrayHandle, corner: Corner, element: u64 },
+}
+
+impl ShownEnd {
+    /// The end at a place.
+    pub(super) fn of(place: Place) -> Result<Self, Error> {
+        on_device(|device| {
+            let Some(id) = device.array_at(place.address) else { return Ok(Self::Memory(place)) };
+            let array = device.array(id)?;
+            let Resource { address, row_pitch, slice_pitch, .. } = array.resource;
+            let offset = place.address - address;
+            let (z, within) = (offset / slice_pitch.max(1), offset % slice_pitch.max(1));
+            let (y, x) = (within / row_pitch.max(1), within % row_pitch.max(1));
+            let corner = Corner { x, y, z };
+            Ok(Self::Array { handle: handle(id), corner, element: array.element_bytes() })
+        })
+    }
+
+    /// Bytes of an element, if it is an array.
+    pub(crate) fn element(&self) -> Option<u64> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Array { element, .. } => Some(*element),
+        }
+    }
+}
+
+/// Rows of a slice at a place that was given with `rows` rows to be copied.
+pub(crate) fn rows_of_slice(place: Place, rows: u64) -> u64 {
+    if place.slice_pitch > 0 { place.slice_pitch / place.pitch.max(1) } else { rows }
 }
 
 /// Copies rows, and has the host wait if the call does.

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use gpucast_host::graph::{CaptureStatus, Edge, ExecutableId, GraphId, HostCall, NodeId, Work};
 use gpucast_host::{Device, Error, Extent, LaunchRequest, Place};
 
+use super::arrays::ShownEnd;
 use super::streams::{Stream, stream};
 use crate::abi::{self, Callback, In, Out};
 use crate::notices;
@@ -144,7 +145,7 @@ impl NodeParameters {
             5 => Ok(Work::Empty),
             6 => self.body().map(Work::Wait),
             7 => self.body().map(Work::Record),
-            11 => Ok(Work::Free),
+            11 => self.body().map(Work::Free),
             13 => conditional(),
             _ => Err(Error::NotSupported),
         }
@@ -241,8 +242,15 @@ pub(crate) fn add_allocation(
     parameters: Out<AllocationParameters>,
 ) -> Result<(), Error> {
     let given = parameters.given()?;
-    add(place, graph, after, count, Work::Allocate)?;
-    let address = on_device(|device| device.allocate_for_graph(given.bytes as u64))?;
+    place.check()?;
+    let (after, bytes) = (nodes(after, count)?, given.bytes as u64);
+    let work = |address| Work::Allocate { address, bytes };
+    let node = on_device(|device| device.add_node(graph, &after, work(0)))?;
+    place.put(node)?;
+    let address = on_device(|device| {
+        let address = device.allocate_for_graph(bytes)?;
+        device.change_work(None, node, work(address)).map(|()| address)
+    })?;
     parameters.put(AllocationParameters { address, ..given })
 }
 
@@ -288,6 +296,37 @@ pub(crate) fn show_call(node: NodeHandle, place: Out<ShownCall>) -> Result<(), E
         return Err(Error::InvalidValue);
     };
     place.put(ShownCall { function, data })
+}
+
+/// Writes the parameters of a node that allocates: from the device's pool, with no list of others
+/// who may reach the memory.
+pub(crate) fn show_allocation(
+    node: NodeHandle,
+    place: Out<AllocationParameters>,
+) -> Result<(), Error> {
+    let Work::Allocate { address, bytes } = work(node)? else { return Err(Error::InvalidValue) };
+    let mut pool = [0; 11];
+    // The memory is pinned, and its place is device 0.
+    (pool[0], pool[1]) = (1, 1);
+    place.put(AllocationParameters { pool, access: [0; 2], bytes: bytes as usize, address })
+}
+
+/// Writes the address of a node that gives memory back.
+pub(crate) fn show_free(node: NodeHandle, place: Out<u64>) -> Result<(), Error> {
+    let Work::Free(address) = work(node)? else { return Err(Error::InvalidValue) };
+    place.put(address)
+}
+
+/// Writes the graph that a node stands for.
+pub(crate) fn show_child(node: NodeHandle, place: Out<GraphHandle>) -> Result<(), Error> {
+    place.check()?;
+    place.put(on_device(|device| device.child_graph(node))?)
+}
+
+/// A node's copy: the end to write to, the one to read from, and the rows.
+pub(crate) fn shown_copy(node: NodeHandle) -> Result<(ShownEnd, ShownEnd, Extent), Error> {
+    let Work::Copy { to, from, extent } = work(node)? else { return Err(Error::InvalidValue) };
+    Ok((ShownEnd::of(to)?, ShownEnd::of(from)?, extent))
 }
 
 /// Writes the event of a node that records one, or of one that waits for it.

@@ -146,7 +146,7 @@ pub(crate) fn allocate_in(
 
 /// As [`free`], in order of a stream.
 pub(crate) fn free_in(on: Stream, address: u64) -> Result<(), Error> {
-    match on_device(|device| device.capture_free(stream(on)))? {
+    match on_device(|device| device.capture_free(stream(on), address))? {
         true => Ok(()),
         false => free(address),
     }

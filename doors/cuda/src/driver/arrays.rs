@@ -6,7 +6,7 @@ use gpucast_interpreter::texture::{Channel, Format};
 
 use super::driver_functions;
 use crate::abi::{In, Out};
-use crate::both::arrays::{self, ArrayHandle, End, array};
+use crate::both::arrays::{self, ArrayHandle, End, ShownEnd, array};
 use crate::both::mipmaps::{self, MipmapHandle};
 use crate::both::streams::Stream;
 use crate::both::textures::ElementFormat;
@@ -176,6 +176,45 @@ impl Copy3d {
     /// The work of a node that makes the copy.
     pub(super) fn work(&self) -> Result<Work, Error> {
         arrays::work(self.to.end()?, self.from.end()?, self.extent())
+    }
+
+    /// A copy between two ends.
+    pub(super) fn shown((to, from, extent): (ShownEnd, ShownEnd, Extent)) -> Self {
+        const BY_ADDRESS: i32 = 4;
+        let side = |end: ShownEnd| {
+            let nothing = Side3d {
+                x: 0,
+                y: 0,
+                z: 0,
+                level: 0,
+                kind: ARRAY,
+                host: 0,
+                device: 0,
+                array: 0,
+                _reserved: 0,
+                pitch: 0,
+                height: 0,
+            };
+            match end {
+                ShownEnd::Memory(place) => Side3d {
+                    kind: BY_ADDRESS,
+                    device: place.address,
+                    pitch: place.pitch as usize,
+                    height: arrays::rows_of_slice(place, extent.height) as usize,
+                    ..nothing
+                },
+                ShownEnd::Array { handle, corner, .. } => Side3d {
+                    x: corner.x as usize,
+                    y: corner.y as usize,
+                    z: corner.z as usize,
+                    array: handle,
+                    ..nothing
+                },
+            }
+        };
+        let [width, height, depth] =
+            [extent.width, extent.height, extent.depth].map(|count| count as usize);
+        Self { from: side(from), to: side(to), width, height, depth }
     }
 
     fn extent(&self) -> Extent {

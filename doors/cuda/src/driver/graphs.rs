@@ -224,9 +224,9 @@ driver_functions! {
         graph: GraphHandle,
         after: In<NodeHandle>,
         count: usize,
-        _address: u64,
+        address: u64,
     ) {
-        graphs::add(place, graph, after, count, Work::Free)
+        graphs::add(place, graph, after, count, Work::Free(address))
     }
 
     /// Adds a node of any kind.
@@ -287,6 +287,26 @@ driver_functions! {
     /// The parameters of a fill.
     fn cuGraphMemsetNodeGetParams(node: NodeHandle, place: Out<FillParameters>) {
         graphs::show_fill(node, place)
+    }
+
+    /// The parameters of a copy.
+    fn cuGraphMemcpyNodeGetParams(node: NodeHandle, place: Out<Copy3d>) {
+        place.put(Copy3d::shown(graphs::shown_copy(node)?))
+    }
+
+    /// The parameters of memory.
+    fn cuGraphMemAllocNodeGetParams(node: NodeHandle, place: Out<AllocationParameters>) {
+        graphs::show_allocation(node, place)
+    }
+
+    /// The memory that a node gives back.
+    fn cuGraphMemFreeNodeGetParams(node: NodeHandle, place: Out<u64>) {
+        graphs::show_free(node, place)
+    }
+
+    /// The graph that a node stands for.
+    fn cuGraphChildGraphNodeGetGraph(node: NodeHandle, place: Out<GraphHandle>) {
+        graphs::show_child(node, place)
     }
 
     /// The parameters of a call.

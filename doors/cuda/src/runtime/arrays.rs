@@ -7,7 +7,7 @@ use super::memory::check;
 use super::textures::ChannelFormat;
 use super::{plain_functions, runtime_functions};
 use crate::abi::{In, Out};
-use crate::both::arrays::{self, ArrayHandle, End, array};
+use crate::both::arrays::{self, ArrayHandle, End, ShownEnd, array};
 use crate::both::memory;
 use crate::both::mipmaps::{self, MipmapHandle};
 use crate::both::streams::Stream;
@@ -117,6 +117,39 @@ impl Copy3d {
     pub(super) fn work(&self) -> Result<Work, Error> {
         let (to, from, extent) = self.ends()?;
         arrays::work(to, from, extent)
+    }
+
+    /// A copy between two ends, in whatever direction their addresses say.
+    pub(super) fn shown((to, from, extent): (ShownEnd, ShownEnd, Extent)) -> Self {
+        const DEFAULT: i32 = 4;
+        let side = |end: ShownEnd| match end {
+            ShownEnd::Memory(place) => Side {
+                array: 0,
+                position: Position { x: 0, y: 0, z: 0 },
+                memory: Pitched {
+                    address: place.address,
+                    pitch: place.pitch as usize,
+                    _width: extent.width as usize,
+                    height: arrays::rows_of_slice(place, extent.height) as usize,
+                },
+            },
+            ShownEnd::Array { handle, corner, element } => Side {
+                array: handle,
+                position: Position {
+                    x: (corner.x / element.max(1)) as usize,
+                    y: corner.y as usize,
+                    z: corner.z as usize,
+                },
+                memory: Pitched { address: 0, pitch: 0, _width: 0, height: 0 },
+            },
+        };
+        let element = to.element().or(from.element()).unwrap_or(1).max(1);
+        let extent_of = Extents {
+            width: (extent.width / element) as usize,
+            height: extent.height as usize,
+            depth: extent.depth as usize,
+        };
+        Self { from: side(from), to: side(to), extent: extent_of, kind: DEFAULT }
     }
 
     fn ends(&self) -> Result<(End, End, Extent), Error> {

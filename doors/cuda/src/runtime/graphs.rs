@@ -256,9 +256,9 @@ runtime_functions! {
         graph: GraphHandle,
         after: In<NodeHandle>,
         count: usize,
-        _address: u64,
+        address: u64,
     ) {
-        graphs::add(place, graph, after, count, Work::Free)
+        graphs::add(place, graph, after, count, Work::Free(address))
     }
 
     /// Adds a node of any kind.
@@ -307,6 +307,26 @@ runtime_functions! {
     /// The parameters of a fill.
     fn cudaGraphMemsetNodeGetParams(node: NodeHandle, place: Out<FillParameters>) {
         graphs::show_fill(node, place)
+    }
+
+    /// The parameters of a copy.
+    fn cudaGraphMemcpyNodeGetParams(node: NodeHandle, place: Out<Copy3d>) {
+        place.put(Copy3d::shown(graphs::shown_copy(node)?))
+    }
+
+    /// The parameters of memory.
+    fn cudaGraphMemAllocNodeGetParams(node: NodeHandle, place: Out<AllocationParameters>) {
+        graphs::show_allocation(node, place)
+    }
+
+    /// The memory that a node gives back.
+    fn cudaGraphMemFreeNodeGetParams(node: NodeHandle, place: Out<u64>) {
+        graphs::show_free(node, place)
+    }
+
+    /// The graph that a node stands for.
+    fn cudaGraphChildGraphNodeGetGraph(node: NodeHandle, place: Out<GraphHandle>) {
+        graphs::show_child(node, place)
     }
 
     /// The parameters of a call.

@@ -968,9 +968,84 @@ static void shown_graph(void)
     MUST(add_any(&add, graph, &fill, NULL) == cudaErrorInvalidValue);
 }
 
+/* Copies, memory and graphs in graphs are shown, too, and what is changed in them counts. */
+static void shown_places(void)
+{
+    int n = 1 << 10, rows = 4, kind;
+    float *a = floats(n), *out = (float *)calloc(n, 4);
+    float *da = (float *)on_device(a, n * 4);
+    cudaGraph_t inner, graph, shown_inner, again;
+    cudaGraphNode_t memory, copy, back, end, child, nodes[4];
+    cudaGraphExec_t ready;
+    size_t count = 4;
+    struct cudaMemAllocNodeParams wanted = {{0}}, shown_memory;
+    struct cudaMemcpy3DParms shown, of_rows;
+    void *freed = NULL;
+    wanted.bytesize = n * 4;
+    DO(cudaGraphCreate(&inner, 0));
+    DO(cudaGraphAddMemAllocNode(&memory, inner, NULL, 0, &wanted));
+    DO(cudaGraphMemAllocNodeGetParams(memory, &shown_memory));
+    MUST(shown_memory.dptr == wanted.dptr && shown_memory.bytesize == n * 4u);
+    MUST(shown_memory.poolProps.allocType == cudaMemAllocationTypePinned);
+    DO(cudaGraphAddMemcpyNode1D(&copy, inner, &memory, 1, wanted.dptr, da, n * 4, cudaMemcpyDefault));
+    DO(cudaGraphMemcpyNodeGetParams(copy, &shown));
+    MUST(shown.dstPtr.ptr == wanted.dptr && shown.srcPtr.ptr == da && !shown.srcArray);
+    MUST(shown.extent.width == n * 4u && shown.extent.height == 1 && shown.extent.depth == 1);
+    /* Half of each row, to every second row. */
+    memset(&of_rows, 0, sizeof of_rows);
+    of_rows.srcPtr.ptr = wanted.dptr;
+    of_rows.srcPtr.pitch = n;
+    of_rows.srcPtr.ysize = rows;
+    of_rows.dstPtr.ptr = out;
+    of_rows.dstPtr.pitch = n;
+    of_rows.dstPtr.ysize = rows;
+    of_rows.extent.width = n / 2;
+    of_rows.extent.height = rows;
+    of_rows.extent.depth = 1;
+    of_rows.kind = cudaMemcpyDeviceToHost;
+    DO(cudaGraphAddMemcpyNode(&back, inner, &copy, 1, &of_rows));
+    DO(cudaGraphMemcpyNodeGetParams(back, &shown));
+    MUST(shown.srcPtr.ptr == wanted.dptr && shown.srcPtr.pitch == (size_t)n && shown.dstPtr.ptr == out);
+    MUST(shown.srcPtr.ysize == (size_t)rows && shown.extent.width == n / 2u && shown.extent.height == (size_t)rows);
+    DO(cudaGraphMemcpyNodeSetParams(back, &shown));
+    DO(cudaGraphAddMemFreeNode(&end, inner, &back, 1, wanted.dptr));
+    DO(cudaGraphMemFreeNodeGetParams(end, &freed));
+    MUST(freed == wanted.dptr);
+    MUST(cudaGraphMemcpyNodeGetParams(end, &shown) == cudaErrorInvalidValue);
+    MUST(cudaGraphMemFreeNodeGetParams(memory, &freed) == cudaErrorInvalidValue);
+    MUST(cudaGraphChildGraphNodeGetGraph(memory, &again) == cudaErrorInvalidValue);
+
+    DO(cudaGraphCreate(&graph, 0));
+    DO(cudaGraphAddChildGraphNode(&child, graph, NULL, 0, inner));
+    DO(cudaGraphChildGraphNodeGetGraph(child, &shown_inner));
+    DO(cudaGraphChildGraphNodeGetGraph(child, &again));
+    MUST(shown_inner == again && shown_inner != inner);
+    DO(cudaGraphGetNodes(shown_inner, nodes, &count));
+    DO(cudaGraphNodeGetType(nodes[2], &kind));
+    MUST(count == 4 && kind == 1 && nodes[2] != back);
+    MUST(cudaGraphDestroy(shown_inner) == cudaErrorInvalidValue);
+    DO(cudaGraphInstantiate(&ready, graph, 0, NULL, 0));
+    DO(cudaGraphLaunch(ready, 0));
+    DO(cudaDeviceSynchronize());
+    MUST(out[0] == a[0] && out[n / 4] == a[n / 4] && out[n / 8] == 0);
+    /* The whole row from now on, in the graph that the node stands for, and not in its model. */
+    shown.extent.width = n;
+    DO(cudaGraphMemcpyNodeSetParams(nodes[2], &shown));
+    memset(out, 0, n * 4);
+    DO(cudaGraphInstantiate(&ready, inner, 0, NULL, 0));
+    DO(cudaGraphLaunch(ready, 0));
+    DO(cudaDeviceSynchronize());
+    MUST(out[n / 8] == 0);
+    DO(cudaGraphInstantiate(&ready, graph, 0, NULL, 0));
+    DO(cudaGraphLaunch(ready, 0));
+    DO(cudaDeviceSynchronize());
+    MUST(!memcmp(out, a, n * 4));
+}
+
 static void graphs(void)
 {
     shown_graph();
+    shown_places();
     captured_graph();
     captures_that_fail();
     built_graph();

@@ -33,19 +33,6 @@ typedef struct cudaArray *cudaArray_t;
 typedef struct cudaMipmappedArray *cudaMipmappedArray_t;
 typedef unsigned long long Object;
 typedef struct cudaChannelFormatDesc Format;
-struct cudaExtent { size_t width, height, depth; };
-struct cudaPos { size_t x, y, z; };
-struct cudaPitchedPtr { void *ptr; size_t pitch, xsize, ysize; };
-struct cudaMemcpy3DParms {
-    cudaArray_t srcArray;
-    struct cudaPos srcPos;
-    struct cudaPitchedPtr srcPtr;
-    cudaArray_t dstArray;
-    struct cudaPos dstPos;
-    struct cudaPitchedPtr dstPtr;
-    struct cudaExtent extent;
-    int kind;
-};
 struct cudaResourceDesc {
     int resType;
     union { cudaArray_t array; cudaMipmappedArray_t mipmap; int reserved[32]; } res;
@@ -210,6 +197,26 @@ static void layers(void)
     back(out, d, sizeof out);
     MUST(!memcmp(out, in, sizeof in));
     MUST(cudaMalloc3DArray(&array, &format, all, cube) == cudaErrorInvalidValue);
+
+    /* A node that copies a part of the array shows the array, the place in elements, and the memory. */
+    float some[2][2];
+    struct cudaMemcpy3DParms of_part = {.srcArray = array, .srcPos = {1, 1, 1}, .dstPtr = {some, 16, 16, 1}, .extent = {2, 1, 1}, .kind = cudaMemcpyDeviceToHost};
+    struct cudaMemcpy3DParms shown;
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    cudaGraphExec_t ready;
+    DO(cudaGraphCreate(&graph, 0));
+    DO(cudaGraphAddMemcpyNode(&node, graph, NULL, 0, &of_part));
+    DO(cudaGraphMemcpyNodeGetParams(node, &shown));
+    MUST(shown.srcArray == array && !shown.srcPtr.ptr && !shown.dstArray);
+    MUST(shown.srcPos.x == 1 && shown.srcPos.y == 1 && shown.srcPos.z == 1);
+    MUST(shown.dstPtr.ptr == some && shown.dstPtr.pitch == 16);
+    MUST(shown.extent.width == 2 && shown.extent.height == 1 && shown.extent.depth == 1);
+    DO(cudaGraphMemcpyNodeSetParams(node, &shown));
+    DO(cudaGraphInstantiate(&ready, graph, 0, NULL, 0));
+    DO(cudaGraphLaunch(ready, 0));
+    DO(cudaDeviceSynchronize());
+    MUST(!memcmp(some, (float *)in + ((1 * H + 1) * W + 1) * 2, sizeof some));
 
     float of_cube[6][2][2], found[6];
     for (int i = 0; i < 24; i++)
