@@ -5,7 +5,7 @@ use std::path::Path;
 use gpucast_advice::Depth;
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
-use gpucast_forecast::difference::{Difference, LaunchFigures, read_baseline};
+use gpucast_forecast::difference::{Difference, Figures, read_baseline};
 use gpucast_forecast::input::module_text;
 use gpucast_forecast::prediction::tell_stand_ins;
 use gpucast_render::Format;
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
 
 /// One side of a difference.
 struct Compared {
-    figures: Vec<LaunchFigures>,
+    figures: Figures,
     /// What was run; `None` for a document of an earlier run.
     shown: Option<Shown>,
 }
@@ -82,7 +82,7 @@ impl Compared {
         }
         let shown = Shown::of(input, request, terminal)?;
         tell_stand_ins(&shown.kernels, terminal);
-        let figures = shown.kernels.iter().map(LaunchFigures::from).collect();
+        let figures = Figures::of(&shown.kernels);
         Ok(Self { figures, shown: Some(shown) })
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gpucast_model::duration;
 use serde::Deserialize;
 
-use super::{LaunchFigures, Time};
+use super::{Figures, LaunchFigures, Time};
 use crate::failure::{Report, SourceText};
 
 /// The document that `predict` writes.
@@ -19,6 +19,16 @@ struct Document {
     counts: Vec<Counts>,
     #[serde(default)]
     predictions: Vec<Predicted>,
+    #[serde(default)]
+    totals: Vec<Total>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "the time of all launches")]
+struct Total {
+    gpu: String,
+    model: String,
+    time_ms: f64,
 }
 
 #[derive(Deserialize)]
@@ -47,14 +57,14 @@ struct Predicted {
     time_ms: f64,
 }
 
-/// The launches of a document that `gpucast predict --format json` wrote, in their order.
+/// The figures of a document that `gpucast predict --format json` wrote.
 ///
 /// Where GPUs are counted apart, a launch has the counts of the first, as a run has.
 ///
 /// # Errors
 ///
 /// If the text is no such document, or has no launch, with the place in it.
-pub fn read(source: &SourceText) -> Result<Vec<LaunchFigures>, Report> {
+pub fn read(source: &SourceText) -> Result<Figures, Report> {
     let document: Document = serde_json::from_str(&source.text).map_err(|error| {
         let at = offset(&source.text, error.line(), error.column());
         let message = format!("{} is no baseline: {error}", source.name);
@@ -83,7 +93,17 @@ pub fn read(source: &SourceText) -> Result<Vec<LaunchFigures>, Report> {
     if launches.is_empty() {
         return Err(Report::new(format!("{} has no launch", source.name)).hint(HINT));
     }
-    Ok(launches.into_values().collect())
+    // Several KERNELs have a total each.
+    let is_one = launches.keys().all(|(argument, _)| *argument == 0);
+    let totals = document.totals.into_iter().filter(|_| is_one);
+    let together = totals.map(|Total { gpu, model, time_ms }| Time {
+        gpu,
+        model,
+        ms: time_ms,
+        text: duration(time_ms),
+    });
+    let together = together.collect();
+    Ok(Figures { launches: launches.into_values().collect(), together })
 }
 
 /// The offset of a line and a column of bytes, both from 1 on, inside the text.

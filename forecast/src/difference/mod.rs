@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::comparison::distinct;
 use crate::failure::Report;
-use crate::prediction::KernelView;
+use crate::prediction::{KernelView, together};
 
 pub use baseline::read as read_baseline;
 pub use condition::Condition;
@@ -28,6 +28,35 @@ pub struct LaunchFigures {
     pub metrics: BTreeMap<String, (f64, String)>,
     /// The predicted times.
     pub times: Vec<Time>,
+}
+
+/// What is compared of a KERNEL.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Figures {
+    /// Its launches in their order.
+    pub launches: Vec<LaunchFigures>,
+    /// The times of all of them, where they are several: as one measurement around all shows them.
+    pub together: Vec<Time>,
+}
+
+impl Figures {
+    /// Those of a KERNEL that was counted.
+    #[must_use]
+    pub fn of(kernels: &[KernelView]) -> Self {
+        let together = together::totals(kernels).into_iter().map(|total| Time {
+            gpu: total.gpu.to_owned(),
+            model: total.model.to_owned(),
+            ms: total.time_ms,
+            text: duration(total.time_ms),
+        });
+        let together = together.collect();
+        Self { launches: kernels.iter().map(LaunchFigures::from).collect(), together }
+    }
+
+    fn together(&self, gpu: &str, model: &str) -> Option<&Time> {
+        self.together.iter().find(|time| time.gpu == gpu && time.model == model)
+    }
 }
 
 impl From<&KernelView> for LaunchFigures {
@@ -80,7 +109,7 @@ pub struct TimeChange {
 }
 
 impl TimeChange {
-    fn of_launch(before: &Time, after: &Time) -> Self {
+    fn between(before: &Time, after: &Time) -> Self {
         Self {
             gpu: before.gpu.clone(),
             model: before.model.clone(),
@@ -164,7 +193,9 @@ impl Difference {
     /// # Errors
     ///
     /// If one has more launches than the other, and if no model predicts both.
-    pub fn of(before: &[LaunchFigures], after: &[LaunchFigures]) -> Result<Self, Report> {
+    pub fn of(before: &Figures, after: &Figures) -> Result<Self, Report> {
+        let sides = [before, after];
+        let [before, after] = sides.map(|side| side.launches.as_slice());
         if before.len() != after.len() {
             let (before, after) = (before.len(), after.len());
             let message = format!("{before} launches stand against {after}");
@@ -175,6 +206,9 @@ impl Difference {
         let keys = launches.iter().flat_map(|launch| &launch.times);
         let keys = distinct(keys.map(|time| (time.gpu.clone(), time.model.clone())));
         let total = |(gpu, model): (String, String)| {
+            if let [Some(before), Some(after)] = sides.map(|side| side.together(&gpu, &model)) {
+                return Some(TimeChange::between(before, after));
+            }
             let is_meant = |time: &TimeChange| time.gpu == gpu && time.model == model;
             let of_launch = |launch: &LaunchChange| launch.times.iter().position(is_meant);
             let places: Option<Vec<usize>> = launches.iter().map(of_launch).collect();
@@ -192,7 +226,7 @@ impl Difference {
 fn launch(before: &LaunchFigures, after: &LaunchFigures) -> LaunchChange {
     let times = before.times.iter().filter_map(|old| {
         let is_same = |new: &&Time| new.gpu == old.gpu && new.model == old.model;
-        Some(TimeChange::of_launch(old, after.times.iter().find(is_same)?))
+        Some(TimeChange::between(old, after.times.iter().find(is_same)?))
     });
     LaunchChange {
         before: before.kernel.clone(),
@@ -217,4 +251,38 @@ fn counts(before: &LaunchFigures, after: &LaunchFigures) -> Vec<CountChange> {
         }
     };
     names.into_iter().map(change).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two launches whose time together is not the sum of both: one pair of events is around all.
+    #[test]
+    fn totals_are_those_of_one_measurement_around_all_launches() {
+        let time = |ms: f64| Time {
+            gpu: "h100-sxm".to_owned(),
+            model: "sm-simulation".to_owned(),
+            ms,
+            text: duration(ms),
+        };
+        let launch = |ms: f64| LaunchFigures {
+            kernel: "k".to_owned(),
+            metrics: BTreeMap::new(),
+            times: vec![time(ms)],
+        };
+        let figures = |each: [f64; 2], together: &[f64]| Figures {
+            launches: each.map(launch).into(),
+            together: together.iter().map(|&ms| time(ms)).collect(),
+        };
+        let (before, after) = (figures([3.0, 4.0], &[6.0]), figures([2.0, 2.0], &[3.0]));
+        let total = |before: &Figures, after: &Figures| {
+            let total = Difference::of(before, after).unwrap().totals.remove(0);
+            [total.before_ms, total.after_ms, total.change]
+        };
+        assert_eq!(total(&before, &after), [6.0, 3.0, -0.5]);
+        // A document of an older program has none: sums stand against sums.
+        let older = figures([3.0, 4.0], &[]);
+        assert_eq!(total(&older, &after)[..2], [7.0, 4.0]);
+    }
 }

@@ -5,6 +5,7 @@ use gpucast_counters::metric;
 use gpucast_counters::{KernelProfile, Metrics};
 use gpucast_forecast::input::kernel_name::{readable, signature};
 use gpucast_forecast::number;
+use gpucast_forecast::prediction::together::{self, Total};
 use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_model::{Gpu, GpuParameter, SymbolValue, Symbols, duration};
 
@@ -32,11 +33,11 @@ pub(super) fn text(kernels: &[KernelView], advice: &[Advice]) -> String {
 
 /// The sums over the launches of a KERNEL; empty where there is one launch.
 fn totals(kernels: &[KernelView]) -> String {
-    let totals = super::totals(kernels);
+    let totals = together::totals(kernels);
     if totals.is_empty() {
         return String::new();
     }
-    let row = |total: &super::Total<'_>| {
+    let row = |total: &Total<'_>| {
         vec![total.gpu.to_owned(), total.model.to_owned(), duration(total.time_ms)]
     };
     let rows: Vec<Vec<String>> = totals.iter().map(row).collect();
