@@ -50,8 +50,8 @@ pub(super) enum Done {
 }
 
 impl TensorWork {
-    /// Bytes that it takes, its values included.
-    pub(in crate::exec) const BYTES: usize = size_of::<ProductValues>() + 8 * size_of::<u32>();
+    /// Bytes that it takes, its values included: those of two CTAs' lanes, too.
+    pub(in crate::exec) const BYTES: usize = size_of::<ProductValues>() + size_of::<[u32; 8]>();
 
     /// The work of a lane of a warp, if the operation is one that ends later.
     pub(super) fn of(
