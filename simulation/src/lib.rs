@@ -25,6 +25,8 @@
 //! | `rates` | clocks per instruction that an extrapolation goes on with |
 //! | `distributor` | when the GPU starts a CTA on an SM |
 //! | `states` | what clocks are spent on |
+//! | `observer` | who watches an SM: nobody, at no cost, or a recorder |
+//! | `recording` | what each warp did and waited for, when, and the critical path |
 //! | `equal_runs` | queues in a file, as runs of equal items |
 //! | `packed` | a launch as bytes, for a file and for a hash |
 //! | `walk` | a warp's instructions with their requests, without a clock |
@@ -44,10 +46,12 @@ mod equal_runs;
 mod feed;
 pub mod launch;
 mod memory;
+mod observer;
 mod packed;
 pub mod parameters;
 pub mod products;
 mod rates;
+pub mod recording;
 mod representative;
 mod run;
 mod server;
@@ -60,6 +64,7 @@ pub mod writer;
 
 pub use combine::{Combiner, Combining};
 pub use memory::Served;
+pub use observer::Resource;
 pub use packed::Packed;
-pub use run::{Limits, Outcome, resident_ctas, simulate, simulate_clocks};
+pub use run::{Limits, Outcome, record, resident_ctas, simulate, simulate_clocks};
 pub use turns::busiest_line;

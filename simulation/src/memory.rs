@@ -86,6 +86,13 @@ impl Ports {
     }
 }
 
+/// The clocks at which the servers behind all SMs have served everything taken so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Backlogs {
+    pub(crate) l2: f64,
+    pub(crate) dram: f64,
+}
+
 /// The servers behind all SMs.
 #[derive(Clone, Debug)]
 pub(crate) struct MemorySystem<'a> {
@@ -122,6 +129,11 @@ impl<'a> MemorySystem<'a> {
     /// Clocks that the L2 and DRAM need for all that they have taken.
     pub(crate) fn served(&self) -> Served {
         Served { l2: self.l2.total(), dram: self.dram.total(), ..Served::default() }
+    }
+
+    /// The clocks at which the servers have served everything.
+    pub(crate) fn backlogs(&self) -> Backlogs {
+        Backlogs { l2: self.l2.backlog(), dram: self.dram.backlog() }
     }
 
     /// Clocks in which a bandwidth serves one sector of each of some SMs.

@@ -85,6 +85,39 @@ pub enum Unit {
 impl Unit {
     /// Units of a sub-core.
     pub const COUNT: usize = Self::TensorMemory as usize + 1;
+
+    /// Every unit, in order of declaration.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Fma,
+        Self::FmaSecond,
+        Self::Alu,
+        Self::Fp64,
+        Self::Special,
+        Self::Tensor,
+        Self::Memory,
+        Self::Branch,
+        Self::Uniform,
+        Self::Texture,
+        Self::TensorMemory,
+    ];
+
+    /// In words.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Fma => "FMA pipe",
+            Self::FmaSecond => "second FMA pipe",
+            Self::Alu => "ALU pipe",
+            Self::Fp64 => "FP64 pipe",
+            Self::Special => "XU pipe",
+            Self::Tensor => "tensor pipe",
+            Self::Memory => "LSU pipe",
+            Self::Branch => "branch unit",
+            Self::Uniform => "uniform pipe",
+            Self::Texture => "TEX pipe",
+            Self::TensorMemory => "tensor memory port",
+        }
+    }
 }
 
 /// The units that a class of instructions may use.

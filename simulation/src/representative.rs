@@ -6,6 +6,7 @@ use crate::distributor::Distributor;
 use crate::feed::Feed;
 use crate::launch::Launch;
 use crate::memory::{MemorySystem, Ports, Served};
+use crate::observer::Observer;
 use crate::parameters::Parameters;
 use crate::rates::{second_half, steady_rate};
 use crate::sm::{Ended, Prepared, Sm};
@@ -25,8 +26,8 @@ pub(crate) struct Standing {
 }
 
 /// An SM that stands for those of its class.
-pub(crate) struct Representative<'a> {
-    pub(crate) sm: Sm<'a>,
+pub(crate) struct Representative<'a, O: Observer> {
+    pub(crate) sm: Sm<'a, O>,
     feed: Feed,
     ends: Vec<Ended>,
     distributor: Distributor,
@@ -64,7 +65,7 @@ pub(crate) struct End {
 /// Instructions between two marks.
 const MARK: u64 = 1 << 12;
 
-impl<'a> Representative<'a> {
+impl<'a, O: Observer> Representative<'a, O> {
     /// An SM with CTAs of a class of SMs, of which about `most` are simulated.
     pub(crate) fn new(
         launch: &'a Launch,
@@ -72,11 +73,11 @@ impl<'a> Representative<'a> {
         parameters: &'a Parameters,
         (class, feed): (&SmClass, Feed),
         work: &Work,
-        (standing, accounts): (Standing, bool),
+        (standing, accounts, observer): (Standing, bool, O),
     ) -> Self {
         let ports = Ports::new(standing.number, standing.alike);
         let mut representative = Self {
-            sm: Sm::new(launch, code, parameters, ports, accounts),
+            sm: Sm::new(launch, code, parameters, ports, (accounts, observer)),
             feed,
             ends: Vec::new(),
             distributor: Distributor::new(parameters, standing.active, standing.resident),

@@ -12,7 +12,9 @@ use crate::dispatch::{SmClass, dispatch};
 use crate::feed::Feed;
 use crate::launch::Launch;
 use crate::memory::{MemorySystem, Served};
+use crate::observer::Observer;
 use crate::parameters::Parameters;
+use crate::recording::{Recorder, Recording};
 use crate::representative::{End, Representative, Standing};
 use crate::sm::Prepared;
 use crate::states::{Clocks, State};
@@ -69,7 +71,7 @@ pub fn simulate(
     parameters: &Parameters,
     limits: Limits,
 ) -> Outcome {
-    simulated(launch, resident, parameters, limits, true)
+    simulated(launch, resident, parameters, (limits, true), |_| ()).0
 }
 
 /// The clocks of [`simulate`] to the last bit, without what they were spent on, which takes a good
@@ -81,17 +83,32 @@ pub fn simulate_clocks(
     parameters: &Parameters,
     limits: Limits,
 ) -> f64 {
-    simulated(launch, resident, parameters, limits, false).clocks
+    simulated(launch, resident, parameters, (limits, false), |_| ()).0.clocks
 }
 
-/// Simulates a launch. Unless it `accounts` for clocks, those by state and instruction are zero.
-fn simulated(
+/// The result of [`simulate`], and all that happened on each SM on the way, the SM that ends last
+/// first.
+#[must_use]
+pub fn record(
     launch: &Launch,
     resident: u32,
     parameters: &Parameters,
     limits: Limits,
-    accounts: bool,
-) -> Outcome {
+) -> (Outcome, Vec<Recording>) {
+    let recorder = |alike: f64| Recorder::new(alike);
+    let (outcome, recorders) = simulated(launch, resident, parameters, (limits, true), recorder);
+    (outcome, recorders.into_iter().map(Recorder::finish).collect())
+}
+
+/// Simulates a launch with an observer of each SM, made of the SMs that it stands for. Unless it
+/// `accounts` for clocks, those by state and instruction are zero.
+fn simulated<O: Observer>(
+    launch: &Launch,
+    resident: u32,
+    parameters: &Parameters,
+    (limits, accounts): (Limits, bool),
+    observer: impl Fn(f64) -> O,
+) -> (Outcome, Vec<O>) {
     let resident = u64::from(resident_ctas(launch, resident, parameters));
     let work = Work::of(launch);
     let lengths = match launch.classes.len() {
@@ -113,7 +130,8 @@ fn simulated(
         let most = most_simulated(work.of_runs(&class.runs), class, resident, limits);
         let feed = Feed::new(launch, &work, &class.runs, (most, resident), &lengths);
         let standing = Standing { number, alike, active, resident };
-        Representative::new(launch, &code, parameters, (class, feed), &work, (standing, accounts))
+        let watched = (standing, accounts, observer(class.sms as f64));
+        Representative::new(launch, &code, parameters, (class, feed), &work, watched)
     };
     let mut run = Run {
         sms: (0..).zip(&classes).map(stand_for).collect(),
@@ -141,12 +159,12 @@ pub fn resident_ctas(launch: &Launch, resident: u32, parameters: &Parameters) ->
 }
 
 /// SMs side by side, and the memory behind them.
-struct Run<'a> {
-    sms: Vec<Representative<'a>>,
+struct Run<'a, O: Observer> {
+    sms: Vec<Representative<'a, O>>,
     memory: MemorySystem<'a>,
 }
 
-impl Run<'_> {
+impl<O: Observer> Run<'_, O> {
     /// Goes on until all CTAs have ended, or as many instructions were issued.
     fn go(&mut self, limit: u64) {
         loop {
@@ -170,7 +188,13 @@ impl Run<'_> {
         }
     }
 
-    fn outcome(mut self, launch: &Launch, parameters: &Parameters, work: &Work) -> Outcome {
+    /// The result, and the observers, that of the SM which ends last first.
+    fn outcome(
+        mut self,
+        launch: &Launch,
+        parameters: &Parameters,
+        work: &Work,
+    ) -> (Outcome, Vec<O>) {
         let ends: Vec<End> = self.sms.iter_mut().map(Representative::end).collect();
         let last = (0..ends.len()).max_by(|&one, &other| {
             let order = ends[one].clocks.total_cmp(&ends[other].clocks);
@@ -178,6 +202,9 @@ impl Run<'_> {
             order.then(other.cmp(&one))
         });
         let last = last.unwrap_or(0);
+        for (one, end) in self.sms.iter_mut().zip(&ends).filter(|_| O::WATCHES) {
+            one.sm.tell_end(end.simulated, parameters.launch.launch_end);
+        }
         let End { mut clocks, simulated, ctas, .. } = ends[last];
         let sm = &self.sms[last].sm;
         let start = parameters.launch.launch_start.min(clocks);
@@ -202,7 +229,7 @@ impl Run<'_> {
         all.0[State::Launch as usize] = (slots.of(State::Launch) - fixed) * factor + fixed;
         all.0[State::Tail as usize] = slots.of(State::Tail);
         all.add(awaited, short);
-        Outcome {
+        let outcome = Outcome {
             clocks,
             slots: all,
             by_instruction: sm.by_instruction().to_vec(),
@@ -211,6 +238,8 @@ impl Run<'_> {
             drift: ends.iter().map(|end| end.drift).fold(0.0, f64::max),
             served,
             abandoned_barriers: self.sms.iter().map(|one| one.sm.abandoned_barriers).sum(),
-        }
+        };
+        self.sms.swap(0, last);
+        (outcome, self.sms.into_iter().map(|one| one.sm.observer).collect())
     }
 }

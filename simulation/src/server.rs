@@ -30,6 +30,11 @@ impl Server {
         self.total
     }
 
+    /// The clock at which everything taken so far would be served.
+    pub(crate) fn backlog(&self) -> f64 {
+        self.backlog
+    }
+
     /// Takes `work` clocks of service that arrives at `arrival`, told at `now`. Returns the wait
     /// for the rate beyond a burst. Accesses are told in order, but some arrive late; the server
     /// does not idle until they do.

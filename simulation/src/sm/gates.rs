@@ -56,13 +56,13 @@ impl Gates {
     }
 
     /// A unit of the sub-core is free from a clock on.
-    pub(super) fn set_unit(&mut self, unit: usize, clock: u64) {
-        self.clocks[unit] = clock;
+    pub(super) fn set_unit(&mut self, unit: Unit, clock: u64) {
+        self.clocks[unit as usize] = clock;
     }
 
     /// A unit that sub-cores share is free from a clock on.
-    pub(super) fn set_shared_unit(&mut self, unit: usize, clock: u64) {
-        self.clocks[usize::from(SHARED) + unit] = clock;
+    pub(super) fn set_shared_unit(&mut self, unit: Unit, clock: u64) {
+        self.clocks[usize::from(SHARED) + unit as usize] = clock;
     }
 
     /// The queue has room from a clock on.

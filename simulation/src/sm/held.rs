@@ -29,7 +29,7 @@ impl Held {
 
     /// The path worked for an access to global memory, and before it `stood` because a table was
     /// full of accesses that wait as `like` does.
-    pub(super) fn by_global(&mut self, work: f64, stood: f64, like: &Event) {
+    pub(super) fn by_global<T>(&mut self, work: f64, stood: f64, like: &Event<T>) {
         self.fade();
         self.global += work;
         let [_, l2, dram] = like.waits;

@@ -5,27 +5,28 @@ use super::Sm;
 use super::blocked::Blocked;
 use super::load_store::{Asker, Way};
 use super::prepared::Op;
-use super::scoreboard::Event;
+use super::scoreboard::{Done, Event};
 use super::units::Taken;
 use super::warp::Warp;
 use crate::clock::{clock_at, time_of};
 use crate::code::{AccessKind, Action, Class, MemoryAccess, Space};
 use crate::launch::Beside;
-use crate::memory::MemorySystem;
+use crate::memory::{Backlogs, MemorySystem};
+use crate::observer::{Issue, Observer, Resource, Work};
 use crate::parameters::Unit;
 use crate::states::State;
 
 /// The consequences of an instruction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Effect {
+pub(super) struct Effect<T> {
     /// Its result, and the clock from which its operands may be overwritten.
-    pub(super) way: Way,
+    pub(super) way: Way<T>,
     /// The clock from which the warp may go on, beyond the stall count.
     pub(super) resume: u64,
     blocked: Option<Blocked>,
 }
 
-impl Sm<'_> {
+impl<O: Observer> Sm<'_, O> {
     /// Issues the next instruction of the warp at a place of a sub-core.
     #[inline]
     pub(super) fn issue(
@@ -49,8 +50,19 @@ impl Sm<'_> {
             self.account(sub_core, at, op, clock, memory.served());
         }
         self.issued += 1;
+        self.issuing = self.observer.issues(Issue {
+            warp: place,
+            sub_core: sub_core as u32,
+            instruction: pc,
+            unit: op.units.unit,
+            is_queued: op.is_queued,
+            clock,
+        });
+        self.load_store.issuing = self.issuing;
         let pairs = self.occupy(sub_core, at, op, clock);
+        let before = self.backlogs(memory);
         let effect = self.perform((sub_core, place), op, clock, memory);
+        self.tell_work(sub_core, op, clock, before, memory);
         let stall = u64::from(op.control.stall).max(u64::from(!pairs));
         let resume = effect.resume.max(clock + stall);
         let Way { result, operands } = effect.way;
@@ -96,13 +108,67 @@ impl Sm<'_> {
         let pairs = width > 1 && op.control.stall == 0 && core.in_clock + 1 < width;
         core.take_slot(at, clock, pairs);
         if !op.units.is_shared {
-            core.take_unit(&op.units, clock);
+            let taken = core.take_unit(&op.units, clock);
+            if let Some(unit) = taken.filter(|_| O::WATCHES) {
+                let free = core.units.free(unit);
+                let copies = self.parameters.issue.sub_partitions.max(1);
+                self.tell_unit(unit, copies, free, op);
+            }
         } else if let Some(Taken { unit, until }) = self.shared_units.take(&op.units, clock) {
             for core in &mut self.sub_cores {
                 core.gates.set_shared_unit(unit, until);
             }
+            if O::WATCHES {
+                self.tell_unit(unit, 1, self.shared_units.free(unit), op);
+            }
         }
         pairs
+    }
+
+    /// Tells of a unit that works on an instruction until it is free again.
+    fn tell_unit(&mut self, unit: Unit, copies: u32, free: f64, op: &Op) {
+        let from = free - op.units.interval;
+        self.observer.works(Work { resource: Resource::Unit(unit), copies, from, until: free });
+    }
+
+    /// How far the servers of accesses are behind; zero if nobody watches.
+    #[inline]
+    fn backlogs(&self, memory: &MemorySystem<'_>) -> [f64; 3] {
+        if !O::WATCHES {
+            return [0.0; 3];
+        }
+        let Backlogs { l2, dram } = memory.backlogs();
+        [self.load_store.data_backlog(), l2, dram]
+    }
+
+    /// Tells of the servers that work for the instruction that issues, by how far they were behind
+    /// before it.
+    #[inline]
+    fn tell_work(
+        &mut self,
+        sub_core: usize,
+        op: &Op,
+        clock: u64,
+        before: [f64; 3],
+        memory: &MemorySystem<'_>,
+    ) {
+        if !O::WATCHES || !op.is_queued {
+            return;
+        }
+        let after = self.backlogs(memory);
+        let resources = [Resource::DataPath, Resource::L2, Resource::Dram];
+        for (resource, (before, until)) in resources.into_iter().zip(before.into_iter().zip(after))
+        {
+            let from = before.max(time_of(clock));
+            if until > from {
+                self.observer.works(Work { resource, copies: 1, from, until });
+            }
+        }
+        if let Some(leaves) = self.load_store.leaves_queue(sub_core) {
+            let (resource, copies) = (Resource::LoadStoreQueue, 1);
+            let (from, until) = (time_of(clock), time_of(leaves));
+            self.observer.works(Work { resource, copies, from, until });
+        }
     }
 
     #[inline]
@@ -112,7 +178,7 @@ impl Sm<'_> {
         op: &Op,
         clock: u64,
         memory: &mut MemorySystem<'_>,
-    ) -> Effect {
+    ) -> Effect<O::Tag> {
         let mut effect = Effect {
             way: Way {
                 result: Event {
@@ -120,6 +186,7 @@ impl Sm<'_> {
                     span: op.latency,
                     waits: [0.0; 3],
                     latency: Some(State::ShortScoreboard),
+                    by: self.issuing,
                 },
                 operands: clock + op.operand_clocks,
             },
@@ -140,7 +207,7 @@ impl Sm<'_> {
                 let cta = self.warps[place as usize].cta;
                 let state = &mut self.ctas[cta as usize];
                 state.arrived += 1;
-                state.last_arrival = state.last_arrival.max(clock);
+                state.note_arrival(clock, self.issuing);
                 self.release_if_complete(cta);
             }
             Action::Access(access) => {
@@ -165,7 +232,7 @@ impl Sm<'_> {
             Action::ArriveAtPhase { queue } => {
                 let beside = self.beside(place, queue);
                 let cta = self.warps[place as usize].cta;
-                self.tell_phase(cta, beside, Event::of(State::Barrier, clock, clock));
+                self.tell_phase(cta, beside, Event::of(State::Barrier, clock, clock, self.issuing));
             }
             Action::AwaitPhase { queue } => {
                 let beside = self.beside(place, queue);
@@ -174,12 +241,16 @@ impl Sm<'_> {
             Action::TensorMemory(action) => self.tensor_memory(place, action, clock, &mut effect),
             Action::AwaitProducts { pending } => {
                 let warp = &mut self.warps[place as usize];
-                let mut done = clock;
+                let mut last = Done { clock, by: O::Tag::default() };
                 while warp.products.len() > usize::from(pending) {
-                    done = warp.products.pop_front().unwrap_or(0).max(done);
+                    if let Some(done) = warp.products.pop_front()
+                        && done.clock > last.clock
+                    {
+                        last = done;
+                    }
                 }
-                warp.awaited = Event::of(State::Products, clock, done);
-                effect.resume = done;
+                warp.awaited = Event::of(State::Products, clock, last.clock, last.by);
+                effect.resume = last.clock;
             }
             Action::Fence(scope) => {
                 let clocks = self.parameters.synchronisation.fences[scope as usize];
@@ -187,7 +258,7 @@ impl Sm<'_> {
                 let queue_free = self.load_store.free_at(sub_core);
                 self.sub_cores[sub_core].gates.set_queue(queue_free);
                 effect.resume = clock_at(time_of(clock) + waited + clocks);
-                let awaited = Event::of(State::Membar, clock, effect.resume);
+                let awaited = Event::of(State::Membar, clock, effect.resume, self.issuing);
                 self.warps[place as usize].awaited = awaited;
             }
         }
@@ -195,16 +266,23 @@ impl Sm<'_> {
     }
 
     /// A product that runs beside the warp. The queue in front of the tensor core has an end.
-    fn multiply_beside(&mut self, sub_core: usize, place: u32, clock: u64, effect: &mut Effect) {
+    fn multiply_beside(
+        &mut self,
+        sub_core: usize,
+        place: u32,
+        clock: u64,
+        effect: &mut Effect<O::Tag>,
+    ) {
         let tensor = &self.parameters.tensor;
         let free = self.sub_cores[sub_core].units.free(Unit::Tensor);
         effect.way.result.done = clock_at(free + tensor.tensor_latency);
         let warp = &mut self.warps[place as usize];
-        warp.products.push_back(effect.way.result.done);
+        warp.products.push_back(Done { clock: effect.way.result.done, by: self.issuing });
         let most = tensor.tensor_queue.max(1) as usize;
         if let Some(first) = warp.products.len().checked_sub(1 + most) {
-            effect.resume = effect.resume.max(warp.products[first]);
-            warp.awaited = Event::of(State::Products, clock, effect.resume);
+            let Done { clock: done, by } = warp.products[first];
+            effect.resume = effect.resume.max(done);
+            warp.awaited = Event::of(State::Products, clock, effect.resume, by);
         }
     }
 
@@ -214,7 +292,7 @@ impl Sm<'_> {
         access: &MemoryAccess,
         clock: u64,
         memory: &mut MemorySystem<'_>,
-    ) -> Way {
+    ) -> Way<O::Tag> {
         let warp = &mut self.warps[place as usize];
         let (cta, pc) = (warp.cta, warp.pc);
         let request = warp.next_request(access.queue, self.queues.shared()).copied();
@@ -231,7 +309,12 @@ impl Sm<'_> {
             && let Some(there) = self.constants.load(pc as usize, request, clock as f64)
             && clock_at(there) > way.result.done
         {
-            way.result = Event::of(State::ConstantMiss, clock, clock_at(there));
+            way.result = Event::of(State::ConstantMiss, clock, clock_at(there), self.issuing);
+        }
+        if O::WATCHES && request.is_some_and(|request| access.waits_for_l2(request)) {
+            let (resource, copies) = (Resource::Misses, 1);
+            let (from, until) = (time_of(clock), time_of(way.result.done));
+            self.observer.works(Work { resource, copies, from, until });
         }
         match access.kind {
             AccessKind::AsyncCopy | AccessKind::BulkStore | AccessKind::BulkReduction => {
@@ -257,7 +340,7 @@ impl Sm<'_> {
         // clocks for each, and 2.0 with one CTA.
         self.barrier_free = clock.max(self.barrier_free + interval);
         let cta = &mut self.ctas[warp.cta as usize];
-        cta.last_arrival = cta.last_arrival.max(self.barrier_free);
+        cta.note_arrival(self.barrier_free, self.issuing);
         cta.waiting.push(place);
     }
 

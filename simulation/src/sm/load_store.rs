@@ -51,7 +51,7 @@ impl Stage {
 
 /// The load-store path of an SM.
 #[derive(Clone, Debug)]
-pub(super) struct LoadStorePath<'a> {
+pub(super) struct LoadStorePath<'a, T> {
     entries: Vec<Entry>,
     port: Stage,
     data: Stage,
@@ -62,11 +62,15 @@ pub(super) struct LoadStorePath<'a> {
     /// Stores that the L2 has not taken.
     stored: Outgoing,
     /// Sectors that hits wait for.
-    under_way: UnderWay,
+    under_way: UnderWay<T>,
     /// The clock at which the L2 has taken all stores so far.
     last_store: u64,
+    /// The access that `last_store` waits for.
+    last_store_by: T,
+    /// The instruction that issues.
+    pub(super) issuing: T,
     /// The atomic that ends last.
-    last_update: Event,
+    last_update: Event<T>,
     /// What kept the path of late.
     held: Held,
     /// True if somebody asks for what kept the path.
@@ -80,9 +84,9 @@ pub(super) struct LoadStorePath<'a> {
 
 /// The way of an access.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way {
+pub(super) struct Way<T> {
     /// When its result is there.
-    pub(super) result: Event,
+    pub(super) result: Event<T>,
     /// When its operands may be overwritten.
     pub(super) operands: u64,
 }
@@ -107,7 +111,7 @@ const BUFFERED_CLOCKS: f64 = 8.0;
 /// Clocks that a result of up to 64 bytes a clock hides in the latency of the cache.
 const HIDDEN_CLOCKS: f64 = 2.0;
 
-impl<'a> LoadStorePath<'a> {
+impl<'a, T: Copy + Default> LoadStorePath<'a, T> {
     pub(super) fn new(
         launch: &Launch,
         parameters: &'a Parameters,
@@ -124,6 +128,8 @@ impl<'a> LoadStorePath<'a> {
             stored: Outgoing::new(u32::MAX, load_store.stored_sectors),
             under_way: UnderWay::new(),
             last_store: 0,
+            last_store_by: T::default(),
+            issuing: T::default(),
             last_update: Event::default(),
             held: Held::default(),
             accounts,
@@ -143,6 +149,28 @@ impl<'a> LoadStorePath<'a> {
     /// The clock at which the L2 has taken all stores so far.
     pub(super) fn last_store(&self) -> u64 {
         self.last_store
+    }
+
+    /// The access after which the L2 has taken all stores so far.
+    pub(super) fn last_store_by(&self) -> T {
+        self.last_store_by
+    }
+
+    /// The L2 has taken another store at a clock.
+    fn note_store(&mut self, done: u64) {
+        if done > self.last_store {
+            (self.last_store, self.last_store_by) = (done, self.issuing);
+        }
+    }
+
+    /// The clock at which the data path has served everything taken so far.
+    pub(super) fn data_backlog(&self) -> f64 {
+        self.data.backlog
+    }
+
+    /// The clock at which the last instruction of a sub-core leaves its queue.
+    pub(super) fn leaves_queue(&self, sub_core: usize) -> Option<u64> {
+        self.entries[sub_core].leaving.back().copied()
     }
 
     /// Clocks that the atomic which ends last waits for the L2, if nothing else ends later.
@@ -199,17 +227,18 @@ impl<'a> LoadStorePath<'a> {
     }
 
     /// Takes a shuffle, which needs the port and a pass.
-    pub(super) fn shuffle(&mut self, sub_core: usize, now: u64) -> Way {
+    pub(super) fn shuffle(&mut self, sub_core: usize, now: u64) -> Way<T> {
         let (taken, waited) = self.enter(sub_core, now, true);
         let begun = self.data.take(time_of(now), taken, 1.0);
         let span = self.parameters.shuffle_latency + waited + (begun - taken);
         self.way(now, span, [waited + begun - taken, 0.0, 0.0], State::ShortScoreboard)
     }
 
-    fn way(&self, now: u64, span: f64, waits: [f64; 3], latency: State) -> Way {
+    fn way(&self, now: u64, span: f64, waits: [f64; 3], latency: State) -> Way<T> {
         let done = clock_at(time_of(now) + span);
         let operands = now + clock_at(self.parameters.operand_latency + waits[0]);
-        Way { result: Event { done, span, waits, latency: Some(latency) }, operands }
+        let by = self.issuing;
+        Way { result: Event { done, span, waits, latency: Some(latency), by }, operands }
     }
 
     /// Takes an access. `request` is what was recorded for it: `None`, or one without
@@ -221,7 +250,7 @@ impl<'a> LoadStorePath<'a> {
         access: &MemoryAccess,
         request: Option<&Request>,
         memory: &mut MemorySystem<'_>,
-    ) -> Way {
+    ) -> Way<T> {
         let sub_core = asker.sub_core;
         let spilled =
             (access.space == Space::Local && access.queue.is_none()).then(|| spill(access.bytes));
@@ -259,7 +288,7 @@ impl<'a> LoadStorePath<'a> {
         now: u64,
         access: &MemoryAccess,
         request: &Request,
-    ) -> Way {
+    ) -> Way<T> {
         let (taken, waited) = self.enter(sub_core, now, true);
         let parameters = self.parameters;
         let busy = parameters.shared_clocks(access, request);
@@ -279,7 +308,7 @@ impl<'a> LoadStorePath<'a> {
         access: &MemoryAccess,
         request: &Request,
         memory: &mut MemorySystem<'_>,
-    ) -> Way {
+    ) -> Way<T> {
         let (taken, waited) = self.enter(sub_core, now, access.has_uniform_address);
         let parameters = self.parameters;
         let loads =
@@ -352,9 +381,10 @@ impl<'a> LoadStorePath<'a> {
                 // Nobody waits for a store, but its data takes room until the L2 has it.
                 let taken = clock_at(begun + busy + waits.by_rate);
                 self.stored.push(taken, outgoing);
-                self.last_store = self.last_store.max(taken);
+                self.note_store(taken);
                 if self.accounts {
-                    let kept = Event { waits: [own, waits.l2, waits.dram], ..Event::default() };
+                    let waits = [own, waits.l2, waits.dram];
+                    let kept = Event { waits, ..Event::<T>::default() };
                     self.held.by_global(busy, stood, &kept);
                 }
                 let span = own + parameters.operand_latency;
@@ -367,7 +397,7 @@ impl<'a> LoadStorePath<'a> {
                 let waits = memory.store(&mut self.ports, time_of(now), begun, stored);
                 let span = own + waits.by_rate;
                 let way = self.way(now, span, [own, waits.l2, waits.dram], State::L2Latency);
-                self.last_store = self.last_store.max(way.result.done);
+                self.note_store(way.result.done);
                 way
             }
             AccessKind::Atomic | AccessKind::Reduction | AccessKind::BulkReduction => {
@@ -379,7 +409,7 @@ impl<'a> LoadStorePath<'a> {
                 if way.result.done > self.last_update.done {
                     self.last_update = way.result;
                 }
-                self.last_store = self.last_store.max(way.result.done);
+                self.note_store(way.result.done);
                 way
             }
         };

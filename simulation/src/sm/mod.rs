@@ -27,6 +27,7 @@ use crate::clock::{clock_at, time_of};
 use crate::constants::ConstantLines;
 use crate::launch::{CtaClass, Launch};
 use crate::memory::{MemorySystem, Ports, Served};
+use crate::observer::{CtaStart, Observer, WarpStart};
 use crate::parameters::Parameters;
 use crate::states::Clocks;
 use issue::Effect;
@@ -42,19 +43,30 @@ use warp::Warp;
 
 /// A CTA that is resident.
 #[derive(Clone, Debug, Default)]
-struct Cta {
+struct Cta<T> {
     live: u32,
     /// Warps that wait at the barrier.
     waiting: Vec<u32>,
     /// Warps that arrived and went on.
     arrived: u32,
     last_arrival: u64,
+    /// The last to arrive.
+    last_arrival_by: T,
     /// The phases of its mbarriers.
-    phases: Phases,
+    phases: Phases<T>,
     /// The last of its products in tensor memory.
-    products: Event,
+    products: Event<T>,
     class: u32,
     started: u64,
+}
+
+impl<T> Cta<T> {
+    /// Another warp arrives at a barrier, or ends.
+    fn note_arrival(&mut self, clock: u64, by: T) {
+        if clock >= self.last_arrival {
+            (self.last_arrival, self.last_arrival_by) = (clock, by);
+        }
+    }
 }
 
 /// A CTA that ended.
@@ -68,7 +80,7 @@ pub(crate) struct Ended {
 }
 
 /// An SM in the middle of a launch.
-pub(crate) struct Sm<'a> {
+pub(crate) struct Sm<'a, O: Observer> {
     launch: &'a Launch,
     parameters: &'a Parameters,
     code: &'a Prepared,
@@ -76,13 +88,13 @@ pub(crate) struct Sm<'a> {
     requests: Vec<Vec<CtaQueues>>,
     queues: Queues,
     sub_cores: Vec<SubCore>,
-    warps: Vec<Warp<'a>>,
+    warps: Vec<Warp<'a, O::Tag>>,
     /// Places in `warps` that are free.
     vacant_warps: BinaryHeap<Reverse<u32>>,
     /// Places in `warps` of CTAs that have ended, by first warp.
-    ctas: Vec<Cta>,
+    ctas: Vec<Cta<O::Tag>>,
     vacant: Vec<u32>,
-    load_store: LoadStorePath<'a>,
+    load_store: LoadStorePath<'a, O::Tag>,
     shared_units: Units,
     tensor_core: TensorCore,
     /// The clock at which each line of code is there.
@@ -102,19 +114,23 @@ pub(crate) struct Sm<'a> {
     /// The clock of the latest arrival at a barrier, of all CTAs.
     barrier_free: u64,
     ends: Vec<Ended>,
+    /// Who watches.
+    pub(crate) observer: O,
+    /// The instruction that issues, as its events know it.
+    issuing: O::Tag,
 }
 
 /// A clock that never comes.
 const NEVER: u64 = u64::MAX;
 
-impl<'a> Sm<'a> {
+impl<'a, O: Observer> Sm<'a, O> {
     /// An SM without CTAs. Where it does not account for clocks, those by state stay zero.
     pub(crate) fn new(
         launch: &'a Launch,
         code: &'a Prepared,
         parameters: &'a Parameters,
         ports: Ports,
-        accounts: bool,
+        (accounts, observer): (bool, O),
     ) -> Self {
         let samples = |class: &CtaClass| vec![Vec::new(); class.samples.len()];
         Self {
@@ -142,6 +158,8 @@ impl<'a> Sm<'a> {
             abandoned_barriers: 0,
             barrier_free: 0,
             ends: Vec::new(),
+            observer,
+            issuing: O::Tag::default(),
         }
     }
 
@@ -161,6 +179,7 @@ impl<'a> Sm<'a> {
             self.ctas.push(Cta::default());
             (self.ctas.len() - 1) as u32
         });
+        self.observer.cta_starts(CtaStart { place, class, sample: sample as u32, clock: at });
         let mut live = 0;
         for (index, warp) in trace.warps.iter().enumerate() {
             // An SM starts one warp after the other, whichever CTA it is of.
@@ -182,6 +201,9 @@ impl<'a> Sm<'a> {
             let at = self.sub_cores[sub_core].admit(head);
             let warp = &mut self.warps[slot as usize];
             (warp.sub_core, warp.at_sub_core) = (sub_core as u32, at as u32);
+            let (number, sub_core) = (index as u32, sub_core as u32);
+            let start = WarpStart { place: slot, cta: place, number, sub_core, clock: begins };
+            self.observer.warp_starts(start);
             self.fetch(slot, begins);
         }
         let cta = &mut self.ctas[place as usize];
@@ -189,6 +211,7 @@ impl<'a> Sm<'a> {
         cta.phases.begin(&self.code.phases[class as usize][sample]);
         cta.products = Event::default();
         (cta.live, cta.class, cta.started, cta.last_arrival) = (live, class, at, 0);
+        cta.last_arrival_by = O::Tag::default();
         cta.arrived = 0;
         if live == 0 {
             self.ends.push(Ended { clock: at, issued: self.issued, started: at, class });
@@ -324,7 +347,8 @@ impl<'a> Sm<'a> {
         let state = &mut self.ctas[cta as usize];
         state.live -= 1;
         // Whoever waited for it goes on now.
-        state.last_arrival = state.last_arrival.max(clock);
+        state.note_arrival(clock, self.issuing);
+        self.observer.warp_ends(place, clock);
         if state.live == 0 {
             let Cta { class, started, .. } = *state;
             self.ends.push(Ended { clock, issued: self.issued, started, class });
@@ -344,10 +368,14 @@ impl<'a> Sm<'a> {
 
     fn release(&mut self, cta: u32, clock: u64) {
         let latency = self.parameters.synchronisation.barrier_latency as u64;
-        self.ctas[cta as usize].arrived = 0;
-        let waiting = std::mem::take(&mut self.ctas[cta as usize].waiting);
+        let state = &mut self.ctas[cta as usize];
+        state.arrived = 0;
+        let by = state.last_arrival_by;
+        let waiting = std::mem::take(&mut state.waiting);
         for &place in &waiting {
-            let resume = self.warps[place as usize].resume.max(clock + latency);
+            let warp = &mut self.warps[place as usize];
+            warp.released_by = by;
+            let resume = warp.resume.max(clock + latency);
             self.fetch(place, resume);
             let sub_core = self.warps[place as usize].sub_core as usize;
             self.sub_cores[sub_core].reconsider();
@@ -360,6 +388,11 @@ impl<'a> Sm<'a> {
     /// The clock at which the L2 has taken all stores so far.
     pub(crate) fn last_store(&self) -> u64 {
         self.load_store.last_store()
+    }
+
+    /// The access after which the L2 has taken all stores so far.
+    pub(crate) fn last_store_by(&self) -> O::Tag {
+        self.load_store.last_store_by()
     }
 
     /// Clocks that the servers behind have worked for it and the SMs that it stands for.

@@ -9,13 +9,14 @@ use super::blocked::Blocked;
 use super::scoreboard::Event;
 use crate::code::{AccessKind, Action, MemoryAccess, TensorMemoryAction};
 use crate::launch::{Beside, CtaTrace, Launch};
+use crate::observer::Observer;
 use crate::states::State;
 use crate::walk::{QueueUses, Walk};
 
 /// The phases of a resident CTA.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Phases {
-    phases: Vec<Phase>,
+pub(super) struct Phases<T> {
+    phases: Vec<Phase<T>>,
     /// Warps that wait, each for a phase.
     waiting: Vec<Waiting>,
 }
@@ -28,14 +29,14 @@ struct Waiting {
 
 /// A phase of an mbarrier.
 #[derive(Clone, Copy, Debug, Default)]
-struct Phase {
+struct Phase<T> {
     /// Arrivals and copies that have not been issued.
     pending: u32,
     /// The last of those that have.
-    last: Event,
+    last: Event<T>,
 }
 
-impl Phases {
+impl<T: Copy + Default> Phases<T> {
     /// Those of a CTA that begins, with the arrivals that each will see.
     pub(super) fn begin(&mut self, expected: &[u32]) {
         let phase = |&pending: &u32| Phase { pending, last: Event::default() };
@@ -86,9 +87,9 @@ const fn tells(action: &Action) -> bool {
     )
 }
 
-impl Sm<'_> {
+impl<O: Observer> Sm<'_, O> {
     /// Something happens that a phase waits for. Warps go on behind the last of its kind.
-    pub(super) fn tell_phase(&mut self, cta: u32, beside: Beside, event: Event) {
+    pub(super) fn tell_phase(&mut self, cta: u32, beside: Beside, event: Event<O::Tag>) {
         let Beside::Phase(phase) = beside else { return };
         let all = &mut self.ctas[cta as usize].phases;
         let Some(this) = all.phases.get_mut(phase as usize) else { return };
@@ -147,7 +148,7 @@ impl Sm<'_> {
     }
 
     /// The end of a phase as a warp sees it.
-    fn seen(&self, last: Event) -> Event {
+    fn seen(&self, last: Event<O::Tag>) -> Event<O::Tag> {
         let latency = self.parameters.synchronisation.mbarrier_latency;
         Event { done: last.done + latency as u64, span: last.span + latency, ..last }
     }
@@ -159,7 +160,7 @@ impl Sm<'_> {
         let this = &mut self.ctas[cta as usize].phases.phases[phase as usize];
         this.pending = 0;
         if this.last.done < self.clock {
-            this.last = Event::of(State::Barrier, self.clock, self.clock);
+            this.last = Event::of(State::Barrier, self.clock, self.clock, O::Tag::default());
         }
         self.end_phase(cta, phase);
     }

@@ -6,7 +6,7 @@ use crate::states::State;
 
 /// What an event that a barrier announces waits for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Event {
+pub(super) struct Event<T> {
     /// The clock at which it has happened.
     pub(super) done: u64,
     /// Clocks from issue to `done`.
@@ -15,13 +15,15 @@ pub(super) struct Event {
     pub(super) waits: [f64; 3],
     /// The state of a warp that waits for the rest of the span.
     pub(super) latency: Option<State>,
+    /// The instruction that brings it about.
+    pub(super) by: T,
 }
 
-impl Event {
+impl<T> Event<T> {
     /// A wait in one state from one clock to another.
-    pub(super) fn of(state: State, from: u64, done: u64) -> Self {
+    pub(super) fn of(state: State, from: u64, done: u64, by: T) -> Self {
         let span = done.saturating_sub(from) as f64;
-        Self { done, span, waits: [0.0; 3], latency: Some(state) }
+        Self { done, span, waits: [0.0; 3], latency: Some(state), by }
     }
 
     /// Divides clocks that a warp waited for it among states.
@@ -48,14 +50,22 @@ impl Event {
 
 /// The barriers of one warp.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scoreboard {
+pub(super) struct Scoreboard<T> {
     /// The latest event of each barrier.
-    latest: Vec<Event>,
+    latest: Vec<Event<T>>,
     /// All outstanding events of barriers that are waited for by number.
-    counted: Vec<VecDeque<u64>>,
+    counted: Vec<VecDeque<Done<T>>>,
 }
 
-impl Scoreboard {
+/// The clock at which something has happened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done<T> {
+    pub(super) clock: u64,
+    /// The instruction that brings it about.
+    pub(super) by: T,
+}
+
+impl<T: Copy + Default> Scoreboard<T> {
     pub(super) fn reset(&mut self, barriers: usize) {
         self.latest.clear();
         self.latest.resize(barriers, Event::default());
@@ -65,7 +75,7 @@ impl Scoreboard {
     }
 
     /// Raises a barrier until an event.
-    pub(super) fn raise(&mut self, barrier: u8, event: Event, is_counted: bool) {
+    pub(super) fn raise(&mut self, barrier: u8, event: Event<T>, is_counted: bool) {
         let index = usize::from(barrier & 63);
         if let Some(latest) = self.latest.get_mut(index)
             && event.done >= latest.done
@@ -76,12 +86,12 @@ impl Scoreboard {
             if self.counted.len() <= index {
                 self.counted.resize(index + 1, VecDeque::new());
             }
-            self.counted[index].push_back(event.done);
+            self.counted[index].push_back(Done { clock: event.done, by: event.by });
         }
     }
 
     /// The event that barriers of a mask wait for longest.
-    pub(super) fn last_of(&self, mut mask: u64) -> Event {
+    pub(super) fn last_of(&self, mut mask: u64) -> Event<T> {
         let mut last = Event::default();
         while mask != 0 {
             let barrier = mask.trailing_zeros() as usize;
@@ -97,14 +107,18 @@ impl Scoreboard {
 
     /// The event after which at most `pending` of a barrier's events are outstanding. Events happen
     /// in the order they were announced in.
-    pub(super) fn await_all_but(&mut self, barrier: u8, pending: usize) -> Event {
+    pub(super) fn await_all_but(&mut self, barrier: u8, pending: usize) -> Event<T> {
         let index = usize::from(barrier & 63);
         let Some(latest) = self.latest.get(index).copied() else { return Event::default() };
         let Some(queue) = self.counted.get_mut(index) else { return latest };
-        let mut done = 0;
+        let (mut done, mut by) = (0, T::default());
         while queue.len() > pending {
-            done = queue.pop_front().unwrap_or(0).max(done);
+            if let Some(event) = queue.pop_front()
+                && event.clock >= done
+            {
+                (done, by) = (event.clock, event.by);
+            }
         }
-        Event { done, ..latest }
+        Event { done, by, ..latest }
     }
 }

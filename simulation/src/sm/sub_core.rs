@@ -3,7 +3,7 @@
 use super::NEVER;
 use super::gates::{Gates, Needs};
 use super::units::{Taken, Units};
-use crate::parameters::{Scheduler, UnitUse};
+use crate::parameters::{Scheduler, Unit, UnitUse};
 use crate::states::Clocks;
 
 /// The next instruction of a resident warp, as far as the scheduler looks at it.
@@ -101,12 +101,12 @@ impl SubCore {
         self.next = if pairs { clock } else { clock + 1 };
     }
 
-    /// An instruction takes a unit of the sub-core.
+    /// An instruction takes a unit of the sub-core. Returns the unit.
     #[inline]
-    pub(super) fn take_unit(&mut self, units: &UnitUse, clock: u64) {
-        if let Some(Taken { unit, until }) = self.units.take(units, clock) {
-            self.gates.set_unit(unit, until);
-        }
+    pub(super) fn take_unit(&mut self, units: &UnitUse, clock: u64) -> Option<Unit> {
+        let Taken { unit, until } = self.units.take(units, clock)?;
+        self.gates.set_unit(unit, until);
+        Some(unit)
     }
 
     /// The clock from which a resident warp could issue.
@@ -181,7 +181,6 @@ fn first_of<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameters::Unit;
 
     /// Numbers below a limit, the same in each run.
     struct Numbers(u64);

@@ -13,6 +13,7 @@ use super::{Effect, Sm};
 use crate::clock::clock_at;
 use crate::code::TensorMemoryAction;
 use crate::launch::Request;
+use crate::observer::{Observer, Resource, Work};
 use crate::products::ProductClocks;
 use crate::states::State;
 
@@ -24,14 +25,14 @@ pub(super) struct TensorCore {
     leaving: VecDeque<u64>,
 }
 
-impl Sm<'_> {
+impl<O: Observer> Sm<'_, O> {
     /// Performs an instruction of tensor memory.
     pub(super) fn tensor_memory(
         &mut self,
         place: u32,
         action: TensorMemoryAction,
         clock: u64,
-        effect: &mut Effect,
+        effect: &mut Effect<O::Tag>,
     ) {
         match action {
             TensorMemoryAction::Multiply(product) => {
@@ -50,7 +51,7 @@ impl Sm<'_> {
                 if let Some(request) = self.next_request(place, queue) {
                     let cta = self.warps[place as usize].cta;
                     let last = self.ctas[cta as usize].products;
-                    let none = Event::of(State::Products, clock, clock);
+                    let none = Event::of(State::Products, clock, clock, self.issuing);
                     let event = if last.done > clock { last } else { none };
                     self.tell_phase(cta, request.beside, event);
                 }
@@ -81,7 +82,7 @@ impl Sm<'_> {
         place: u32,
         clocks: ProductClocks,
         clock: u64,
-        effect: &mut Effect,
+        effect: &mut Effect<O::Tag>,
     ) {
         let most = self.parameters.tensor.tensor_queue.max(1) as usize;
         let core = &mut self.tensor_core;
@@ -93,11 +94,18 @@ impl Sm<'_> {
         }
         let has_room_at =
             if core.leaving.len() > most { core.leaving.front().copied().unwrap_or(0) } else { 0 };
-        let done = Event::of(State::Products, clock, clock_at(begun + clocks.latency));
+        let end = clock_at(begun + clocks.latency);
+        let done = Event::of(State::Products, clock, end, self.issuing);
+        self.observer.works(Work {
+            resource: Resource::TensorCore,
+            copies: 1,
+            from: begun,
+            until: begun + clocks.interval,
+        });
         let warp = &mut self.warps[place as usize];
         if has_room_at > clock {
             effect.resume = effect.resume.max(has_room_at);
-            warp.awaited = Event::of(State::Products, clock, has_room_at);
+            warp.awaited = Event::of(State::Products, clock, has_room_at, self.issuing);
         }
         let products = &mut self.ctas[warp.cta as usize].products;
         if done.done > products.done {

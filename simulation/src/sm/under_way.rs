@@ -12,26 +12,26 @@ const PLACES: usize = 2048;
 
 /// The latest fetches of an SM.
 #[derive(Clone, Debug)]
-pub(super) struct UnderWay {
-    fetches: Vec<Fetch>,
+pub(super) struct UnderWay<T> {
+    fetches: Vec<Fetch<T>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Fetch {
+struct Fetch<T> {
     /// The CTA's place on the SM: resident CTAs may play the same record.
     cta: u32,
     sector: u32,
-    arrival: Event,
+    arrival: Event<T>,
 }
 
-impl UnderWay {
+impl<T: Copy + Default> UnderWay<T> {
     pub(super) fn new() -> Self {
         Self { fetches: vec![Fetch::default(); PLACES] }
     }
 
     /// A request of a CTA fetches its sectors. Those of a request that is not consecutive are known
     /// by the first one.
-    pub(super) fn fetch(&mut self, cta: u32, request: &Request, arrival: Event) {
+    pub(super) fn fetch(&mut self, cta: u32, request: &Request, arrival: Event<T>) {
         let Some(first) = request.first_sector else { return };
         let sectors = [request.l1_sectors, request.l2_sectors, request.dram_sectors];
         let sectors = sectors.map(u32::from).into_iter().sum::<u32>();
@@ -46,7 +46,7 @@ impl UnderWay {
     }
 
     /// The arrival of the sector that a request begins with, if it is later than `clock`.
-    pub(super) fn arrival(&self, cta: u32, request: &Request, clock: u64) -> Option<Event> {
+    pub(super) fn arrival(&self, cta: u32, request: &Request, clock: u64) -> Option<Event<T>> {
         let sector = request.first_sector?;
         let fetch = &self.fetches[place(cta, sector)];
         let is_awaited = (fetch.cta, fetch.sector) == (cta, sector) && fetch.arrival.done > clock;

@@ -12,7 +12,7 @@ pub(super) struct Units {
 /// A unit that an instruction took, and the first whole clock from which it is free again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taken {
-    pub(super) unit: usize,
+    pub(super) unit: Unit,
     pub(super) until: u64,
 }
 
@@ -30,13 +30,14 @@ impl Units {
     /// An instruction that issues at a clock takes the first unit that is free.
     #[inline]
     pub(super) fn take(&mut self, units: &UnitUse, clock: u64) -> Option<Taken> {
-        let mut unit = units.unit? as usize;
+        let mut unit = units.unit?;
         if let Some(other) = units.other
-            && self.free[other as usize] < self.free[unit]
+            && self.free[other as usize] < self.free[unit as usize]
         {
-            unit = other as usize;
+            unit = other;
         }
-        self.free[unit] = self.free[unit].max(time_of(clock)) + units.interval;
-        Some(Taken { unit, until: clock_at(self.free[unit]) })
+        let free = &mut self.free[unit as usize];
+        *free = free.max(time_of(clock)) + units.interval;
+        Some(Taken { unit, until: clock_at(*free) })
     }
 }

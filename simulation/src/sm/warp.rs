@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use super::blocked::Blocked;
 use super::prepared::Prepared;
 use super::request_runs::{Reader, WarpQueues};
-use super::scoreboard::{Event, Scoreboard};
+use super::scoreboard::{Done, Event, Scoreboard};
 use crate::launch::{Request, WarpTrace};
 
 /// A resident warp, or the room of one that ended.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Warp<'a> {
+pub(super) struct Warp<'a, T> {
     trace: Option<&'a WarpTrace>,
     /// Position in the trace's path.
     at: usize,
@@ -20,7 +20,7 @@ pub(super) struct Warp<'a> {
     queues: Option<WarpQueues>,
     /// Its place in each queue whose executions differ.
     readers: Vec<Reader>,
-    pub(super) scoreboard: Scoreboard,
+    pub(super) scoreboard: Scoreboard<T>,
     pub(super) cta: u32,
     pub(super) sub_core: u32,
     /// Its place among the residents of the sub-core.
@@ -30,20 +30,22 @@ pub(super) struct Warp<'a> {
     /// The clock from which it may issue but for the constant of its next instruction.
     pub(super) fetched: u64,
     /// What its next instruction waits for.
-    pub(super) event: Event,
+    pub(super) event: Event<T>,
     /// What its last instruction made it wait for.
-    pub(super) awaited: Event,
+    pub(super) awaited: Event<T>,
     pub(super) issued_at: u64,
     pub(super) stall: u8,
     pub(super) blocked: Option<Blocked>,
     pub(super) arrived: u64,
+    /// The arrival that let it go on at the last barrier.
+    pub(super) released_by: T,
     pub(super) is_new: bool,
     /// The latest of its asynchronous copies.
-    pub(super) copied: Event,
+    pub(super) copied: Event<T>,
     /// The latest of its transfers between tensor memory and registers.
-    pub(super) transferred: Event,
-    /// Clocks at which its asynchronous products are done.
-    pub(super) products: VecDeque<u64>,
+    pub(super) transferred: Event<T>,
+    /// When its asynchronous products are done.
+    pub(super) products: VecDeque<Done<T>>,
     issues: Issues,
 }
 
@@ -65,7 +67,7 @@ impl Default for Issues {
     }
 }
 
-impl<'a> Warp<'a> {
+impl<'a, T: Copy + Default> Warp<'a, T> {
     /// Begins a trace. Returns false if it executes nothing.
     pub(super) fn begin(
         &mut self,

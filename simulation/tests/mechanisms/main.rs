@@ -3,6 +3,7 @@
 mod contention;
 mod dispatch;
 mod machine;
+mod recording;
 mod tensor_memory;
 
 use gpucast_simulation::code::{
