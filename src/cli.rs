@@ -20,6 +20,7 @@ pub(crate) mod report;
 pub(crate) mod shared_sweep;
 mod size;
 mod sweep_grid;
+pub(crate) mod trace;
 pub(crate) mod trust;
 pub(crate) mod tune;
 mod words;
@@ -167,6 +168,8 @@ pub(crate) enum Command {
     Diff(diff::Diff),
     /// Execute a kernel and count what a hardware profiler would count
     Profile(Profile),
+    /// Write a timeline of a simulated kernel: what each warp issued, waited for, and for whom
+    Trace(Box<trace::Trace>),
     /// Find how a kernel's counts depend on the sizes of its problem, as formulas
     Counts(Box<Counts>),
     /// Execute a kernel and check its results

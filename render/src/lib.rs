@@ -27,6 +27,7 @@
 //! | [`measured`], [`calibration`] | measured parameters of a GPU, fitted ones of a model |
 //! | [`diagnostic`] | faults of the input, with the text that they are in |
 //! | [`pictures`], [`report`] | all of it, drawn |
+//! | [`timeline`] | a simulated launch over time |
 //! | [`several`] | documents of several kernels as one |
 //! | [`table`], [`csv`], [`json`], [`control`] | the forms that these share |
 //!
@@ -67,6 +68,7 @@ pub mod sensitivity;
 pub mod several;
 pub mod sweep;
 pub mod table;
+pub mod timeline;
 pub mod tuning;
 
 pub use format::{Format, TextOrJson};

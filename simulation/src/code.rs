@@ -5,8 +5,6 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::launch::Request;
-
 /// The machine code of a kernel, as basic blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Code {
@@ -317,21 +315,6 @@ pub struct MemoryAccess {
     /// The queue that its requests come from: all machine instructions that stand for the same PTX
     /// instruction share one. `None` if nothing was recorded, as for spills.
     pub queue: Option<u32>,
-}
-
-impl MemoryAccess {
-    /// True if a request brings back something that no first-level cache holds.
-    pub(crate) fn waits_for_l2(&self, request: &Request) -> bool {
-        let is_beyond = request.l2_sectors > 0 || request.dram_sectors > 0;
-        match self.kind {
-            AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy => is_beyond,
-            AccessKind::Atomic => is_beyond && self.space != Space::Shared,
-            AccessKind::Store
-            | AccessKind::Reduction
-            | AccessKind::BulkStore
-            | AccessKind::BulkReduction => false,
-        }
-    }
 }
 
 /// A state space, as far as the load-store path tells them apart.

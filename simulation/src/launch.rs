@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::code::{AccessKind, Action, Code, Instruction, Space, TensorFormat, TensorMemoryAction};
+use crate::code::{
+    AccessKind, Action, Code, Instruction, MemoryAccess, Space, TensorFormat, TensorMemoryAction,
+};
 
 /// A launch, ready to be simulated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -173,6 +175,19 @@ impl Request {
     #[must_use]
     pub fn to_l2(&self, kind: AccessKind) -> f64 {
         if kind == AccessKind::BulkCopy { f64::from(self.lines.max(1)) } else { 1.0 }
+    }
+
+    /// True if an access brings back something that no first-level cache holds.
+    pub(crate) fn waits_for_l2(&self, access: &MemoryAccess) -> bool {
+        let is_beyond = self.l2_sectors > 0 || self.dram_sectors > 0;
+        match access.kind {
+            AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy => is_beyond,
+            AccessKind::Atomic => is_beyond && access.space != Space::Shared,
+            AccessKind::Store
+            | AccessKind::Reduction
+            | AccessKind::BulkStore
+            | AccessKind::BulkReduction => false,
+        }
     }
 
     /// Joins this request with one for other bytes of the same sectors, as one wider access makes

@@ -6,6 +6,7 @@ use clap::builder::{EnumValueParser, TypedValueParser};
 use gpucast_render::difference::DifferenceFormat;
 use gpucast_render::profile::{By, SourceChoice};
 use gpucast_render::sweep::TableFormat;
+use gpucast_render::timeline::{TimeUnit, TimelineFormat};
 use gpucast_render::{Format, TextOrJson};
 
 /// Declares the words of an option with their help, and a parser that gives the library's value.
@@ -61,6 +62,26 @@ words! {
         Html,
         /// For a comment on a change
         Markdown,
+    }
+}
+
+words! {
+    /// Forms of a timeline's file.
+    timeline_format as TimelineFormatWord for TimelineFormat {
+        /// Perfetto's protobuf, for ui.perfetto.dev
+        Perfetto,
+        /// The Trace Event Format, for Perfetto and chrome://tracing
+        Json,
+    }
+}
+
+words! {
+    /// Units of a timeline's axis.
+    time_unit as TimeUnitWord for TimeUnit {
+        /// Nanoseconds at the clock of the SM
+        Ns,
+        /// A nanosecond for each clock, so that every single issue has a width
+        Clocks,
     }
 }
 

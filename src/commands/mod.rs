@@ -25,6 +25,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sensitivity;
 pub(crate) mod sweep;
+pub(crate) mod trace;
 pub(crate) mod trust;
 pub(crate) mod tune;
 mod usual_gpu;
@@ -49,6 +50,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Compare(arguments) => compare::run(arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Profile(arguments) => profile::run(arguments),
+        Command::Trace(arguments) => trace::run(&arguments),
         Command::Counts(arguments) => counts::run(&arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Bench(arguments) => bench::run(&arguments, cli.threads),

@@ -17,6 +17,7 @@ fn every_command_explains_itself() {
         "sensitivity",
         "compare",
         "profile",
+        "trace",
         "run",
         "exec",
         "ncu",

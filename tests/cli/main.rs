@@ -55,6 +55,7 @@ mod sweep;
 #[cfg(feature = "cloud")]
 mod sweep_on_s3;
 #[cfg(unix)]
+mod trace;
 mod trust;
 mod tune;
 mod what_if;

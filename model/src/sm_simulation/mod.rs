@@ -4,6 +4,7 @@
 //! invocations of a launch, and says what its clocks were spent on.
 
 mod kind;
+mod recorded;
 mod shared_path;
 mod simulator;
 
@@ -15,6 +16,8 @@ use gpucast_simulation::launch::Launch;
 use gpucast_simulation::parameters::Parameters;
 pub use gpucast_simulation::states::{Clocks, State};
 use gpucast_simulation::{Outcome as Simulated, Served, resident_ctas};
+pub use gpucast_simulation::{Resource, recording};
+pub use recorded::Recorded;
 pub(crate) use shared_path::data_path_clocks;
 pub use simulator::{Anew, Simulator};
 

@@ -196,7 +196,7 @@ fn cuda_text(file: &CudaFile, line: u32) -> Option<&str> {
 }
 
 /// A line of the module without its indentation.
-pub(super) fn ptx_text(loaded: &Loaded, line: u32) -> String {
+pub(crate) fn ptx_text(loaded: &Loaded, line: u32) -> String {
     let index = (line as usize).checked_sub(1);
     let text = index.and_then(|index| loaded.source.text.lines().nth(index));
     // Compilers align operands with tabs.

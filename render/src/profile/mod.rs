@@ -26,7 +26,7 @@ use gpucast_model::{Gpu, sm_simulation};
 use serde::Serialize;
 
 use crate::Format;
-pub(crate) use lines::{Line, abridged, chain, lines, lines_of};
+pub(crate) use lines::{Line, abridged, chain, lines, lines_of, ptx_text};
 
 /// The thing that a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

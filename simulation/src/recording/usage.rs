@@ -65,8 +65,8 @@ impl Usage {
         self.bins.iter().sum()
     }
 
-    /// The mean use over consecutive clocks from `from` to `until`, in about `most` samples at most.
-    /// A sample whose value is that of the one before is left out.
+    /// The mean use over consecutive clocks from `from` to `until`, in about `most` samples at
+    /// most. A sample whose value is that of the one before is left out.
     #[must_use]
     pub fn samples(&self, from: f64, until: f64, most: usize) -> Vec<Sample> {
         let clocks = |bins: usize| bins as f64 * self.clocks;

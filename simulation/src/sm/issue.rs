@@ -311,7 +311,7 @@ impl<O: Observer> Sm<'_, O> {
         {
             way.result = Event::of(State::ConstantMiss, clock, clock_at(there), self.issuing);
         }
-        if O::WATCHES && request.is_some_and(|request| access.waits_for_l2(request)) {
+        if O::WATCHES && request.is_some_and(|request| request.waits_for_l2(access)) {
             let (resource, copies) = (Resource::Misses, 1);
             let (from, until) = (time_of(clock), time_of(way.result.done));
             self.observer.works(Work { resource, copies, from, until });
