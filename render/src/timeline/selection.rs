@@ -1,6 +1,6 @@
 //! The part of a simulation that is shown, and how large its file may be.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
 
 use gpucast_forecast::Report;
@@ -80,6 +80,19 @@ impl Selection {
         self.ctas.has(number) && cta.is_some_and(|cta| is_then(cta.started, cta.ended))
     }
 
+    /// The clocks that an SM's own tracks show: those of the CTAs, if only some are shown.
+    pub(super) fn clocks_of(&self, recording: &Recording) -> Range<f64> {
+        let all = self.from..self.until;
+        if self.ctas == Numbers::default() {
+            return all;
+        }
+        let ctas =
+            (0..).zip(&recording.ctas).filter(|(number, _)| self.has_cta(recording, *number));
+        let clocks = ctas.map(|(_, cta)| (cta.started as f64)..(cta.ended as f64 + 1.0));
+        let whole = clocks.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end));
+        whole.map_or(all.clone(), |one| one.start.max(all.start)..one.end.min(all.end))
+    }
+
     /// The number of CTAs that are shown.
     ///
     /// # Errors
@@ -123,6 +136,8 @@ impl Selection {
 
 #[cfg(test)]
 mod tests {
+    use gpucast_model::sm_simulation::recording::Cta;
+
     use super::*;
 
     #[test]
@@ -137,5 +152,23 @@ mod tests {
         for wrong in ["", "x", "-1", "3-1", "1,,2", "1-", "1.5"] {
             assert!(wrong.parse::<Numbers>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_sm_shows_the_clocks_of_the_ctas_that_are_chosen() {
+        let cta = |started, ended| Cta { class: 0, sample: 0, started, ended };
+        let ctas = vec![cta(0, 99), cta(10, 149), cta(120, 300)];
+        let recording = Recording { ctas, ..Recording::default() };
+        let clocks = |ctas: &str, from, until| {
+            let ctas = ctas.parse().unwrap();
+            let selection = Selection { ctas, from, until, ..Selection::default() };
+            selection.clocks_of(&recording)
+        };
+        assert_eq!(clocks("all", 0.0, f64::INFINITY), 0.0..f64::INFINITY);
+        assert_eq!(clocks("1", 0.0, f64::INFINITY), 10.0..150.0);
+        assert_eq!(clocks("0-1", 20.0, 200.0), 20.0..150.0);
+        assert_eq!(clocks("1,2", 50.0, 130.0), 50.0..130.0);
+        // A CTA that has ended before is not shown.
+        assert_eq!(clocks("0,2", 200.0, 250.0), 200.0..250.0);
     }
 }

@@ -1,5 +1,7 @@
 //! The tracks of an SM: critical path, issue slots, CTAs and their warps, counters.
 
+use std::ops::Range;
+
 use gpucast_forecast::Report;
 use gpucast_model::sm_simulation::Resource;
 use gpucast_model::sm_simulation::recording::{Cta, Issue, Recording, Step, Warp};
@@ -37,6 +39,8 @@ pub(super) struct Sm<'a> {
     recording: &'a Recording,
     selection: &'a Selection,
     labels: &'a Labels,
+    /// The clocks that are shown.
+    clocks: Range<f64>,
     critical_path: Vec<Step>,
     /// For each issue, true if it is on the critical path.
     is_critical: Vec<bool>,
@@ -69,6 +73,7 @@ impl<'a> Sm<'a> {
             recording,
             selection,
             labels,
+            clocks: selection.clocks_of(recording),
             critical_path,
             is_critical,
             of_warp,
@@ -85,7 +90,7 @@ impl<'a> Sm<'a> {
     fn shows(&self, issue: &Issue) -> bool {
         let cta = self.recording.warps[issue.warp as usize].cta;
         let clock = issue.clock as f64;
-        self.selection.ctas.has(cta) && self.selection.from <= clock && clock < self.selection.until
+        self.selection.ctas.has(cta) && self.clocks.contains(&clock)
     }
 
     /// The arrows between issues that are shown.
@@ -108,7 +113,7 @@ impl<'a> Sm<'a> {
 
     /// The clocks of a slice that are shown.
     fn shown(&self, from: f64, until: f64) -> Option<(f64, f64)> {
-        let (from, until) = (from.max(self.selection.from), until.min(self.selection.until));
+        let (from, until) = (from.max(self.clocks.start), until.min(self.clocks.end));
         (from < until).then_some((from, until))
     }
 
@@ -175,7 +180,7 @@ impl<'a> Sm<'a> {
     }
 
     fn write_counters(&self, file: &mut impl Events, sm: Track) {
-        let end = self.recording.end.min(self.selection.until);
+        let end = self.recording.end.min(self.clocks.end);
         for resource in Resource::all() {
             let usage = self.recording.usage_of(resource).filter(|usage| usage.is_used());
             let Some(usage) = usage else { continue };
@@ -185,7 +190,7 @@ impl<'a> Sm<'a> {
                 unit => format!("{} {unit}", resource.text()),
             };
             let counter = file.counter(sm, &name, unit);
-            for sample in usage.samples(self.selection.from, end, MOST_SAMPLES) {
+            for sample in usage.samples(self.clocks.start, end, MOST_SAMPLES) {
                 // More digits than an eye sees.
                 let value = (factor * sample.value * 1e3).round() / 1e3;
                 file.value(sm, counter, sample.from, value);
