@@ -5,7 +5,9 @@
 #                                  of a gpucast.toml
 #
 # GPUCAST_FAIL_IF has the limits, as `slower:5% inst_executed:2%`; GPUCAST_GPU the GPUs. The comment for the
-# change is written to gpucast.md. The exit status is 1 if a limit is broken, or a kernel cannot be compared.
+# change is written to gpucast.md, and for the N-th kernel SARIF to gpucast-N.sarif and test cases to gpucast-N.xml.
+# In a workflow of GitHub broken limits become annotations at their lines, if this runs at the top of the repository.
+# The exit status is 1 if a limit is broken, or a kernel cannot be compared.
 set -euo pipefail
 
 base=$1
@@ -22,9 +24,12 @@ done
 # The folder of this checkout below the top of the repository, so that relative names mean the same in both.
 here=$(git rev-parse --show-prefix)
 status=0
+number=0
 : >"$comment"
+rm -f gpucast-*.sarif gpucast-*.xml
 for kernel in "$@"; do
     echo "== $kernel"
+    number=$((number + 1))
     if ! (cd "$work/base/$here" && gpucast predict "$kernel" -q -o "$work/base.json") 2>"$work/said"; then
         # A kernel that did not exist has nothing to be compared with. Its first times stand in the comment.
         printf '### %s: new\n\n```text\n' "$kernel" >>"$comment"
@@ -39,6 +44,14 @@ for kernel in "$@"; do
     cat "$work/said" >&2
     if [ -s "$work/one.md" ]; then
         cat "$work/one.md" >>"$comment"
+        # Counts and simulations are kept, so that the other forms take no time. The limits are known to be broken.
+        again=(gpucast diff "$work/base.json" "$kernel" -q "${limits[@]}")
+        for form in "gpucast-$number.sarif" "gpucast-$number.xml"; do
+            "${again[@]}" -o "$form" 2>/dev/null || true
+        done
+        if [ "${GITHUB_ACTIONS:-}" = true ]; then
+            "${again[@]}" --format github 2>/dev/null || true
+        fi
     else
         printf '### %s: not compared\n\n```text\n%s\n```\n' "$kernel" "$(cat "$work/said")" >>"$comment"
     fi

@@ -55,7 +55,8 @@ pub(crate) struct Diff {
     #[command(flatten)]
     pub(crate) execution: ExecutionOptions,
 
-    /// The form of the result [default: that of a file's name, .html, .json or .md; otherwise text]
+    /// The form of the result [default: that of a file's name, .html, .json, .md, .sarif or
+    /// .xml (JUnit); otherwise text]
     #[arg(long, help_heading = "Output", value_name = "FORMAT", value_parser = words::difference_format())]
     pub(crate) format: Option<DifferenceFormat>,
 
@@ -72,6 +73,8 @@ impl Diff {
             Some("html" | "htm") => DifferenceFormat::Html,
             Some("json") => DifferenceFormat::Json,
             Some("md") => DifferenceFormat::Markdown,
+            Some("sarif") => DifferenceFormat::Sarif,
+            Some("xml") => DifferenceFormat::Junit,
             _ => DifferenceFormat::Text,
         })
     }

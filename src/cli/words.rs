@@ -62,6 +62,12 @@ words! {
         Html,
         /// For a comment on a change
         Markdown,
+        /// Broken limits at their lines, for code hosts and editors: SARIF 2.1.0
+        Sarif,
+        /// Limits as test cases, for CI systems: JUnit's XML
+        Junit,
+        /// Broken limits as annotations of a GitHub workflow
+        Github,
     }
 }
 

@@ -5,11 +5,11 @@ use std::path::Path;
 use gpucast_advice::Depth;
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
-use gpucast_forecast::difference::{Difference, Figures, read_baseline};
+use gpucast_forecast::difference::{Broken, Condition, Difference, Figures, read_baseline};
 use gpucast_forecast::input::module_text;
 use gpucast_forecast::prediction::tell_stand_ins;
 use gpucast_render::Format;
-use gpucast_render::difference::{self, DifferenceFormat, Side, SideRun};
+use gpucast_render::difference::{self, Checked, DifferenceFormat, Side, SideRun};
 use gpucast_render::profile::SourceChoice;
 
 use super::counted::{Request, Shown};
@@ -40,30 +40,33 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
     };
     let format = arguments.format();
     let notes = match format {
-        DifferenceFormat::Json => Format::Json,
-        DifferenceFormat::Text | DifferenceFormat::Html | DifferenceFormat::Markdown => {
-            Format::Text
-        }
+        DifferenceFormat::Json | DifferenceFormat::Sarif => Format::Json,
+        DifferenceFormat::Text
+        | DifferenceFormat::Html
+        | DifferenceFormat::Markdown
+        | DifferenceFormat::Junit
+        | DifferenceFormat::Github => Format::Text,
     };
     let terminal = Terminal::new(&arguments.execution, notes)?;
     let mut output = Output::open(arguments.output.clone())?;
     let before = Compared::of(&arguments.before, &request, &terminal)?;
     let after = Compared::of(&arguments.after, &request, &terminal)?;
     let difference = Difference::of(&before.figures, &after.figures)?;
-    let broken: Vec<Vec<String>> = arguments
-        .fail_if
-        .iter()
-        .map(|condition| condition.broken_by(&difference))
-        .collect::<Result<_, Report>>()?;
-    let broken = broken.concat();
+    let check = |condition: &Condition| {
+        let broken = condition.broken_by(&difference)?;
+        Ok(Checked { condition: condition.clone(), broken })
+    };
+    let checked = arguments.fail_if.iter().map(check).collect::<Result<Vec<Checked>, Report>>()?;
     let source = arguments.source;
     let sides = [before.side(&arguments.before, source), after.side(&arguments.after, source)];
-    output.write(&difference::document(&difference, &sides, &broken, format)?)?;
+    output.write(&difference::document(&difference, &sides, &checked, format)?)?;
+    let broken: Vec<&Broken> = checked.iter().flat_map(|one| &one.broken).collect();
     if broken.is_empty() {
         return Ok(());
     }
     let (before, after) = (&arguments.before, &arguments.after);
-    let report = |sentence: &String| Report::new(format!("{after} against {before}: {sentence}"));
+    let report =
+        |broken: &&Broken| Report::new(format!("{after} against {before}: {}", broken.sentence));
     Err(broken.iter().map(report).collect::<Vec<Report>>().into())
 }
 

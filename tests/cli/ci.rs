@@ -52,7 +52,7 @@ impl Repository {
         command.arg(script).arg("HEAD").args(kernels).current_dir(self.path());
         command.env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
         command.env("GPUCAST_GPU", "a100-sxm-40gb").env("GPUCAST_FAIL_IF", limits);
-        command.env("GPUCAST_CACHE", self.path().join(".git/cache"));
+        command.env("GITHUB_ACTIONS", "true").env("GPUCAST_CACHE", self.path().join(".git/cache"));
         command.output().unwrap()
     }
 
@@ -77,6 +77,21 @@ fn a_slower_kernel_of_a_change_is_flagged_and_an_equal_one_is_not() {
     let comment = repository.comment();
     assert!(comment.contains("2 limits are broken"), "{comment}");
     assert!(comment.contains("| shared_load_transactions | 2,048 | 65,536 |"), "{comment}");
+    // The same findings where CI shows them, at the line with most of the passes.
+    let read = |name: &str| fs::read_to_string(repository.path().join(name)).unwrap();
+    let log: serde_json::Value = serde_json::from_str(&read("gpucast-1.sarif")).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    let location = &results[1]["locations"][0]["physicalLocation"];
+    assert_eq!(location["artifactLocation"]["uri"], "kernel.ptx");
+    let line = location["region"]["startLine"].as_u64().unwrap();
+    let module = read("kernel.ptx");
+    let text = module.lines().nth(line as usize - 1).unwrap();
+    assert!(text.contains("ld.shared"), "{text}");
+    let cases = read("gpucast-1.xml");
+    assert!(cases.contains(&format!("kernel.ptx:{line}: ")), "{cases}");
+    let said = String::from_utf8(slower.stdout).unwrap();
+    assert!(said.contains(&format!("::error file=kernel.ptx,line={line},title=gpucast")), "{said}");
     // A kernel that the revision lacks is new and no failure; one that nobody has is a failure.
     fs::rename(repository.path().join("kernel.toml"), repository.path().join("new.toml")).unwrap();
     let new = repository.compare("slower:5%", &["new.toml"]);

@@ -122,6 +122,49 @@ fn a_count_fails_beyond_its_limit() {
     );
 }
 
+/// A limit that holds, one on a metric and one on the time that do not.
+const LIMITS: &str =
+    "--fail-if inst_executed:5% --fail-if shared_load_transactions:5% --fail-if slower:5%";
+
+#[test]
+fn broken_limits_are_findings_at_their_lines() {
+    let reversed = "diff transpose-padded.toml transpose.toml --gpu a100-sxm-40gb --machine rules";
+    for form in ["sarif", "junit", "github"] {
+        let run = gpucast(&format!("{reversed} {LIMITS} --format {form}"));
+        assert_eq!(run.status, 1);
+        insta::assert_snapshot!(format!("diff-{form}"), run.stdout);
+    }
+    // The name of a file says the form.
+    let folder = tempfile::tempdir().unwrap();
+    for (name, begin) in [("a.sarif", "{\n  \"$schema\""), ("a.xml", "<?xml version")] {
+        let path = folder.path().join(name);
+        let run = gpucast(&format!("{reversed} {LIMITS} -o '{}'", path.display()));
+        assert_eq!(run.status, 1);
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(text.starts_with(begin), "{text}");
+    }
+}
+
+#[test]
+fn limits_that_hold_are_cases_that_pass_and_no_findings() {
+    let same = "diff saxpy.toml saxpy.toml --gpu gtx-660 --machine rules";
+    let log = json(&format!("{same} --fail-if slower:5% --format sarif"));
+    assert_eq!(log["runs"][0]["results"].as_array().unwrap().len(), 0);
+    assert_eq!(log["runs"][0]["tool"]["driver"]["rules"][0]["id"], "slower");
+    let cases = stdout(&format!("{same} --fail-if slower:5% --format junit"));
+    let cases = passing_cases(&cases);
+    assert_eq!(cases, ["slower:5%"]);
+    assert_eq!(passing_cases(&stdout(&format!("{same} --format junit"))), ["compared"]);
+    assert_eq!(stdout(&format!("{same} --fail-if slower:5% --format github")), "");
+}
+
+/// The names of the test cases of a suite, all of which pass.
+fn passing_cases(text: &str) -> Vec<String> {
+    assert!(text.contains("failures=\"0\"") && !text.contains("<failure"), "{text}");
+    let cases = text.split("<testcase name=\"").skip(1);
+    cases.map(|rest| rest.split('"').next().unwrap_or_default().to_owned()).collect()
+}
+
 #[test]
 fn what_is_no_baseline_is_refused_with_its_place() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
 //! What makes a difference a failure.
 
+use std::fmt;
 use std::str::FromStr;
 
 use super::{CountChange, Difference, TimeChange};
@@ -13,10 +14,31 @@ const TIME: &str = "slower";
 /// A figure and how far it may change: `slower:5%`, `inst_executed:1%`, `branch_efficiency:-2%`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
+    /// As it was written.
+    text: String,
     /// The metric; `None` for times.
     metric: Option<String>,
     /// The relative change that is still accepted; a negative one bounds a fall.
     limit: f64,
+}
+
+/// What breaks a condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Broken {
+    /// The figure: `slower`, or a metric.
+    pub figure: String,
+    /// The place of the launch among those compared; `None` for the time of all.
+    pub launch: Option<usize>,
+    /// What happened, as a sentence.
+    pub sentence: String,
+}
+
+impl fmt::Display for Condition {
+    /// As it was written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 impl FromStr for Condition {
@@ -35,7 +57,7 @@ impl FromStr for Condition {
                 if metric.is_none() && percent.is_sign_negative() {
                     return Err("a time that falls is no failure".to_owned());
                 }
-                Ok(Self { metric, limit: percent / 100.0 })
+                Ok(Self { text: text.to_owned(), metric, limit: percent / 100.0 })
             }
             _ => Err("write it like slower:5% or inst_executed:1%".to_owned()),
         }
@@ -43,31 +65,39 @@ impl FromStr for Condition {
 }
 
 impl Condition {
-    /// What breaks the condition, each as a sentence; none if it holds. A metric that only one side
-    /// has breaks it, too: nobody knows how it changed.
+    /// The figure that it bounds: `slower`, or a metric.
+    #[must_use]
+    pub fn figure(&self) -> &str {
+        self.metric.as_deref().unwrap_or(TIME)
+    }
+
+    /// What breaks the condition; nothing if it holds. A metric that only one side has breaks it,
+    /// too: nobody knows how it changed.
     ///
     /// # Errors
     ///
     /// If no launch has the metric.
-    pub fn broken_by(&self, difference: &Difference) -> Result<Vec<String>, Report> {
+    pub fn broken_by(&self, difference: &Difference) -> Result<Vec<Broken>, Report> {
         let Some(metric) = &self.metric else { return Ok(self.slower(difference)) };
-        let mut sentences = Vec::new();
+        let mut broken = Vec::new();
         let mut is_known = false;
-        for launch in &difference.launches {
+        for (at, launch) in difference.launches.iter().enumerate() {
             let Some(count) = launch.counts.iter().find(|count| count.metric == *metric) else {
                 continue;
             };
             is_known = true;
-            sentences.extend(self.changed(count).map(|words| {
-                format!(
-                    "{metric} of {} {words}: the limit is {} %",
-                    launch.after,
-                    100.0 * self.limit
-                )
+            let sentence = |words: String| {
+                let limit = 100.0 * self.limit;
+                format!("{metric} of {} {words}: the limit is {limit} %", launch.after)
+            };
+            broken.extend(self.changed(count).map(|words| Broken {
+                figure: metric.clone(),
+                launch: Some(at),
+                sentence: sentence(words),
             }));
         }
         if is_known {
-            return Ok(sentences);
+            return Ok(broken);
         }
         let counts = difference.launches.iter().flat_map(|launch| &launch.counts);
         let names = counts.map(|count| count.metric.as_str());
@@ -78,7 +108,7 @@ impl Condition {
         })
     }
 
-    fn slower(&self, difference: &Difference) -> Vec<String> {
+    fn slower(&self, difference: &Difference) -> Vec<Broken> {
         let is_slower = |time: &&TimeChange| time.change > self.limit;
         let sentence = |time: &TimeChange| {
             let percent = 100.0 * time.change;
@@ -86,7 +116,12 @@ impl Condition {
             let (gpu, model) = (&time.gpu, &time.model);
             format!("{percent:.1} % slower on {gpu}, says {model}: the limit is {limit} %")
         };
-        difference.totals.iter().filter(is_slower).map(sentence).collect()
+        let broken = |time: &TimeChange| Broken {
+            figure: TIME.to_owned(),
+            launch: None,
+            sentence: sentence(time),
+        };
+        difference.totals.iter().filter(is_slower).map(broken).collect()
     }
 
     /// How a count broke the condition.

@@ -13,7 +13,7 @@ use crate::failure::Report;
 use crate::prediction::{KernelView, together};
 
 pub use baseline::read as read_baseline;
-pub use condition::Condition;
+pub use condition::{Broken, Condition};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "gpucast.difference/1";

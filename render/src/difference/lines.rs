@@ -26,6 +26,9 @@ pub struct LineChange {
 /// A line and what it costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Costs {
+    /// The file that the line is in.
+    #[serde(skip)]
+    pub(super) file: String,
     /// The number of the line; 0 for code without a line.
     pub line: u32,
     /// The text of the line, if it is known; words in brackets for code without a line.
@@ -45,10 +48,13 @@ pub struct Costs {
 }
 
 impl Costs {
-    fn of(line: &Line<'_>) -> Self {
+    fn of(line: &Line<'_>, view: &View<'_>) -> Self {
         let text = line.ptx.as_deref().or(line.cuda).unwrap_or_default();
         let number = line.ptx_line.or(line.cuda_line).unwrap_or(0);
+        let module = &*view.loaded.source.name;
+        let file = if line.ptx_line.is_some() { module } else { line.cuda_file.unwrap_or(module) };
         Self {
+            file: file.to_owned(),
             line: number,
             text: if number == 0 { WITHOUT_LINE.to_owned() } else { text.trim().to_owned() },
             warps: line.counts.warp_executions,
@@ -132,13 +138,22 @@ pub(super) const SHOWN: [Shown; 6] = [
     ("diverge", |costs| costs.divergent_branches),
 ];
 
+fn costs(view: &View<'_>, launch: &Counted) -> Vec<Costs> {
+    lines(view, launch).iter().map(|line| Costs::of(line, view)).collect()
+}
+
+/// The lines of a launch of one run, as new ones.
+pub(super) fn of_one(view: &View<'_>, launch: &Counted) -> Vec<LineChange> {
+    let change = |costs| LineChange { before: None, after: Some(costs) };
+    costs(view, launch).into_iter().map(change).collect()
+}
+
 /// The lines of a launch of both runs: those with the same text face each other.
 pub(super) fn changes(
     [before, after]: [&View<'_>; 2],
     launch: (&Counted, &Counted),
 ) -> Vec<LineChange> {
-    let before: Vec<Costs> = lines(before, launch.0).iter().map(Costs::of).collect();
-    let after: Vec<Costs> = lines(after, launch.1).iter().map(Costs::of).collect();
+    let (before, after) = (costs(before, launch.0), costs(after, launch.1));
     let texts = |costs: &[Costs]| costs.iter().map(|one| one.text.clone()).collect::<Vec<String>>();
     let mut changes = Vec::new();
     for operation in capture_diff_slices(Algorithm::Myers, &texts(&before), &texts(&after)) {

@@ -15,7 +15,7 @@ pub(super) fn text(
     difference: &Difference,
     [before, after]: [&str; 2],
     parts: &[Option<Parts<'_>>],
-    broken: &[String],
+    broken: &[&str],
 ) -> String {
     let mut text = format!("### {}: {}\n\n", cell(after), verdict(&difference.totals, broken));
     for sentence in broken {
@@ -33,7 +33,7 @@ pub(super) fn text(
 }
 
 /// What a reader wants to know first.
-fn verdict(totals: &[TimeChange], broken: &[String]) -> String {
+fn verdict(totals: &[TimeChange], broken: &[&str]) -> String {
     let by_size =
         |one: &&TimeChange, other: &&TimeChange| one.change.abs().total_cmp(&other.change.abs());
     let largest = totals.iter().max_by(by_size).filter(|time| time.change != 0.0);

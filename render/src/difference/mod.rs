@@ -1,9 +1,13 @@
 //! Two runs side by side as text, JSON and HTML.
 
 mod advised;
+mod annotations;
+mod findings;
+mod junit;
 mod lines;
 mod markdown;
 mod page;
+mod sarif;
 
 use gpucast_advice::Advice;
 use gpucast_forecast::Report;
@@ -14,6 +18,8 @@ use serde::Serialize;
 use crate::profile::View;
 use crate::table::{Align, aligned};
 pub use advised::{AdviceChange, Found, State};
+pub use findings::Checked;
+use findings::{Launches, findings};
 pub use lines::LineChange;
 
 /// The form of a difference.
@@ -27,6 +33,12 @@ pub enum DifferenceFormat {
     Html,
     /// For a comment on a change, as GitHub and GitLab show it.
     Markdown,
+    /// The broken limits at their lines, for code hosts and editors: SARIF 2.1.0.
+    Sarif,
+    /// The limits as test cases, for CI systems: JUnit's XML.
+    Junit,
+    /// The broken limits as annotations of a GitHub workflow.
+    Github,
 }
 
 /// One of the runs that are compared.
@@ -50,9 +62,9 @@ struct Document<'a> {
     #[serde(flatten)]
     difference: &'a Difference,
     /// The lines of each launch.
-    lines: Vec<Vec<LineChange>>,
+    lines: &'a [Vec<LineChange>],
     /// The causes of each launch.
-    advice: Vec<Vec<AdviceChange>>,
+    advice: &'a [Vec<AdviceChange>],
 }
 
 /// The parts of one launch that two runs have, and a document has not.
@@ -62,8 +74,8 @@ struct Parts<'a> {
     advice: &'a [AdviceChange],
 }
 
-/// The difference in the form asked for. Forms with a verdict name what is `broken`: the conditions
-/// that do not hold, in sentences.
+/// The difference in the form asked for. Forms with a verdict say which of the conditions that were
+/// `checked` are broken.
 ///
 /// # Errors
 ///
@@ -71,7 +83,7 @@ struct Parts<'a> {
 pub fn document(
     difference: &Difference,
     sides: &[Side<'_>; 2],
-    broken: &[String],
+    checked: &[Checked],
     format: DifferenceFormat,
 ) -> Result<String, Report> {
     let [before, after] = sides;
@@ -84,14 +96,37 @@ pub fn document(
         let sides = [before.advice, after.advice];
         advice.extend((0..lines.len()).map(|launch| advised::changes(sides, launch)));
     }
+    let findings = || {
+        let of_after = || {
+            let after = after.run.as_ref();
+            let counted = after
+                .into_iter()
+                .flat_map(|run| run.view.counted.iter().map(move |one| (run, one)));
+            counted.map(|(run, one)| lines::of_one(&run.view, one)).collect()
+        };
+        // A document has no lines to be compared with.
+        let lines = if lines.is_empty() { of_after() } else { lines.clone() };
+        let changes = &difference.launches;
+        self::findings(checked, &Launches { changes, lines: &lines, after: after.name })
+    };
     let parts = lines.iter().zip(&advice).map(|(lines, advice)| Some(Parts { lines, advice }));
     let parts = parts.chain(std::iter::repeat(None)).take(difference.launches.len());
     let parts: Vec<Option<Parts<'_>>> = parts.collect();
     match format {
         DifferenceFormat::Text => Ok(text(difference, names, &parts)),
-        DifferenceFormat::Json => crate::json::document(&Document { difference, lines, advice }),
+        DifferenceFormat::Json => {
+            let document = Document { difference, lines: &lines, advice: &advice };
+            crate::json::document(&document)
+        }
         DifferenceFormat::Html => Ok(page::page(difference, names, &parts)),
-        DifferenceFormat::Markdown => Ok(markdown::text(difference, names, &parts, broken)),
+        DifferenceFormat::Markdown => {
+            let broken = checked.iter().flat_map(|one| &one.broken);
+            let broken: Vec<&str> = broken.map(|one| one.sentence.as_str()).collect();
+            Ok(markdown::text(difference, names, &parts, &broken))
+        }
+        DifferenceFormat::Sarif => sarif::text(checked, &findings()),
+        DifferenceFormat::Junit => Ok(junit::text(after.name, checked, &findings())),
+        DifferenceFormat::Github => Ok(annotations::text(&findings())),
     }
 }
 
