@@ -53,6 +53,7 @@ pub(crate) use options::{
 pub(crate) use prediction::MeasurementOptions;
 use prediction::{CountingOptions, GpuOptions, ModelOptions, RefineOptions};
 pub(crate) use sweep_grid::{LaunchTemplate, SweepGrid};
+pub(crate) use words::RunFormat;
 
 /// Forecasts how fast a CUDA kernel runs on a GPU that you do not have.
 ///
@@ -401,10 +402,10 @@ pub(crate) struct Run {
     pub(crate) execution: ExecutionOptions,
 
     /// The form of the result
-    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
-    pub(crate) format: TextOrJson,
+    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::run_format())]
+    pub(crate) format: RunFormat,
 
-    /// Write the result to a file; a name that ends in json means --format json
+    /// Write the result to a file; its name may say the form: x.json, x.sarif
     #[arg(short, long, help_heading = "Output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -1,6 +1,9 @@
 //! Findings of a run's checks, as text and JSON.
 
+use std::collections::BTreeMap;
+
 use gpucast_forecast::Report;
+use gpucast_forecast::input::cuda_source::CudaFile;
 use gpucast_forecast::input::kernel_name::{demangled, readable};
 use gpucast_forecast::number;
 use gpucast_forecast::run::check::CheckedLaunch;
@@ -13,6 +16,7 @@ use gpucast_sanitizer::{
 use serde_json::{Value, json};
 
 use crate::TextOrJson;
+use crate::marks::Mark;
 
 /// Extent of the checks: if all launches ran to their ends, nothing found means that nothing is
 /// wrong.
@@ -50,6 +54,59 @@ pub fn document(
                 "more_occurrences": launch.findings.dropped,
             })).collect::<Vec<Value>>(),
         })),
+    }
+}
+
+/// The findings of all launches at their lines: those of CUDA where the module names them.
+#[must_use]
+pub fn marks(
+    launches: &[CheckedLaunch],
+    loaded: &Loaded,
+    files: &BTreeMap<u32, CudaFile>,
+) -> Vec<Mark> {
+    let mut marks: Vec<Mark> = Vec::new();
+    for launch in launches {
+        for finding in &launch.findings.findings {
+            let mark = mark(finding, &launch.kernel, (loaded, files));
+            // A finding that a launch repeats in its next repetition is not told again.
+            if !marks.contains(&mark) {
+                marks.push(mark);
+            }
+        }
+    }
+    marks
+}
+
+fn mark(
+    finding: &Finding,
+    kernel: &str,
+    (loaded, files): (&Loaded, &BTreeMap<u32, CudaFile>),
+) -> Mark {
+    let example = &finding.example;
+    let mut message = format!("{}. Kernel {}", sentence(finding), readable(kernel));
+    message += &format!(", {}", party(&example.party));
+    if let Some(other) = &example.other {
+        message += &format!("; {} {}", role(finding.kind), party(other));
+    }
+    message.push('.');
+    if let Some(place) = &example.place {
+        message += &format!(" It is about {}.", memory(place));
+    }
+    if let Some(hint) = hint(finding) {
+        message += &format!(" Help: {hint}.");
+    }
+    let site = example.party.site.as_ref();
+    let own = site.and_then(|site| loaded.module.own_place(site.location?));
+    let own = own.filter(|own| own.line > 0);
+    let file = own.and_then(|own| Some(files.get(&own.file)?.name.as_str()));
+    let file = file.unwrap_or(&loaded.source.name);
+    let check = finding.kind.check();
+    Mark {
+        rule: finding.kind.name().to_owned(),
+        title: format!("check {}", check.name()),
+        message,
+        file: file.replace('\\', "/"),
+        line: own.map(|own| own.line).or_else(|| site.map(|site| site.line)),
     }
 }
 

@@ -26,6 +26,7 @@
 //! | [`gpu`] | figures of GPUs |
 //! | [`measured`], [`calibration`] | measured parameters of a GPU, fitted ones of a model |
 //! | [`diagnostic`] | faults of the input, with the text that they are in |
+//! | [`marks`] | findings at their lines, for other programs |
 //! | [`pictures`], [`report`] | all of it, drawn |
 //! | [`timeline`] | a simulated launch over time |
 //! | [`several`] | documents of several kernels as one |
@@ -52,6 +53,7 @@ mod format;
 pub mod gpu;
 mod html;
 pub mod json;
+pub mod marks;
 pub mod measured;
 pub mod measured_kernels;
 pub mod metric;

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::TextOrJson;
+use crate::marks::Mark;
 
 /// A launch that ran to its end.
 #[derive(Serialize)]
@@ -49,6 +50,24 @@ pub fn document(
             "expectations": compared.iter().map(expectation).collect::<Vec<Value>>(),
         })),
     }
+}
+
+/// Buffers whose elements are not as a launch file of this name expects.
+#[must_use]
+pub fn marks(compared: &[Compared], file: &str) -> Vec<Mark> {
+    let differs = compared.iter().filter(|one| !one.agrees());
+    let mark = |Compared { buffer, against, comparison, .. }: &Compared| Mark {
+        rule: "expectation".to_owned(),
+        title: format!("buffer {buffer}"),
+        message: format!(
+            "{} of {} elements of {buffer} differ from {against}.",
+            number::count(comparison.mismatches as u128),
+            number::count(comparison.elements as u128)
+        ),
+        file: file.replace('\\', "/"),
+        line: None,
+    };
+    differs.map(mark).collect()
 }
 
 fn expectation(compared: &Compared) -> Value {

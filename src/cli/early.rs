@@ -78,10 +78,10 @@ fn with_format(command: Command, ending: &str) -> Command {
 #[cfg(test)]
 mod tests {
     use clap::{CommandFactory as _, FromArgMatches as _};
-    use gpucast_render::{Format, TextOrJson};
+    use gpucast_render::Format;
 
     use super::*;
-    use crate::cli::{self, Cli};
+    use crate::cli::{self, Cli, RunFormat};
 
     fn words(line: &str) -> Vec<OsString> {
         line.split_whitespace().map(OsString::from).collect()
@@ -118,6 +118,6 @@ mod tests {
         let cli::Command::Run(run) = parsed("gpucast run k -o x.json").command else {
             panic!("it is a run")
         };
-        assert_eq!(run.format, TextOrJson::Json);
+        assert_eq!(run.format, RunFormat::Json);
     }
 }

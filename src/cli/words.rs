@@ -51,6 +51,29 @@ words! {
     }
 }
 
+/// The form of a run's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunFormat {
+    Text,
+    Json,
+    Sarif,
+    Github,
+}
+
+words! {
+    /// Forms of a run's result.
+    run_format as RunFormatWord for RunFormat {
+        /// For people
+        Text,
+        /// For programs, versioned
+        Json,
+        /// Findings at their lines, for code hosts and editors: SARIF 2.1.0
+        Sarif,
+        /// Findings as annotations of a GitHub workflow
+        Github,
+    }
+}
+
 words! {
     /// Forms of a difference.
     difference_format as DifferenceFormatWord for DifferenceFormat {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use gpucast_buffers::files::{self, FileError};
 use gpucast_forecast::Supervisor as _;
+use gpucast_forecast::input::cuda_source;
 use gpucast_forecast::input::plan::Plan;
 use gpucast_forecast::run::check::Check;
 use gpucast_forecast::run::execute::Unwatched;
@@ -11,12 +12,13 @@ use gpucast_forecast::run::expected::{Compared, Expected};
 use gpucast_forecast::run::{execute, module};
 use gpucast_forecast::settings::ExecutionSettings;
 use gpucast_render::findings::{self, Extent};
+use gpucast_render::marks::{self, Mark, MarkFormat};
 use gpucast_render::run::{self, Launched};
 use gpucast_render::several::{self, Part};
 use gpucast_render::{Format, TextOrJson};
 use gpucast_sanitizer::Sanitizer;
 
-use crate::cli::{CacheChoice, CountingChoice, ExecutionOptions, Run};
+use crate::cli::{CacheChoice, CountingChoice, ExecutionOptions, Run, RunFormat};
 use crate::failure::{Failure, Report, suggest};
 use crate::output::{Output, Terminal, keep_inputs};
 
@@ -34,9 +36,11 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
             Report::new(format!("--dump {dump} is about one kernel, and there are several"));
         return Err(Failure::Usage(report.hint("run the kernels one by one")));
     }
-    let format = match arguments.format {
-        TextOrJson::Text => Format::Text,
-        TextOrJson::Json => Format::Json,
+    let (format, marks) = match arguments.format {
+        RunFormat::Text => (Format::Text, None),
+        RunFormat::Json => (Format::Json, None),
+        RunFormat::Sarif => (Format::Json, Some(MarkFormat::Sarif)),
+        RunFormat::Github => (Format::Text, Some(MarkFormat::Github)),
     };
     let terminal = Terminal::new(&arguments.execution, format)?;
     let dumps = match plans.as_slice() {
@@ -46,20 +50,26 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
     let mut output = Output::open(arguments.output.clone())?;
     let number = plans.len();
     let mut parts = Vec::new();
+    let mut found = Vec::new();
     let (mut is_clean, mut failure) = (true, None);
     for (index, (kernel, plan)) in plans.into_iter().enumerate() {
         if number > 1 {
             terminal.part(index, number);
         }
-        let ran = one(&arguments, &plan, &dumps, &terminal)?;
+        let ran = one((&arguments, &kernel), &plan, &dumps, &terminal)?;
         parts.push(Part { kernel, document: ran.document });
+        found.extend(ran.marks);
         is_clean &= ran.is_clean;
         failure = ran.failure;
         if failure.is_some() {
             break;
         }
     }
-    output.write(&several::document(parts, format)?)?;
+    let document = match marks {
+        Some(marks) => marks::document(&found, marks)?,
+        None => several::document(parts, format)?,
+    };
+    output.write(&document)?;
     match failure {
         Some(failure) => Err(failure),
         None if is_clean => Ok(()),
@@ -70,6 +80,8 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
 /// What came of a kernel.
 struct Ran {
     document: String,
+    /// What was found, for forms that show nothing else.
+    marks: Vec<Mark>,
     /// True if nothing was found, and all results are as expected.
     is_clean: bool,
     /// The end of a checked run. The findings until then may explain it.
@@ -78,11 +90,15 @@ struct Ran {
 
 /// Runs one kernel.
 fn one(
-    arguments: &Run,
+    (arguments, kernel): (&Run, &str),
     plan: &Plan,
     dumps: &[(usize, PathBuf)],
     terminal: &Terminal,
 ) -> Result<Ran, Failure> {
+    let format = match arguments.format {
+        RunFormat::Json => TextOrJson::Json,
+        RunFormat::Text | RunFormat::Sarif | RunFormat::Github => TextOrJson::Text,
+    };
     plan.note.iter().for_each(|note| terminal.note(note));
     let loaded = module::load(plan)?;
     let mut memory = execute::memory(plan, &loaded)?;
@@ -101,10 +117,13 @@ fn one(
             let outcome =
                 execute::execute(plan, &loaded, &mut memory, &options, terminal, &mut watch);
             if let Err(failure) = outcome {
-                let (checked, format) = (&watch.checked, arguments.format);
+                let checked = &watch.checked;
                 let document =
                     findings::document(checked, &loaded, checks, Extent::EndedEarly, format)?;
-                return Ok(Ran { document, is_clean: false, failure: Some(failure.into()) });
+                let files = cuda_source::files(plan, &loaded.module, None);
+                let marks = findings::marks(checked, &loaded, &files);
+                let failure = Some(failure.into());
+                return Ok(Ran { document, marks, is_clean: false, failure });
             }
             (watch.finished, Some((checks, watch.checked)))
         }
@@ -130,10 +149,13 @@ fn one(
         .collect();
     let compared = expected.compared(&memory)?;
     let agrees = compared.iter().all(Compared::agrees);
+    let mut marks = run::marks(&compared, kernel);
     let (document, is_clean) = match &found {
-        None => (run::document(&launched, &compared, arguments.format)?, true),
+        None => (run::document(&launched, &compared, format)?, true),
         Some((checks, found)) => {
-            let (checks, format) = (*checks, arguments.format);
+            let files = cuda_source::files(plan, &loaded.module, None);
+            marks.extend(findings::marks(found, &loaded, &files));
+            let checks = *checks;
             let told = findings::document(found, &loaded, checks, Extent::Complete, format)?;
             let document = match format {
                 TextOrJson::Text => run::document(&launched, &compared, format)? + &told,
@@ -143,7 +165,7 @@ fn one(
             (document, found.iter().all(|launch| launch.findings.findings.is_empty()))
         }
     };
-    Ok(Ran { document, is_clean: is_clean && agrees, failure: None })
+    Ok(Ran { document, marks, is_clean: is_clean && agrees, failure: None })
 }
 
 /// `BUFFER=FILE` as buffer indices and paths.

@@ -75,6 +75,22 @@ fn findings_are_versioned_json() {
 }
 
 #[test]
+fn findings_stand_at_their_lines_for_code_hosts() {
+    let run = format!("{PLANTED} --kernel missing_barrier --check all");
+    for form in ["sarif", "github"] {
+        let outcome = gpucast(&format!("{run} --format {form}"));
+        assert_eq!(outcome.status, 1);
+        insta::assert_snapshot!(format!("check-as-{form}"), outcome.stdout);
+    }
+    // What differs from expectations is a finding, too; where nothing is found there are none.
+    let wrong = gpucast("run wrong-expectation.toml --format github");
+    assert_eq!(wrong.status, 1);
+    insta::assert_snapshot!("expectation-as-github", wrong.stdout);
+    let clean = json("run sgemm histogram --size small --check all --format sarif");
+    assert_eq!(clean["runs"][0]["results"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
 fn a_fault_that_no_check_explains_is_told_after_the_findings() {
     let outcome = gpucast(&format!("{PLANTED} --kernel past_the_end --check race"));
     assert_eq!(outcome.status, 1);

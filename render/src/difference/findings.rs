@@ -5,6 +5,7 @@ use gpucast_forecast::difference::{Broken, Condition, LaunchChange};
 use gpucast_forecast::number;
 
 use super::lines::{Costs, LineChange};
+use crate::marks::{Mark, Rule};
 
 /// A condition, and what breaks it.
 #[derive(Clone, Debug)]
@@ -13,21 +14,6 @@ pub struct Checked {
     pub condition: Condition,
     /// What breaks it; nothing if it holds.
     pub broken: Vec<Broken>,
-}
-
-/// A broken limit at a place of the source.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Finding {
-    /// The condition, as it was written.
-    pub(super) condition: String,
-    /// The figure that it bounds: `slower`, or a metric.
-    pub(super) figure: String,
-    /// What happened, in sentences.
-    pub(super) message: String,
-    /// The file, with `/` between folders.
-    pub(super) file: String,
-    /// The line, from 1 on; `None` if only the file is known.
-    pub(super) line: Option<u32>,
 }
 
 /// The launches of two runs that findings are looked for in.
@@ -109,18 +95,33 @@ impl Grown<'_> {
     }
 }
 
+/// Figures with limits: their names stay when limits move. Those whose limits hold are named, too.
+pub(super) fn rules(checked: &[Checked]) -> Vec<Rule> {
+    let mut rules: Vec<Rule> = Vec::new();
+    for Checked { condition, .. } in checked {
+        match rules.iter_mut().find(|rule| rule.id() == condition.figure()) {
+            Some(rule) => rule.add(&format!(", {condition}")),
+            None => {
+                let figure = condition.figure().to_owned();
+                rules.push(Rule::new(figure, format!("Limits: {condition}")));
+            }
+        }
+    }
+    rules
+}
+
 /// The findings of conditions, in their order.
-pub(super) fn findings(checked: &[Checked], launches: &Launches<'_>) -> Vec<Finding> {
+pub(super) fn findings(checked: &[Checked], launches: &Launches<'_>) -> Vec<Mark> {
     let of_condition = |one: &Checked| {
         let condition = one.condition.to_string();
         let finding = |broken: &Broken| launches.finding(&condition, broken);
-        one.broken.iter().map(finding).collect::<Vec<Finding>>()
+        one.broken.iter().map(finding).collect::<Vec<Mark>>()
     };
     checked.iter().flat_map(of_condition).collect()
 }
 
 impl Launches<'_> {
-    fn finding(&self, condition: &str, broken: &Broken) -> Finding {
+    fn finding(&self, condition: &str, broken: &Broken) -> Mark {
         let launch = broken.launch.unwrap_or_else(|| self.slowest());
         let lines = self.lines.get(launch).map_or(&[][..], Vec::as_slice);
         let grown = match broken.launch {
@@ -132,9 +133,9 @@ impl Launches<'_> {
         };
         let sentence = grown.as_ref().map(|grown| format!(". {}", grown.sentence()));
         let file = grown.as_ref().map_or(self.after, |grown| &grown.costs.file);
-        Finding {
-            condition: condition.to_owned(),
-            figure: broken.figure.clone(),
+        Mark {
+            rule: broken.figure.clone(),
+            title: condition.to_owned(),
             message: format!("{}{}", broken.sentence, sentence.unwrap_or_default()),
             file: file.replace('\\', "/"),
             line: grown.as_ref().map(|grown| grown.costs.line),

@@ -3,20 +3,21 @@
 use gpucast_forecast::difference::Broken;
 use maud::{PreEscaped, html};
 
-use super::findings::{Checked, Finding};
+use super::findings::Checked;
+use crate::marks::Mark;
 
 /// A suite with a case for each condition; it fails with all that breaks it.
-pub(super) fn text(after: &str, checked: &[Checked], findings: &[Finding]) -> String {
+pub(super) fn text(after: &str, checked: &[Checked], findings: &[Mark]) -> String {
     let after = visible(after);
     let failed = checked.iter().filter(|one| !one.broken.is_empty()).count();
     let mut findings = findings.iter();
     let cases = checked.iter().map(|one| {
-        let of_case: Vec<&Finding> = findings.by_ref().take(one.broken.len()).collect();
+        let of_case: Vec<&Mark> = findings.by_ref().take(one.broken.len()).collect();
         let file = of_case.first().map(|finding| visible(&finding.file));
         html! {
             testcase name=(one.condition.to_string()) classname=(after) file=[file] {
                 @for (finding, broken) in of_case.iter().zip(&one.broken) {
-                    failure type=(finding.figure) message=(message(broken)) { (place(finding)) }
+                    failure type=(finding.rule) message=(message(broken)) { (place(finding)) }
                 }
             }
         }
@@ -42,7 +43,7 @@ fn message(broken: &Broken) -> String {
 }
 
 /// `kernel.cu:12: sentences`.
-fn place(finding: &Finding) -> String {
+fn place(finding: &Mark) -> String {
     let line = finding.line.map_or_else(String::new, |line| format!(":{line}"));
     visible(&format!("{}{line}: {}", finding.file, finding.message))
 }

@@ -1,13 +1,11 @@
 //! Two runs side by side as text, JSON and HTML.
 
 mod advised;
-mod annotations;
 mod findings;
 mod junit;
 mod lines;
 mod markdown;
 mod page;
-mod sarif;
 
 use gpucast_advice::Advice;
 use gpucast_forecast::Report;
@@ -15,11 +13,12 @@ use gpucast_forecast::difference::{CountChange, Difference, LaunchChange, TimeCh
 use gpucast_forecast::number;
 use serde::Serialize;
 
+use crate::marks;
 use crate::profile::View;
 use crate::table::{Align, aligned};
 pub use advised::{AdviceChange, Found, State};
 pub use findings::Checked;
-use findings::{Launches, findings};
+use findings::Launches;
 pub use lines::LineChange;
 
 /// The form of a difference.
@@ -107,7 +106,7 @@ pub fn document(
         // A document has no lines to be compared with.
         let lines = if lines.is_empty() { of_after() } else { lines.clone() };
         let changes = &difference.launches;
-        self::findings(checked, &Launches { changes, lines: &lines, after: after.name })
+        findings::findings(checked, &Launches { changes, lines: &lines, after: after.name })
     };
     let parts = lines.iter().zip(&advice).map(|(lines, advice)| Some(Parts { lines, advice }));
     let parts = parts.chain(std::iter::repeat(None)).take(difference.launches.len());
@@ -124,9 +123,9 @@ pub fn document(
             let broken: Vec<&str> = broken.map(|one| one.sentence.as_str()).collect();
             Ok(markdown::text(difference, names, &parts, &broken))
         }
-        DifferenceFormat::Sarif => sarif::text(checked, &findings()),
+        DifferenceFormat::Sarif => marks::sarif(findings::rules(checked), &findings()),
         DifferenceFormat::Junit => Ok(junit::text(after.name, checked, &findings())),
-        DifferenceFormat::Github => Ok(annotations::text(&findings())),
+        DifferenceFormat::Github => Ok(marks::annotations(&findings())),
     }
 }
 

@@ -1,17 +1,17 @@
-//! Findings as commands of GitHub's workflows, which become annotations at their lines.
+//! Marks as commands of GitHub's workflows, which become annotations at their lines.
 //!
 //! The form is that of GitHub's page on workflow commands.
 
 use std::fmt::Write as _;
 
-use super::findings::Finding;
+use super::Mark;
 
-/// A line for each finding.
-pub(super) fn text(findings: &[Finding]) -> String {
+/// A line for each mark.
+pub(crate) fn text(marks: &[Mark]) -> String {
     let mut text = String::new();
-    for Finding { condition, message, file, line, .. } in findings {
+    for Mark { title, message, file, line, .. } in marks {
         let line = line.map_or_else(String::new, |line| format!(",line={line}"));
-        let title = property(&format!("gpucast: {condition}"));
+        let title = property(&format!("gpucast: {title}"));
         let _ = writeln!(
             text,
             "::error file={}{line},title={title}::{}",
@@ -38,15 +38,15 @@ mod tests {
 
     #[test]
     fn what_would_end_a_command_is_written_as_its_code() {
-        let finding = Finding {
-            condition: "slower:5%".to_owned(),
-            figure: "slower".to_owned(),
+        let mark = Mark {
+            title: "slower:5%".to_owned(),
+            rule: "slower".to_owned(),
             message: "67.4 % slower:\nthe limit, is 5 %".to_owned(),
             file: "a,b:c.cu".to_owned(),
             line: Some(7),
         };
         assert_eq!(
-            text(&[Finding { line: None, ..finding.clone() }, finding]),
+            text(&[Mark { line: None, ..mark.clone() }, mark]),
             "::error file=a%2Cb%3Ac.cu,title=gpucast%3A slower%3A5%25::67.4 %25 slower:%0Athe limit, \
              is 5 %25\n::error file=a%2Cb%3Ac.cu,line=7,title=gpucast%3A slower%3A5%25::67.4 %25 \
              slower:%0Athe limit, is 5 %25\n"

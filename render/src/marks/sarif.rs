@@ -1,11 +1,11 @@
-//! Findings as SARIF 2.1.0 (OASIS), which code hosts and editors show at their lines.
+//! Marks as SARIF 2.1.0 (OASIS), which code hosts and editors show at their lines.
 
 use std::fmt::Write as _;
 
 use gpucast_forecast::Report;
 use serde::Serialize;
 
-use super::findings::{Checked, Finding};
+use super::Mark;
 
 /// A log with one run (section 3.13).
 #[derive(Serialize)]
@@ -38,10 +38,10 @@ struct Driver {
     rules: Vec<Rule>,
 }
 
-/// A rule: a figure with limits, whose id stays when a limit moves (section 3.49).
+/// What a finding may be of (section 3.49).
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Rule {
+pub(crate) struct Rule {
     id: String,
     short_description: Message<String>,
 }
@@ -91,43 +91,40 @@ struct Region {
     start_line: u32,
 }
 
-/// The log of some findings. Figures whose limits hold are rules, too.
-pub(super) fn text(checked: &[Checked], findings: &[Finding]) -> Result<String, Report> {
-    let mut rules: Vec<Rule> = Vec::new();
-    for Checked { condition, .. } in checked {
-        match rules.iter_mut().find(|rule| rule.id == condition.figure()) {
-            Some(rule) => rule.short_description.text += &format!(", {condition}"),
-            None => rules.push(Rule {
-                id: condition.figure().to_owned(),
-                short_description: Message { text: format!("Limits: {condition}") },
-            }),
-        }
+impl Rule {
+    pub(crate) fn new(id: String, text: String) -> Self {
+        Self { id, short_description: Message { text } }
     }
-    let location = |finding: &Finding| Location {
+
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Says more of it.
+    pub(crate) fn add(&mut self, text: &str) {
+        self.short_description.text += text;
+    }
+}
+
+/// The log of some marks. Rules by which nothing was found may be among those that are named.
+pub(crate) fn text(rules: Vec<Rule>, marks: &[Mark]) -> Result<String, Report> {
+    let location = |mark: &Mark| Location {
         physical_location: PhysicalLocation {
-            artifact_location: ArtifactLocation { uri: uri(&finding.file) },
-            region: finding.line.map(|start_line| Region { start_line }),
+            artifact_location: ArtifactLocation { uri: uri(&mark.file) },
+            region: mark.line.map(|start_line| Region { start_line }),
         },
     };
-    let results = findings.iter().map(|finding| Finished {
-        rule_id: &finding.figure,
+    let results = marks.iter().map(|mark| Finished {
+        rule_id: &mark.rule,
         level: "error",
-        message: Message { text: &finding.message },
-        locations: [location(finding)],
+        message: Message { text: &mark.message },
+        locations: [location(mark)],
     });
+    let driver = Driver { name: "gpucast", semantic_version: env!("CARGO_PKG_VERSION"), rules };
     crate::json::document(&Log {
         schema: "https://json.schemastore.org/sarif-2.1.0.json",
         version: "2.1.0",
-        runs: [Run {
-            tool: Tool {
-                driver: Driver {
-                    name: "gpucast",
-                    semantic_version: env!("CARGO_PKG_VERSION"),
-                    rules,
-                },
-            },
-            results: results.collect(),
-        }],
+        runs: [Run { tool: Tool { driver }, results: results.collect() }],
     })
 }
 
