@@ -7,6 +7,7 @@
 use super::flow::{Observation, Solution};
 use super::large::rounding;
 use super::listing::Listing;
+use super::observe::LEAST_TO_BEAR_OUT;
 
 /// A block whose executions no line explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +23,6 @@ pub(super) struct Contradiction {
     /// Executions by threads of all instructions of the block.
     pub(super) executions: u128,
 }
-
-/// A line that is no mere fetching of operands can bear out a block; only a firm one contradicts.
-const LEAST_TO_BEAR_OUT: f64 = 0.05;
 
 /// Of this many executed instructions, one may be in a block that contradicts the PTX.
 const MOST_CONTRADICTED: u128 = 20;

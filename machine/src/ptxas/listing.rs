@@ -1,6 +1,6 @@
 //! The machine code of a kernel beside the PTX that each instruction stands for.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use gpucast_counters::table::{BaseTable, Row};
 use gpucast_interpreter::Program;
@@ -33,6 +33,8 @@ pub(super) struct Listing<'a> {
     pub(super) spills: BTreeMap<usize, u32>,
     /// For each machine instruction that updates memory for an atomic of the PTX, for which lanes.
     pub(super) updates: BTreeMap<usize, Update>,
+    /// Machine instructions that run more often than the block of the PTX that they stand for.
+    pub(super) speculated: BTreeSet<usize>,
 }
 
 impl<'a> Listing<'a> {
@@ -56,6 +58,7 @@ impl<'a> Listing<'a> {
             branching: Vec::new(),
             spills: BTreeMap::new(),
             updates: BTreeMap::new(),
+            speculated: BTreeSet::new(),
         };
         if listing.ptx.iter().all(Option::is_none) {
             return Err(MachineError::NoLines { kernel: program.kernel().to_owned() });
@@ -65,6 +68,7 @@ impl<'a> Listing<'a> {
         listing.spills =
             spills(image, code, parts, |ptx| may_access_local(listing.instruction(ptx)));
         listing.updates = updates(image, code, &|index| listing.atomic(index).is_some());
+        listing.speculated = listing.find_speculated();
         Ok(listing)
     }
 
@@ -84,8 +88,10 @@ impl<'a> Listing<'a> {
             spills: self.spills.clone(),
             updates: self.updates.clone(),
             branching: Vec::new(),
+            speculated: BTreeSet::new(),
         };
         listing.branching = listing.find_branching();
+        listing.speculated = listing.find_speculated();
         listing
     }
 

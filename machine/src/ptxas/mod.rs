@@ -31,6 +31,7 @@ mod observe;
 mod prepare;
 mod rows;
 mod schedule;
+mod speculation;
 mod spills;
 #[cfg(test)]
 mod tests;

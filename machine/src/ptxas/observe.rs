@@ -12,7 +12,10 @@ use super::isa::Guard;
 use super::listing::{Listing, bytes_accessed};
 
 /// From this weight on, an instruction alone gives the executions of its block.
-const LEAST_FIRM: f64 = 1.0;
+pub(super) const LEAST_FIRM: f64 = 1.0;
+
+/// A line that is no mere fetching of operands can bear out a block; only a firm one contradicts.
+pub(super) const LEAST_TO_BEAR_OUT: f64 = 0.05;
 
 /// A place of copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,6 +104,9 @@ impl Listing<'_> {
         }
         merged
             .into_iter()
+            .filter(|((copies, ..), support)| {
+                support.is_firm || !are_fetched_twice(copies, support.weight)
+            })
             .map(|((copies, lanes, warps, block), support)| {
                 let of = |is_predicated: bool| {
                     let those = copies.iter().filter(|(at, _)| at.is_predicated == is_predicated);
@@ -141,7 +147,7 @@ impl Listing<'_> {
             return 0.05;
         }
         // The instruction stands in a block that may have run more often.
-        if self.is_predicated(index) {
+        if self.is_predicated(index) || self.speculated.contains(&index) {
             return 0.05;
         }
         if !self.performs(index, ptx) {
@@ -155,7 +161,7 @@ impl Listing<'_> {
         let has_effect = meaning.access.is_some_and(|(_, kind)| kind != AccessKind::Load);
         match meaning.class {
             // Neither moved nor executed in vain.
-            _ if has_effect || decoded.mnemonic == "BAR" => 8.0,
+            _ if has_effect || synchronises(decoded.mnemonic) => 8.0,
             InstructionClass::LoadStore | InstructionClass::Tensor => 4.0,
             InstructionClass::Fp16 | InstructionClass::Fp32 | InstructionClass::Fp64 => 2.0,
             InstructionClass::InterThread | InstructionClass::Texture => 4.0,
@@ -188,7 +194,7 @@ impl Listing<'_> {
         match (meaning.class, class(self.instruction(ptx))) {
             (machine, of_ptx) if machine == of_ptx => true,
             (C::Control, _) => true,
-            (C::Misc, _) => self.code.instructions[index].decoded.mnemonic == "BAR",
+            (C::Misc, _) => synchronises(self.code.instructions[index].decoded.mnemonic),
             // Divisions of integers compute with floating-point numbers, and such.
             (C::Integer | C::BitConvert | C::Fp32, C::Integer | C::BitConvert | C::Fp32) => true,
             (C::Fp32 | C::Integer, C::Fp16 | C::Fp64) => true,
@@ -211,6 +217,18 @@ fn with_predicates(places: &BTreeMap<Place, u32>) -> BTreeMap<Place, u32> {
         *all.entry(if is_copy { place } else { plain }).or_default() += count;
     }
     all
+}
+
+/// Returns true if copies of mere fetching stand in one block. An operand that is fetched into two
+/// registers is no second round of a loop.
+fn are_fetched_twice(copies: &[(Place, u32)], weight: f64) -> bool {
+    weight < LEAST_TO_BEAR_OUT && matches!(copies, [(_, 2..)])
+}
+
+/// Returns true if an instruction meets other warps, at a barrier of the CTA or at an mbarrier. A
+/// spinning wait is such a loop: its first round may stand in front of it.
+fn synchronises(mnemonic: &str) -> bool {
+    matches!(mnemonic, "BAR" | "SYNCS")
 }
 
 fn is_of_integers(class: InstructionClass) -> bool {

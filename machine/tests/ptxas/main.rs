@@ -53,6 +53,18 @@ impl Executed {
         bytes: &[u64],
         last: i32,
     ) -> Self {
+        Self::with_numbers(corpus, ptx, kernel, [grid, block], bytes, &[last])
+    }
+
+    /// The same with several numbers behind the buffers, as many as the kernel has parameters for.
+    fn with_numbers(
+        corpus: &str,
+        ptx: &str,
+        kernel: &str,
+        [grid, block]: [[u32; 3]; 2],
+        bytes: &[u64],
+        numbers: &[i32],
+    ) -> Self {
         let path = match corpus {
             "" => folder().join(format!("tests/ptxas/{ptx}.ptx")),
             _ => folder().join(format!("../corpus/kernels/{corpus}/{ptx}.ptx")),
@@ -68,9 +80,12 @@ impl Executed {
                 Argument::Address(memory.allocate(&index.to_string(), bytes).unwrap())
             })
             .collect();
-        if program.parameters().len() > arguments.len() {
-            arguments.push(Argument::Scalar { ty: ScalarType::S32, bits: u64::from(last as u32) });
-        }
+        let left = program.parameters().len() - arguments.len();
+        let number = |&number: &i32| Argument::Scalar {
+            ty: ScalarType::S32,
+            bits: u64::from(number as u32),
+        };
+        arguments.extend(numbers.iter().take(left).map(number));
         let launch = Launch { grid, block, cluster: None, dynamic_shared_bytes: 0, arguments };
         let mut counter =
             Counter::new(&program, &launch, program.static_shared_bytes(), DeviceModel::GTX_480)
@@ -173,6 +188,39 @@ fn an_unrolled_loop_counts_every_round_once() {
         .map(|row| row.warp_executions)
         .collect();
     assert_eq!(barriers, [10 * 25_600; 8]);
+}
+
+#[test]
+fn a_loop_whose_body_a_predicate_guards_runs_as_often_as_its_own_lines_say() {
+    // 16 rows of 22 pixels, and a disc of 25 by 25. A pixel looks at the rows that the image has,
+    // and of each at six times four columns. The machine's loop is one block: predicates guard the
+    // loads, which run for the columns alone that the disc covers.
+    let (rows, columns) = (16, 22);
+    let bytes = [4 * 352, 4 * 352];
+    let numbers = [rows, columns, 25, 25];
+    let launch = [[2, 1, 1], [176, 1, 1]];
+    let executed = Executed::with_numbers(
+        "leukocyte-dilate",
+        "sm_80",
+        "leukocyte_dilate",
+        launch,
+        &bytes,
+        &numbers,
+    );
+    let looked_at = |row: i32| (row + 12).min(rows - 1) - (row - 12).max(0) + 1;
+    let rounds = 6 * 22 * (0..rows).map(looked_at).sum::<i32>() as u128;
+    let profile = executed.machine("leukocyte-dilate.sm_90");
+    let issued = |mnemonic| {
+        let rows = profile.rows.iter().filter(move |row| row.mnemonic == mnemonic);
+        rows.map(|row| row.issued_lanes).collect()
+    };
+    // Four loads of the loop, and one of three behind it for the columns that are left.
+    let loads: Vec<u128> = issued("LDG");
+    assert_eq!(loads[..4], [rounds; 4]);
+    assert_eq!(loads.len(), 5);
+    // In front of the loop a block sets it up, once for each row that a pixel looks at.
+    let before = profile.rows.iter().filter(|row| 6 * row.issued_lanes == rounds).count();
+    assert!(before > 8, "{before}");
 }
 
 #[test]

@@ -35,6 +35,7 @@ INPUTS = [
     (None, "atomics", ["sm_50", "sm_75", "sm_80", "sm_90", "sm_100"]),
     (None, "tiles", ["sm_80"]),
     (None, "spills", ["sm_80"]),
+    (None, "phases", ["sm_90"]),
     (None, "nests", ["sm_50", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]),
     ("sgemm", "sm_35", ["sm_35", "sm_50", "sm_70"]),
     ("sgemm", "sm_80", ["sm_80", "sm_90", "sm_120"]),
@@ -42,6 +43,7 @@ INPUTS = [
     ("lmsor", "sm_35", ["sm_35", "sm_50", "sm_70"]),
     ("sgemm-16", "sm_35", ["sm_50", "sm_61"]),
     ("reduction", "sm_80", ["sm_80", "sm_100"]),
+    ("leukocyte-dilate", "sm_80", ["sm_90"]),
     ("histogram", "sm_35", ["sm_50"]),
     ("vector-add", "sm_35", ["sm_50"]),
 ]
