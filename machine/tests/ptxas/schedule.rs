@@ -324,3 +324,45 @@ fn code_without_scheduling_fields_is_refused() {
     assert!(matches!(error, MachineError::NoSchedule { .. }), "{error}");
     assert!(error.to_string().contains("when its instructions may issue"), "{error}");
 }
+
+#[test]
+fn rounds_of_bulk_copies_keep_their_order() {
+    // `phases.ptx`: 8 rounds, in which two mbarriers count a copy each. The assembler guards the
+    // copies by predicates, lets a loop elect their lane, and puts the first try of each wait in
+    // front of the loop that spins.
+    let phases = |rounds| {
+        let launch = [[1, 1, 1], [64, 1, 1]];
+        Executed::with_numbers("", "phases", "rounds_of_copies", launch, &[4096; 2], &[rounds])
+    };
+    let launch = phases(8).launch("phases.sm_90");
+    let mut copies_of_warps = Vec::new();
+    for warp in warps(&launch) {
+        let all: Vec<&Instruction> = instructions(&launch, warp).collect();
+        let is_barrier = |one: &&Instruction| one.action == Action::CtaBarrier;
+        let rounds: Vec<_> = all.split(|one| is_barrier(&one)).collect();
+        // What is in front of the first round, the rounds, and the store behind.
+        assert_eq!(rounds.len(), 10);
+        for round in &rounds[1..9] {
+            let waits: Vec<_> = round
+                .iter()
+                .filter(|one| matches!(one.action, Action::AwaitPhase { .. }))
+                .map(|one| one.ptx)
+                .collect();
+            assert_eq!(waits.len(), 2);
+            assert_ne!(waits[0], waits[1]);
+            let first_wait = round
+                .iter()
+                .position(|one| matches!(one.action, Action::AwaitPhase { .. }))
+                .unwrap();
+            let told = |one: &&&Instruction| {
+                matches!(one.action, Action::ArriveAtPhase { .. }) || one.mnemonic == "UBLKCP"
+            };
+            assert_eq!(round[first_wait..].iter().filter(told).count(), 0);
+            assert_eq!(round[..first_wait].iter().filter(told).count(), 6);
+        }
+        let copies = warp.requests.iter().flatten().filter(|one| one.space == Space::Global);
+        copies_of_warps.push(copies.count());
+    }
+    // Of the first warp one thread copies; all warps store once.
+    assert_eq!(copies_of_warps, [17, 1]);
+}

@@ -43,7 +43,7 @@ use super::{MachineError, Prepared};
 use combining::combining;
 use instructions::translate;
 use nest::Nest;
-use plan::{Anchors, Plan};
+use plan::{Anchors, Loops, Plan};
 use queues::Queues;
 use replay::{MOST_VISITS, Path, replay};
 use solutions::{Solutions, WarpCounts};
@@ -163,12 +163,14 @@ impl<'l, 'a> Scheduler<'l, 'a> {
         let solutions = Solutions::new(listing)?;
         let anchors = Anchors::new(listing);
         let machine_loops = Nest::new(&machine);
+        let ptx_loops = Nest::new(&ptx_successors);
+        let loops = Loops { machine: &machine_loops, ptx: &ptx_loops };
         Ok(Self {
-            of_launch: anchors.plan(solutions.of_launch(), &machine_loops),
+            of_launch: anchors.plan(solutions.of_launch(), loops),
             solutions,
             anchors,
             machine_loops,
-            ptx_loops: Nest::new(&ptx_successors),
+            ptx_loops,
             ptx_successors,
             lengths: blocks.iter().map(|block| block.instructions.len() as u32).collect(),
             ptx_lengths: ptx_blocks.iter().map(|block| block.instruction_count).collect(),
@@ -212,7 +214,8 @@ impl<'l, 'a> Scheduler<'l, 'a> {
         let plan = counts.and_then(|counts| {
             let plan = self.plans.entry(counts).or_insert_with_key(|counts| {
                 let executions = self.solutions.of_warp(counts)?;
-                Some(self.anchors.plan(&executions, &self.machine_loops))
+                let loops = Loops { machine: &self.machine_loops, ptx: &self.ptx_loops };
+                Some(self.anchors.plan(&executions, loops))
             });
             plan.as_ref()
         });

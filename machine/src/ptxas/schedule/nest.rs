@@ -38,6 +38,17 @@ impl Nest {
         self.around[block].first().copied()
     }
 
+    /// The loops around a block.
+    pub(super) fn depth(&self, block: usize) -> usize {
+        self.around[block].len()
+    }
+
+    /// The innermost one of the `depth` outermost loops around a block.
+    pub(super) fn innermost_of(&self, block: usize, depth: usize) -> Option<u32> {
+        let around = &self.around[block];
+        around[around.len().saturating_sub(depth)..].first().copied()
+    }
+
     /// The loops around one block that are not around another one.
     pub(super) fn left(&self, from: usize, to: usize) -> impl Iterator<Item = u32> {
         self.around[from].iter().copied().filter(move |one| !self.around[to].contains(one))
@@ -112,5 +123,8 @@ mod tests {
         assert_eq!(nest.left(2, 3).collect::<Vec<_>>(), [0]);
         assert_eq!(nest.left(2, 4).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(nest.left(1, 2).count(), 0);
+        assert_eq!(nest.depth(2), 2);
+        let outer: Vec<Option<u32>> = (0..3).map(|depth| nest.innermost_of(2, depth)).collect();
+        assert_eq!(outer, [None, Some(1), Some(0)]);
     }
 }
