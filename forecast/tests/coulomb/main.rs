@@ -265,4 +265,6 @@ fn sectors_of_the_grid_are_read_once() {
         assert!((0.98..1.01).contains(&l2_reads), "{points} {layout}: {l2_reads}");
         assert!((0.99..1.01).contains(&dram_reads), "{points} {layout}: {dram_reads}");
     }
+    let [l2_reads, dram_reads] = reads(&of(32, 1, "arrays"), 64);
+    println!("XX {l2_reads} {dram_reads}");
 }
