@@ -339,7 +339,7 @@ fn rounds_of_bulk_copies_keep_their_order() {
     for warp in warps(&launch) {
         let all: Vec<&Instruction> = instructions(&launch, warp).collect();
         let is_barrier = |one: &&Instruction| one.action == Action::CtaBarrier;
-        let rounds: Vec<_> = all.split(|one| is_barrier(&one)).collect();
+        let rounds: Vec<_> = all.split(|one| is_barrier(one)).collect();
         // What is in front of the first round, the rounds, and the store behind.
         assert_eq!(rounds.len(), 10);
         for round in &rounds[1..9] {
