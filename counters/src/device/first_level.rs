@@ -97,10 +97,10 @@ impl FirstLevel {
     }
 
     /// The same cache, of which any line may give way. On Volta lines give way at random once the
-    /// cache is full (Jia et al. 2018, section 3.3). On Turing counters agree: a loop over 92 KB of
-    /// local memory an SM, beside a cache of 64 KB, hits in 55 to 65 % of its loads (KTT's Coulomb
-    /// sum on an RTX 2080 Ti). With the least recently used line it would hit in none. On Hopper a
-    /// chase through slightly more than the cache misses throughout, so it keeps recency.
+    /// cache is full (Jia et al. 2018, section 3.3). Counters of Turing agree in part. A loop over
+    /// up to 128 KB of local memory an SM, beside a cache of 64 KB, hits in 55 to 65 % of its loads
+    /// (KTT's Coulomb sum on an RTX 2080 Ti); we count 17 %. On Hopper a chase through slightly
+    /// more than the cache misses throughout, so it keeps recency.
     pub(super) const fn evicting_any(mut self) -> Self {
         if let Some(mut l1) = self.l1 {
             l1.replacement = Replacement::Random { seed: 1 };

@@ -249,8 +249,9 @@ fn reads(one: &Measured, depth: u32) -> [f64; 2] {
     })
 }
 
-/// Every sector of the grid is read once and written once; the atoms stay in the L1. The profiler
-/// counts up to 1.7 % more reads of the L2, for instructions and constants.
+/// Every sector of the grid is read once and written once. The profiler counts up to 1.7 % more
+/// reads of the L2, for instructions and constants. We count up to 4 % more: any line of the L1 may
+/// give way, those of the atoms, too.
 #[test]
 fn sectors_of_the_grid_are_read_once() {
     let of = |points, unroll, layout: &str| {
@@ -262,9 +263,7 @@ fn sectors_of_the_grid_are_read_once() {
     };
     for (points, unroll, layout) in [(4, 0, "arrays"), (32, 0, "records")] {
         let [l2_reads, dram_reads] = reads(&of(points, unroll, layout), 32);
-        assert!((0.98..1.01).contains(&l2_reads), "{points} {layout}: {l2_reads}");
+        assert!((0.98..1.03).contains(&l2_reads), "{points} {layout}: {l2_reads}");
         assert!((0.99..1.01).contains(&dram_reads), "{points} {layout}: {dram_reads}");
     }
-    let [l2_reads, dram_reads] = reads(&of(32, 1, "arrays"), 64);
-    println!("XX {l2_reads} {dram_reads}");
 }
