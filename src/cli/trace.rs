@@ -69,7 +69,7 @@ pub(crate) struct Trace {
 
     /// The unit of the time's axis
     #[arg(long, help_heading = "Timeline", value_name = "UNIT", default_value = "ns", value_parser = words::time_unit())]
-    pub(crate) time: TimeUnit,
+    pub(crate) time_unit: TimeUnit,
 
     /// The form of the file [default: that of its name: .json, else Perfetto's]
     #[arg(long, help_heading = "Output", value_name = "FORMAT", value_parser = words::timeline_format())]

@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Trace) -> Result<(), Failure> {
     let view =
         View { gpu: &gpu.name, recorded: &recorded, counted, loaded: &loaded, files: &files };
     let selection = arguments.selection();
-    let file = timeline::document(&view, &selection, arguments.format(), arguments.time)?;
+    let file = timeline::document(&view, &selection, arguments.format(), arguments.time_unit)?;
     output.write_bytes(&file)?;
     Output::open(None)?.write(&timeline::summary(&view, &selection, file.len()))
 }

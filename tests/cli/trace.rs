@@ -223,7 +223,7 @@ fn of_warp(file: &[u8], warp: &str, most: usize) -> String {
 
 #[test]
 fn a_warp_has_lines_with_what_it_waited_for_and_issued() {
-    let file = timeline("vector-add --size small --ctas 0 --time clocks", "t.json");
+    let file = timeline("vector-add --size small --ctas 0 --time-unit clocks", "t.json");
     insta::assert_snapshot!("trace-warp", of_warp(&file, "CTA 0 sub-core 1 warp 1", 40));
 }
 
