@@ -11,6 +11,8 @@ use super::{ExecutionOptions, LaunchOptions, MachineOptions, size, words};
 #[derive(Debug, Args)]
 // `--ctas` chooses CTAs here. A sample of the grid, whose size it is elsewhere, records no CTAs.
 #[command(mut_arg("ctas", |ctas| ctas.long("sampled-ctas").hide(true)))]
+// A timeline is no place for the seconds of the execution.
+#[command(mut_arg("execution_time", |seconds| seconds.hide(true)))]
 pub(crate) struct Trace {
     /// A corpus name (sgemm), a launch file (x.toml), a module (x.ptx, or x.cu, which is compiled),
     /// or a fatbin, object, library or executable with PTX inside

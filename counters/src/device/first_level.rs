@@ -96,11 +96,13 @@ impl FirstLevel {
         Self { l1: Some(l1), read_only: None, unified_bytes: size_bytes, carve_outs }
     }
 
-    /// The same cache, of which any line may give way. On Volta lines give way at random once the
-    /// cache is full (Jia et al. 2018, section 3.3). Counters of Turing agree in part. A loop over
-    /// up to 128 KB of local memory an SM, beside a cache of 64 KB, hits in 55 to 65 % of its loads
-    /// (KTT's Coulomb sum on an RTX 2080 Ti); we count 17 %. On Hopper a chase through slightly
-    /// more than the cache misses throughout, so it keeps recency.
+    /// The same cache, of which any line may give way.
+    ///
+    /// Counters of a Turing GPU speak for it: KTT's Coulomb sum on an RTX 2080 Ti. It goes through
+    /// up to 128 KB of local memory an SM again and again, beside a cache of 64 KB. Of its loads 55
+    /// to 65 % hit; we count 17 %. Jia et al. 2018 are remembered to report it for Volta; their
+    /// text was not at hand. On Hopper a chase through slightly more than the cache misses
+    /// throughout, so that one keeps recency.
     pub(super) const fn evicting_any(mut self) -> Self {
         if let Some(mut l1) = self.l1 {
             l1.replacement = Replacement::Random { seed: 1 };

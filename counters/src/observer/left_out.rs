@@ -2,8 +2,8 @@
 //!
 //! They are taken to be served as those of their instruction that were replayed. That is a guess:
 //! the end of a CTA may touch what its beginning did not. So each metric has an interval of what
-//! else may be. All that was left out hits the first level, or the L2, or comes from DRAM. And a
-//! request that was left out brings in its sectors and drives out as many, so that as many sectors
+//! else may be. All that was left out hits the first level, or the L2, or comes from DRAM.
+//! A request that was left out also brings in its sectors and drives out as many. So many sectors
 //! of others may hit that missed, or miss that hit.
 
 use std::ops::AddAssign;

@@ -179,16 +179,8 @@ mod tests {
 
         /// Launches and returns the first byte of the output.
         fn launch(&mut self, adds: bool) -> u8 {
-            let request = LaunchRequest {
-                function: FunctionId(usize::from(adds)),
-                grid: [1; 3],
-                block: [32, 1, 1],
-                cluster: None,
-                shared_bytes: 0,
-                stream: 0,
-                arguments: Vec::new(),
-            };
-            let key = Key::new(&request, 0, 0);
+            let function = FunctionId(usize::from(adds));
+            let key = Key::new(&LaunchRequest::of_one_warp(function, Vec::new()), 0, 0);
             let Self { memory, blocks, contents, effects, .. } = self;
             let looks = effects.is_worth_a_look(&key, 32, 128);
             let before = looks.then(|| contents.snapshot(memory, blocks));
@@ -278,15 +270,7 @@ mod tests {
     #[test]
     fn few_threads_are_executed_without_a_look() {
         let mut effects = Effects::default();
-        let request = LaunchRequest {
-            function: FunctionId(0),
-            grid: [1; 3],
-            block: [32, 1, 1],
-            cluster: None,
-            shared_bytes: 0,
-            stream: 0,
-            arguments: Vec::new(),
-        };
+        let request = LaunchRequest::of_one_warp(FunctionId(0), Vec::new());
         let key = Key::new(&request, 0, 0);
         assert!((0..9).all(|_| !effects.is_worth_a_look(&key, 32, 32 * BYTES_OF_THREAD + 1)));
         assert!(!effects.is_worth_a_look(&key, 32, 32 * BYTES_OF_THREAD));

@@ -14,6 +14,7 @@ use gpucast_interpreter::{
     RunError, Schedule,
 };
 
+use crate::block::{BlockKind, BlockRange};
 use crate::clock::Engine;
 use crate::contents::Snapshot;
 use crate::faults::{BadAccesses, Passed};
@@ -301,7 +302,12 @@ impl Device {
     /// What memory holds before a launch, if that is worth knowing: an equal launch may have found
     /// the same.
     fn look(&mut self, kernel: &Kernel, same: &Key, threads: u64) -> Option<Snapshot> {
-        if self.checking.is_on() || !kernel.program.only_changes_memory() {
+        // The program may have freed memory that it registered. Only kernels may find that out.
+        let of_program = |block: &BlockRange| block.kind == BlockKind::Registered;
+        if self.checking.is_on()
+            || !kernel.program.only_changes_memory()
+            || self.blocks.values().any(of_program)
+        {
             return None;
         }
         let worth = self.effects.is_worth_a_look(same, threads, self.memory.total_bytes());

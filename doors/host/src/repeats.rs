@@ -166,15 +166,8 @@ mod tests {
     impl Program {
         /// Reads `lines` and returns the sectors that come from memory, as its time.
         fn launch(&mut self, lines: std::ops::Range<u64>) -> f64 {
-            let request = LaunchRequest {
-                function: FunctionId(0),
-                grid: [1; 3],
-                block: [32, 1, 1],
-                cluster: None,
-                shared_bytes: 0,
-                stream: 0,
-                arguments: vec![lines.start.to_le_bytes().to_vec()],
-            };
+            let arguments = vec![lines.start.to_le_bytes().to_vec()];
+            let request = LaunchRequest::of_one_warp(FunctionId(0), arguments);
             let key = Key::new(&request, 0, 0);
             let unknown = match self.repeats.recall(&key, &mut self.l2) {
                 Recalled::Known(predicted) => return predicted.unwrap().time_ms,

@@ -24,3 +24,12 @@ pub struct LaunchRequest {
     /// The bytes of each parameter, in order.
     pub arguments: Vec<Vec<u8>>,
 }
+
+#[cfg(test)]
+impl LaunchRequest {
+    /// A launch of one warp.
+    pub(crate) fn of_one_warp(function: FunctionId, arguments: Vec<Vec<u8>>) -> Self {
+        let (grid, block) = ([1; 3], [32, 1, 1]);
+        Self { function, grid, block, cluster: None, shared_bytes: 0, stream: 0, arguments }
+    }
+}

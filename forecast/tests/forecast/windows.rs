@@ -281,10 +281,18 @@ fn on_four_sms(
     caches: CacheChoice,
     windows: WindowSizes,
 ) -> LaunchProfile {
-    let loaded = module::load(kernel.plan()).unwrap();
     let gpu = gpu_argument::find(&gpu_argument::library().unwrap(), gpu).unwrap();
     let device = gpu_argument::device_model(&gpu).unwrap();
-    let device = DeviceModel { sm_count: 4, ..device };
+    first_launch(kernel, DeviceModel { sm_count: 4, ..device }, caches, windows)
+}
+
+fn first_launch(
+    kernel: &Kernel,
+    device: DeviceModel,
+    caches: CacheChoice,
+    windows: WindowSizes,
+) -> LaunchProfile {
+    let loaded = module::load(kernel.plan()).unwrap();
     let (machine, rung, supervisor) = (&Machine::none(), RungChoice::Auto, &Alone);
     let extras = Extras { windows, ..Extras::default() };
     let counting = Counting { device, machine, extras, rung, sample: None, caches, supervisor };
@@ -364,16 +372,10 @@ fn product(gpu: &str, l2_bytes: u64, caches: CacheChoice, windows: WindowSizes) 
         N / 16
     );
     let kernel = launch_file(PRODUCT, &text, &LaunchOptions::default()).unwrap();
-    let loaded = module::load(kernel.plan()).unwrap();
     let gpu = gpu_argument::find(&gpu_argument::library().unwrap(), gpu).unwrap();
     let device = gpu_argument::device_model(&gpu).unwrap();
     let l2 = L2Geometry { size_bytes: l2_bytes, ..device.l2 };
-    let device = DeviceModel { sm_count: 1, l2, ..device };
-    let (machine, rung, supervisor) = (&Machine::none(), RungChoice::Auto, &Alone);
-    let extras = Extras { windows, ..Extras::default() };
-    let counting = Counting { device, machine, extras, rung, sample: None, caches, supervisor };
-    let options = Options::default();
-    counting::count(kernel.plan(), &loaded, &options, &counting).unwrap().remove(0).profile
+    first_launch(&kernel, DeviceModel { sm_count: 1, l2, ..device }, caches, windows)
 }
 
 /// Of a launch that is not large, the default sees all requests. A large one is estimated: from a
