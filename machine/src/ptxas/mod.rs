@@ -39,6 +39,8 @@ mod updates;
 
 pub use attribute::{attribute, examine};
 pub(super) use isa::meaning;
+#[cfg(test)]
+pub(super) use isa::mnemonics;
 pub use known::known_accesses;
 pub use prepare::{Prepared, prepare};
 pub use schedule::schedule;

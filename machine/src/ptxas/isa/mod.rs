@@ -246,6 +246,6 @@ const fn access_bytes(size: u64) -> Option<u32> {
 
 /// Every mnemonic of the opcode tables.
 #[cfg(test)]
-pub(super) fn mnemonics() -> impl Iterator<Item = &'static str> {
+pub(in super::super) fn mnemonics() -> impl Iterator<Item = &'static str> {
     kepler::mnemonics().chain(maxwell::mnemonics()).chain(volta::mnemonics())
 }

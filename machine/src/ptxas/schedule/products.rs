@@ -14,7 +14,7 @@ use gpucast_ptx_frontend::types::ScalarType;
 use gpucast_simulation::code::{Class, TensorFormat};
 
 use super::super::listing::Listing;
-use super::classes::of_mnemonic;
+use crate::unit_class::unit_class;
 
 /// The work of one execution of a machine instruction that multiplies matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ struct Found {
 /// Returns true if a machine instruction multiplies matrices.
 pub(super) fn multiplies(listing: &Listing<'_>, index: usize) -> bool {
     let mnemonic = listing.code.instructions[index].decoded.mnemonic;
-    of_mnemonic(mnemonic) == Some(Class::Tensor)
+    unit_class(mnemonic) == Some(Class::Tensor)
 }
 
 /// Returns true if it does so for a warpgroup.

@@ -46,12 +46,13 @@ use gpucast_simulation::launch::{CtaClass, Launch};
 use super::Compiled;
 use super::emit::Role;
 use super::family::Family;
+use crate::unit_class::unit_class;
 use constants::Banks;
 use control::{Ordered, controls};
 use depend::Places;
 use latency::Latencies;
 use layout::Layout;
-use node::Node;
+use node::{Node, reads_special_registers};
 use walk::{Queue, Walker};
 
 /// The simulated launch of a program that the rules have translated; see [`Compiled::schedule`].
@@ -160,11 +161,10 @@ fn code(compiled: &Compiled<'_>, layout: &Layout, queues: &[Queue]) -> Code {
     code
 }
 
-/// The class that tells the unit and the latency. Assemblers space reads of special registers as
-/// conversions, which a barrier announces, too. The unit of conversions does not execute them.
+/// The class that tells the unit and the latency. No unit of conversions reads special registers.
 fn simulated_class(node: &Node) -> Class {
-    match node.mnemonic {
-        "S2R" => Class::Other,
+    match unit_class(node.mnemonic) {
+        Some(class) if reads_special_registers(node.mnemonic) => class,
         _ => node.class,
     }
 }

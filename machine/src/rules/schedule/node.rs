@@ -112,8 +112,18 @@ fn ends_warp(op: &Op<'_>) -> bool {
     op.guard.is_none() && matches!(op.opcode, Opcode::Exit | Opcode::Ret)
 }
 
+/// Reads of registers beside the scheduler. A barrier announces their results.
+pub(super) fn reads_special_registers(mnemonic: &str) -> bool {
+    matches!(mnemonic, "S2R" | "S2UR" | "CS2UR" | "B2R" | "R2B")
+}
+
+/// The class that tells how an assembler spaces an instruction: special registers are read like
+/// conversions.
 fn class(op: &Op<'_>, family: &Family, emitted: &Emitted) -> Class {
     let mnemonic = emitted.selected.mnemonic;
+    if reads_special_registers(mnemonic) {
+        return Class::Conversion;
+    }
     let class = unit_class(mnemonic).unwrap_or(Class::Other);
     if emitted.role != Role::Own {
         return class;
