@@ -1,11 +1,11 @@
-//! The clocks of products and copies that work on tensor memory.
+//! The clocks of tensor cores, and of products and copies that work on tensor memory.
 //!
 //! A product takes the tensor core of the SM as long as the columns of its sum need, or as long as
 //! shared memory needs to deliver the factors. The first factor is loaded before the first column.
 
-use crate::code::{TensorFormat, TensorProduct};
+use crate::code::{Action, Instruction, TensorFormat, TensorMemoryAction, TensorProduct};
 use crate::launch::{Beside, Request};
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, Unit, UnitUse};
 
 /// Lanes of tensor memory. A product of fewer rows leaves some of them without work.
 const LANES: f64 = 128.0;
@@ -74,6 +74,28 @@ impl Parameters {
             if writes { memory.tensor_memory_write_rate } else { memory.tensor_memory_read_rate };
         let of_sub_core = rate / f64::from(self.issue.sub_partitions.max(1));
         if of_sub_core > 0.0 { f64::from(bytes) / of_sub_core } else { 0.0 }
+    }
+
+    /// The unit that an instruction keeps busy, and for how long. Of a product it is the tensor core
+    /// at the rate of its format (AMALI, `II_tensor`).
+    #[must_use]
+    pub fn unit_of(&self, instruction: &Instruction) -> UnitUse {
+        let units = self.units[instruction.class as usize];
+        match instruction.action {
+            Action::Multiply { multiply_adds, format, is_asynchronous } => {
+                let sub_cores = self.issue.sub_partitions;
+                let tensor = &self.tensor;
+                match tensor.clocks(multiply_adds, format, is_asynchronous, sub_cores) {
+                    Some(interval) => UnitUse { unit: Some(Unit::Tensor), interval, ..units },
+                    None => units,
+                }
+            }
+            Action::TensorMemory(TensorMemoryAction::Transfer { bytes, writes }) => {
+                let interval = self.transfer_clocks(bytes, writes);
+                UnitUse { unit: Some(Unit::TensorMemory), interval, ..units }
+            }
+            _ => units,
+        }
     }
 
     /// Clocks of shared memory for the tensor core's reads.

@@ -8,7 +8,6 @@ use gpucast_simulation::parameters::{Parameters, Unit};
 use gpucast_simulation::states::State;
 
 use super::latency::Latency;
-use super::units::unit_of;
 
 /// The work of some instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -107,7 +106,7 @@ impl Demand {
         self.instructions += 1.0;
         let pairs = parameters.issue.issue_width > 1 && instruction.control.stall == 0;
         self.issue += if pairs { 1.0 / f64::from(parameters.issue.issue_width) } else { 1.0 };
-        let units = unit_of(instruction, parameters);
+        let units = parameters.unit_of(instruction);
         if let Some(unit) = units.unit {
             let busy = if units.is_shared { &mut self.shared_units } else { &mut self.units };
             match units.other {

@@ -19,7 +19,6 @@ use gpucast_simulation::walk::{QueueUses, Step, Walk};
 
 use super::demand::{Demand, Machine, tensor_core_clocks};
 use super::latency::{Latency, latency};
-use super::units::unit_of;
 
 /// Instructions without a gap, and the stall that ends them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -235,7 +234,7 @@ impl Progress {
             last = last.later(self.barriers[mask.trailing_zeros() as usize]);
             mask &= mask - 1;
         }
-        let units = unit_of(step.instruction, walked.machine.parameters);
+        let units = walked.machine.parameters.unit_of(step.instruction);
         if let Some(unit) = units.unit {
             let other = units.other.map_or(f64::INFINITY, |other| self.units[other as usize]);
             let done = self.units[unit as usize].min(other);
@@ -279,7 +278,7 @@ impl Progress {
         let found = latency(instruction, request.as_ref(), parameters);
         let (data, issue) = (demand.data, demand.issue);
         demand.count(instruction, request.as_ref(), &found, &walked.machine);
-        let units = unit_of(instruction, parameters);
+        let units = parameters.unit_of(instruction);
         if let Some(unit) = units.unit {
             let mut unit = unit as usize;
             if let Some(other) = units.other

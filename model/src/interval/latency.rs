@@ -7,8 +7,6 @@ use gpucast_simulation::launch::Request;
 use gpucast_simulation::parameters::Parameters;
 use gpucast_simulation::states::State;
 
-use super::units::unit_of;
-
 /// The result of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Latency {
@@ -42,7 +40,7 @@ pub(super) fn latency(
     match instruction.action {
         Action::Access(access) => of_access(&access, request, parameters),
         Action::Multiply { .. } => {
-            let interval = unit_of(instruction, parameters).interval;
+            let interval = parameters.unit_of(instruction).interval;
             computed(interval + parameters.tensor.tensor_latency)
         }
         Action::Fence(scope) => Latency {

@@ -28,7 +28,6 @@ mod latency;
 mod representative;
 #[cfg(test)]
 mod tests;
-mod units;
 mod waves;
 
 use gpucast_counters::KernelProfile;

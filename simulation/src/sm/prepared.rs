@@ -5,7 +5,7 @@ use super::phases::expected;
 use crate::clock::clock_at;
 use crate::code::{Action, Class, Control, MemoryAccess, Space, TensorMemoryAction};
 use crate::launch::{CtaClass, Launch};
-use crate::parameters::{Parameters, Unit, UnitUse};
+use crate::parameters::{Parameters, UnitUse};
 use crate::walk::QueueUses;
 
 /// Instruction in the loop's form.
@@ -70,23 +70,7 @@ impl Prepared {
                     barriers = barriers.max(usize::from(counter & 63) + 1);
                 }
                 let class = instruction.class as usize;
-                let mut units = parameters.units[class];
-                if let Action::Multiply { multiply_adds, format, is_asynchronous } =
-                    instruction.action
-                {
-                    let sub_cores = parameters.issue.sub_partitions;
-                    let tensor = &parameters.tensor;
-                    let clocks = tensor.clocks(multiply_adds, format, is_asynchronous, sub_cores);
-                    if let Some(clocks) = clocks {
-                        (units.unit, units.interval) = (Some(Unit::Tensor), clocks);
-                    }
-                }
-                if let Action::TensorMemory(TensorMemoryAction::Transfer { bytes, writes }) =
-                    instruction.action
-                {
-                    units.unit = Some(Unit::TensorMemory);
-                    units.interval = parameters.transfer_clocks(bytes, writes);
-                }
+                let units = parameters.unit_of(instruction);
                 let is_queued = matches!(instruction.action, Action::Access(_) | Action::Fence(_))
                     || instruction.class == Class::Shuffle;
                 let latency = match instruction.action {
