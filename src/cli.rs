@@ -405,7 +405,7 @@ pub(crate) struct Run {
     #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::run_format())]
     pub(crate) format: RunFormat,
 
-    /// Write the result to a file; its name may say the form: x.json, x.sarif
+    /// Write the result to a file; its name may say the form: x.json, x.sarif, x.xml (JUnit)
     #[arg(short, long, help_heading = "Output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -57,6 +57,15 @@ pub fn document(
     }
 }
 
+/// What checks look for, as titles of marks.
+pub fn titles(checks: Checks) -> impl Iterator<Item = String> {
+    names(checks).into_iter().map(title)
+}
+
+fn title(check: &str) -> String {
+    format!("check {check}")
+}
+
 /// The findings of all launches at their lines: those of CUDA where the module names them.
 #[must_use]
 pub fn marks(
@@ -103,7 +112,7 @@ fn mark(
     let check = finding.kind.check();
     Mark {
         rule: finding.kind.name().to_owned(),
-        title: format!("check {}", check.name()),
+        title: title(check.name()),
         message,
         file: file.replace('\\', "/"),
         line: own.map(|own| own.line).or_else(|| site.map(|site| site.line)),

@@ -52,13 +52,43 @@ pub fn document(
     }
 }
 
+/// What results are compared by, as titles of marks.
+pub fn titles(compared: &[Compared]) -> impl Iterator<Item = String> {
+    compared.iter().map(title)
+}
+
+fn title(compared: &Compared) -> String {
+    format!("buffer {}", compared.buffer)
+}
+
+/// What ended a run early, at its line of the PTX.
+#[must_use]
+pub fn fault(report: &Report, file: &str) -> Mark {
+    let anchor = report.anchor.as_deref();
+    let before = anchor.and_then(|anchor| anchor.source.text.get(..anchor.range.start));
+    let line = before.map(|before| before.matches('\n').count() + 1);
+    let file = anchor.map_or(file, |anchor| &anchor.source.name);
+    let mut message = report.message.clone();
+    report.facts.iter().for_each(|fact| message += &format!("; {fact}"));
+    Mark {
+        rule: "fault".to_owned(),
+        title: TO_ITS_END.to_owned(),
+        message: message + ".",
+        file: file.replace('\\', "/"),
+        line: line.and_then(|line| u32::try_from(line).ok()),
+    }
+}
+
+/// The title of what ends a run early.
+pub const TO_ITS_END: &str = "runs to its end";
+
 /// Buffers whose elements are not as a launch file of this name expects.
 #[must_use]
 pub fn marks(compared: &[Compared], file: &str) -> Vec<Mark> {
     let differs = compared.iter().filter(|one| !one.agrees());
-    let mark = |Compared { buffer, against, comparison, .. }: &Compared| Mark {
+    let mark = |compared @ Compared { buffer, against, comparison, .. }: &Compared| Mark {
         rule: "expectation".to_owned(),
-        title: format!("buffer {buffer}"),
+        title: title(compared),
         message: format!(
             "{} of {} elements of {buffer} differ from {against}.",
             number::count(comparison.mismatches as u128),

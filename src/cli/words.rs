@@ -58,6 +58,7 @@ pub(crate) enum RunFormat {
     Json,
     Sarif,
     Github,
+    Junit,
 }
 
 words! {
@@ -71,6 +72,9 @@ words! {
         Sarif,
         /// Findings as annotations of a GitHub workflow
         Github,
+        /// Checks and expectations as test cases, for CI systems: JUnit's XML
+        #[value(alias = "xml")]
+        Junit,
     }
 }
 

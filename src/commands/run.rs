@@ -12,7 +12,7 @@ use gpucast_forecast::run::expected::{Compared, Expected};
 use gpucast_forecast::run::{execute, module};
 use gpucast_forecast::settings::ExecutionSettings;
 use gpucast_render::findings::{self, Extent};
-use gpucast_render::marks::{self, Mark, MarkFormat};
+use gpucast_render::marks::{self, Looked, Mark, MarkFormat};
 use gpucast_render::run::{self, Launched};
 use gpucast_render::several::{self, Part};
 use gpucast_render::{Format, TextOrJson};
@@ -41,6 +41,7 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
         RunFormat::Json => (Format::Json, None),
         RunFormat::Sarif => (Format::Json, Some(MarkFormat::Sarif)),
         RunFormat::Github => (Format::Text, Some(MarkFormat::Github)),
+        RunFormat::Junit => (Format::Text, Some(MarkFormat::Junit)),
     };
     let terminal = Terminal::new(&arguments.execution, format)?;
     let dumps = match plans.as_slice() {
@@ -50,15 +51,15 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
     let mut output = Output::open(arguments.output.clone())?;
     let number = plans.len();
     let mut parts = Vec::new();
-    let mut found = Vec::new();
+    let mut looked = Vec::new();
     let (mut is_clean, mut failure) = (true, None);
     for (index, (kernel, plan)) in plans.into_iter().enumerate() {
         if number > 1 {
             terminal.part(index, number);
         }
         let ran = one((&arguments, &kernel), &plan, &dumps, &terminal)?;
-        parts.push(Part { kernel, document: ran.document });
-        found.extend(ran.marks);
+        parts.push(Part { kernel: kernel.clone(), document: ran.document });
+        looked.push(Looked { at: kernel, titles: ran.titles, marks: ran.marks });
         is_clean &= ran.is_clean;
         failure = ran.failure;
         if failure.is_some() {
@@ -66,7 +67,7 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
         }
     }
     let document = match marks {
-        Some(marks) => marks::document(&found, marks)?,
+        Some(marks) => marks::document(&looked, marks)?,
         None => several::document(parts, format)?,
     };
     output.write(&document)?;
@@ -80,7 +81,8 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
 /// What came of a kernel.
 struct Ran {
     document: String,
-    /// What was found, for forms that show nothing else.
+    /// What was looked for and found, for forms that show nothing else.
+    titles: Vec<String>,
     marks: Vec<Mark>,
     /// True if nothing was found, and all results are as expected.
     is_clean: bool,
@@ -97,7 +99,9 @@ fn one(
 ) -> Result<Ran, Failure> {
     let format = match arguments.format {
         RunFormat::Json => TextOrJson::Json,
-        RunFormat::Text | RunFormat::Sarif | RunFormat::Github => TextOrJson::Text,
+        RunFormat::Text | RunFormat::Sarif | RunFormat::Github | RunFormat::Junit => {
+            TextOrJson::Text
+        }
     };
     plan.note.iter().for_each(|note| terminal.note(note));
     let loaded = module::load(plan)?;
@@ -121,9 +125,16 @@ fn one(
                 let document =
                     findings::document(checked, &loaded, checks, Extent::EndedEarly, format)?;
                 let files = cuda_source::files(plan, &loaded.module, None);
-                let marks = findings::marks(checked, &loaded, &files);
-                let failure = Some(failure.into());
-                return Ok(Ran { document, marks, is_clean: false, failure });
+                let mut marks = findings::marks(checked, &loaded, &files);
+                let mut titles: Vec<String> = findings::titles(checks).collect();
+                let failure = Failure::from(failure);
+                // A fault that a finding explains is no second one.
+                if let Failure::Input(reports) = &failure {
+                    titles.push(run::TO_ITS_END.to_owned());
+                    marks.extend(reports.iter().map(|report| run::fault(report, kernel)));
+                }
+                let failure = Some(failure);
+                return Ok(Ran { document, titles, marks, is_clean: false, failure });
             }
             (watch.finished, Some((checks, watch.checked)))
         }
@@ -150,12 +161,15 @@ fn one(
     let compared = expected.compared(&memory)?;
     let agrees = compared.iter().all(Compared::agrees);
     let mut marks = run::marks(&compared, kernel);
+    let mut titles: Vec<String> =
+        run::titles(&compared).chain([run::TO_ITS_END.to_owned()]).collect();
     let (document, is_clean) = match &found {
         None => (run::document(&launched, &compared, format)?, true),
         Some((checks, found)) => {
             let files = cuda_source::files(plan, &loaded.module, None);
             marks.extend(findings::marks(found, &loaded, &files));
             let checks = *checks;
+            titles.extend(findings::titles(checks));
             let told = findings::document(found, &loaded, checks, Extent::Complete, format)?;
             let document = match format {
                 TextOrJson::Text => run::document(&launched, &compared, format)? + &told,
@@ -165,7 +179,7 @@ fn one(
             (document, found.iter().all(|launch| launch.findings.findings.is_empty()))
         }
     };
-    Ok(Ran { document, marks, is_clean: is_clean && agrees, failure: None })
+    Ok(Ran { document, titles, marks, is_clean: is_clean && agrees, failure: None })
 }
 
 /// `BUFFER=FILE` as buffer indices and paths.

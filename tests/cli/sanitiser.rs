@@ -77,7 +77,7 @@ fn findings_are_versioned_json() {
 #[test]
 fn findings_stand_at_their_lines_for_code_hosts() {
     let run = format!("{PLANTED} --kernel missing_barrier --check all");
-    for form in ["sarif", "github"] {
+    for form in ["sarif", "github", "junit"] {
         let outcome = gpucast(&format!("{run} --format {form}"));
         assert_eq!(outcome.status, 1);
         insta::assert_snapshot!(format!("check-as-{form}"), outcome.stdout);
@@ -88,6 +88,23 @@ fn findings_stand_at_their_lines_for_code_hosts() {
     insta::assert_snapshot!("expectation-as-github", wrong.stdout);
     let clean = json("run sgemm histogram --size small --check all --format sarif");
     assert_eq!(clean["runs"][0]["results"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn a_run_is_a_suite_with_a_case_for_all_that_was_looked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("checks.xml");
+    let run = "run histogram --size small --check race,sync -o";
+    assert_eq!(gpucast(&format!("{run} {}", path.display())).status, 0);
+    let suite = std::fs::read_to_string(path).unwrap();
+    let cases = suite.split("<testcase name=\"").skip(1);
+    let names: Vec<&str> = cases.filter_map(|case| case.split('"').next()).collect();
+    assert_eq!(names, ["buffer bins", "runs to its end", "check race", "check sync"]);
+    assert!(suite.contains("failures=\"0\"") && !suite.contains("<failure"), "{suite}");
+    // A fault ends the run, at its line of the PTX, and buffers are not compared.
+    let fault = gpucast(&format!("{PLANTED} --kernel past_the_end --check race --format junit"));
+    assert_eq!(fault.status, 1);
+    insta::assert_snapshot!("fault-as-junit", fault.stdout);
 }
 
 #[test]

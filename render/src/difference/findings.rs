@@ -5,7 +5,7 @@ use gpucast_forecast::difference::{Broken, Condition, LaunchChange};
 use gpucast_forecast::number;
 
 use super::lines::{Costs, LineChange};
-use crate::marks::{Mark, Rule};
+use crate::marks::{Looked, Mark, Rule};
 
 /// A condition, and what breaks it.
 #[derive(Clone, Debug)]
@@ -118,6 +118,16 @@ pub(super) fn findings(checked: &[Checked], launches: &Launches<'_>) -> Vec<Mark
         one.broken.iter().map(finding).collect::<Vec<Mark>>()
     };
     checked.iter().flat_map(of_condition).collect()
+}
+
+/// Conditions as what was looked for. Some readers take a suite without a case for a run that broke
+/// off, so that one without conditions has compared.
+pub(super) fn looked(after: &str, checked: &[Checked], marks: Vec<Mark>) -> Looked {
+    let mut titles: Vec<String> = checked.iter().map(|one| one.condition.to_string()).collect();
+    if titles.is_empty() {
+        titles.push("compared".to_owned());
+    }
+    Looked { at: after.to_owned(), titles, marks }
 }
 
 impl Launches<'_> {

@@ -2,7 +2,6 @@
 
 mod advised;
 mod findings;
-mod junit;
 mod lines;
 mod markdown;
 mod page;
@@ -124,7 +123,10 @@ pub fn document(
             Ok(markdown::text(difference, names, &parts, &broken))
         }
         DifferenceFormat::Sarif => marks::sarif(findings::rules(checked), &findings()),
-        DifferenceFormat::Junit => Ok(junit::text(after.name, checked, &findings())),
+        DifferenceFormat::Junit => {
+            let suite = format!("gpucast diff {}", after.name);
+            Ok(marks::junit(&suite, &[findings::looked(after.name, checked, findings())]))
+        }
         DifferenceFormat::Github => Ok(marks::annotations(&findings())),
     }
 }

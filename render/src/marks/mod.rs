@@ -1,9 +1,11 @@
 //! Findings at lines of a source, in the forms in which code hosts and editors show them.
 
 mod annotations;
+mod junit;
 mod sarif;
 
 pub(crate) use annotations::text as annotations;
+pub(crate) use junit::text as junit;
 pub(crate) use sarif::{Rule, text as sarif};
 
 use gpucast_forecast::Report;
@@ -30,22 +32,37 @@ pub enum MarkFormat {
     Sarif,
     /// Annotations of a GitHub workflow.
     Github,
+    /// Test cases, as JUnit's XML.
+    Junit,
 }
 
-/// The marks of a run in a form. Their rules are those that found something.
+/// What was looked for in one place, and found.
+#[derive(Clone, Debug)]
+pub struct Looked {
+    /// The kernel, or a file of one.
+    pub at: String,
+    /// What was looked for. The title of each mark is one of them.
+    pub titles: Vec<String>,
+    /// What was found.
+    pub marks: Vec<Mark>,
+}
+
+/// What a run looked for and found, in a form. Its rules are those that found something.
 ///
 /// # Errors
 ///
 /// If the result has a value that the form cannot hold, which no input brings about.
-pub fn document(marks: &[Mark], format: MarkFormat) -> Result<String, Report> {
+pub fn document(looked: &[Looked], format: MarkFormat) -> Result<String, Report> {
+    let marks: Vec<Mark> = looked.iter().flat_map(|one| one.marks.clone()).collect();
     let mut rules: Vec<Rule> = Vec::new();
-    for Mark { rule, title, .. } in marks {
+    for Mark { rule, title, .. } in &marks {
         if rules.iter().all(|known| known.id() != rule) {
             rules.push(Rule::new(rule.clone(), title.clone()));
         }
     }
     match format {
-        MarkFormat::Sarif => sarif(rules, marks),
-        MarkFormat::Github => Ok(annotations(marks)),
+        MarkFormat::Sarif => sarif(rules, &marks),
+        MarkFormat::Github => Ok(annotations(&marks)),
+        MarkFormat::Junit => Ok(junit("gpucast run", looked)),
     }
 }
