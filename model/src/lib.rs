@@ -17,6 +17,7 @@
 //! | [`regression`] | linear least squares with uncertainties |
 //! | [`roofs`] | the least time of each unit, below which no prediction may lie |
 //! | [`sensitivity`] | the effect of each parameter of a GPU on a time |
+//! | `sustained` | the clock that a long load leaves, where it is published |
 //! | [`timing`] | the fixed part that a way of measuring adds |
 //! | [`warning`] | the assumptions of a model that a kernel breaks |
 //! | [`what_if`](mod@what_if) | counts as they would be without conflicts, divergence, … |
@@ -63,6 +64,7 @@ pub mod reference;
 pub mod roofs;
 pub mod sensitivity;
 pub mod sm_simulation;
+mod sustained;
 mod symbols;
 pub mod tensor;
 mod text;
@@ -89,6 +91,7 @@ pub use predictor::{
 pub use quantitative_roofline::{QuantitativeRoofline, RefinedRoofline};
 pub use reference::{Reference, error_fraction, predict_with_reference, utilisation_factor};
 pub use sm_simulation::SmSimulation;
+pub use sustained::Sustained;
 pub use text::{duration, duration_range, rough_duration};
 pub use timing::Timing;
 pub use warning::Warning;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::conformal::TimeInterval;
+use crate::sustained::Sustained;
 use crate::text::{duration, rough_duration};
 use crate::warning::Warning;
 use crate::{
@@ -30,6 +31,12 @@ pub struct Prediction {
     /// The reason why `sm-simulation` gives no interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_declined_because: Option<String>,
+    /// The clock of the SMs that the time stands at, in megahertz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_mhz: Option<f64>,
+    /// The clock that a long load leaves, where that is known and less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sustained: Option<Sustained>,
     /// The resource that the time is spent on.
     pub bound: Bound,
     /// The model's inputs from the kernel, by the paper's symbols.
@@ -198,6 +205,17 @@ impl Prediction {
         }
     }
 
+    /// The clock that the time stands at, and what a long load leaves, in words; empty where the
+    /// GPU's clock is not known.
+    #[must_use]
+    pub fn clock_text(&self) -> String {
+        let Some(clock) = self.clock_mhz else { return String::new() };
+        match &self.sustained {
+            Some(sustained) => format!("{clock:.0} MHz; {}", sustained.text()),
+            None => format!("{clock:.0} MHz"),
+        }
+    }
+
     /// Multiplies the time and everything that it is made of. Errors of uncorrected times say
     /// nothing of the new one, so that an interval goes.
     pub(crate) fn scale_time(&mut self, factor: f64) {
@@ -206,6 +224,9 @@ impl Prediction {
             self.interval_declined_because = Some(reason.to_owned());
         }
         self.time_ms *= factor;
+        if let Some(sustained) = &mut self.sustained {
+            sustained.time_at_most_ms *= factor;
+        }
         for part in &mut self.parts {
             part.time_ms *= factor;
             part.components.iter_mut().for_each(|component| component.time_ms *= factor);

@@ -13,6 +13,7 @@ use crate::conformal::{Table, TimeInterval};
 use crate::cost_model::{CostModel, CostModels};
 use crate::gpu::Gpu;
 use crate::hierarchical_roofline::HierarchicalRoofline;
+use crate::inputs::optional;
 use crate::interval::Interval;
 use crate::needs::Needs;
 use crate::offload::{CalibratedOffload, OffloadModel, Transfers};
@@ -21,6 +22,7 @@ use crate::quantitative_roofline::QuantitativeRoofline;
 use crate::reads::{self, Fields};
 use crate::roofs::{self, Roof};
 use crate::sm_simulation::{self, Anew, Invocations, Simulator, SmSimulation, data_path_clocks};
+use crate::sustained::Sustained;
 use crate::timing::Timing;
 use crate::warning::Warning;
 
@@ -334,23 +336,34 @@ pub trait Model: Sync {
             let below =
                 |Roof { unit, least_ms }| Warning::BelowRoof { unit, milliseconds: least_ms };
             outcome.warnings.extend(roof.map(below));
-            let groups = self.read_here(conditions, gpu);
+            let mut groups = self.read_here(conditions, gpu);
+            groups.push(reads::UNDER_LOAD);
             let unread = reads::unread(&groups, gpu);
             let model = self.name();
             outcome.warnings.extend(unread.map(|field| Warning::UnreadField { field, model }));
         }
-        let interval = match outcome.detail.simulation() {
-            Some(analysis) if conditions.extent != Extent::WithoutWarnings => {
-                let kind = sm_simulation::kind_of(analysis, profile.invocations, gpu, conditions);
-                match sm_simulation::declined_because(&outcome.warnings, conditions) {
-                    Some(reason) => Err(Some(reason)),
-                    None => {
-                        TimeInterval::new(outcome.time_ms, kind, Table::committed()).ok_or(None)
-                    }
-                }
-            }
-            Some(_) | None => Err(None),
+        let is_asked = conditions.extent != Extent::WithoutWarnings;
+        let analysis = outcome.detail.simulation().filter(|_| is_asked);
+        let kind =
+            analysis.map(|one| sm_simulation::kind_of(one, profile.invocations, gpu, conditions));
+        let sustained = is_asked
+            .then(|| {
+                let class = kind.map(|kind| kind.class);
+                Sustained::published((outcome.time_ms, outcome.bound), class, gpu)
+            })
+            .flatten();
+        let declined = || sm_simulation::declined_because(&outcome.warnings, conditions);
+        let interval = match kind.map(|kind| (kind, declined())) {
+            Some((_, Some(reason))) => Err(Some(reason)),
+            Some((kind, None)) => TimeInterval::new(outcome.time_ms, kind, Table::committed())
+                .map(|interval| match &sustained {
+                    Some(one) => interval.covering(one.time_at_most_ms, one.clock_mhz),
+                    None => interval,
+                })
+                .ok_or(None),
+            None => Err(None),
         };
+        let clock_mhz = optional!(gpu.sp_clock);
         let (kernel, gpu) = (profile.kernel.clone(), gpu.name.clone());
         if !outcome.time_ms.is_finite() {
             return Err(ModelError::NotFinite { kernel, gpu });
@@ -372,6 +385,8 @@ pub trait Model: Sync {
             time_ms,
             interval_declined_because: interval.as_ref().err().cloned().flatten(),
             interval: interval.ok(),
+            clock_mhz,
+            sustained,
             bound,
             parameters,
             intermediate,
@@ -425,7 +440,12 @@ impl dyn Model {
         let models = Self::ALL.iter().map(|model| (model.name(), model.reads()));
         let counts: Fields = &[reads::OCCUPANCY, reads::COUNTED];
         let timing: Fields = &[reads::TIMED];
-        let all = models.chain([("counts", counts), ("--timing", timing)]);
+        let under_load: Fields = &[reads::UNDER_LOAD];
+        let all = models.chain([
+            ("counts", counts),
+            ("--timing", timing),
+            ("the clock under load", under_load),
+        ]);
         all.filter(|(_, groups)| reads::reaches(field, groups)).map(|(name, _)| name).collect()
     }
 

@@ -68,6 +68,9 @@ pub const TIMED: &[&str] = &[
     "sp_clock",
 ];
 
+/// Fields that say what a long load leaves of the clock ([`crate::Sustained`]).
+pub const UNDER_LOAD: &[&str] = &["sp_clock", "sustained_clock", "sustained_tensor_clock"];
+
 /// Fields of the first level that several models share.
 pub(crate) const FIRST_LEVEL: &[&str] = &[
     "compute_capability",

@@ -50,7 +50,8 @@ fn an_executed_kernel_on_every_gpu_of_the_thesis_in_one_call() {
     assert_eq!(gpus.join(","), GPUS);
     for prediction in predictions {
         let keys: Vec<&str> = prediction.as_object().unwrap().keys().map(String::as_str).collect();
-        let form = ["kernel", "gpu", "model", "time_ms", "bound", "parameters", "intermediate"];
+        let form =
+            ["kernel", "gpu", "model", "time_ms", "clock_mhz", "bound", "parameters", "intermediate"];
         assert!(keys.starts_with(&form), "{keys:?}");
         assert!(keys.contains(&"warnings"), "{keys:?}");
         // 96 x 64 x 64 multiply-adds, two operations each.

@@ -46,6 +46,10 @@ pub struct TimeInterval {
     pub measured_times: usize,
     /// The number of kernel families on a GPU that they are of.
     pub measured_kernels: usize,
+    /// The clock of the SMs that a long load leaves, in megahertz, if the upper end is the time
+    /// there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub covers_clock_mhz: Option<f64>,
     /// True if no kernel of this kind, or of this generation, was measured. The interval is the
     /// widest of those around it then.
     pub is_widest: bool,
@@ -67,8 +71,18 @@ impl TimeInterval {
             measured_machine: scope.machine.unwrap_or(ANY),
             measured_times: times,
             measured_kernels: groups,
+            covers_clock_mhz: None,
             is_widest,
         })
+    }
+
+    /// The interval with an upper end that holds the time at the clock that a long load leaves.
+    #[must_use]
+    pub fn covering(self, time_ms: f64, clock_mhz: f64) -> Self {
+        match time_ms > self.high_ms {
+            true => Self { high_ms: time_ms, covers_clock_mhz: Some(clock_mhz), ..self },
+            false => self,
+        }
     }
 
     /// The interval in words that follow a time.
@@ -106,9 +120,12 @@ impl TimeInterval {
             ),
             false => String::new(),
         };
+        let longer = self.covers_clock_mhz.map_or_else(String::new, |clock| {
+            format!(" Its upper end is the time at {clock:.0} MHz, which a long load leaves.")
+        });
         format!(
             "The interval rests on {measured_times} measured times of {measured_kernels} kernels \
-             on a GPU{of_class}{on}{by}.{widest}"
+             on a GPU{of_class}{on}{by}.{widest}{longer}"
         )
     }
 }
@@ -188,6 +205,19 @@ mod tests {
         assert!(blackwell.is_widest);
         let known = of(kind_of(TimeClass::Dram, 8, "ptxas"));
         assert!(blackwell.high_ms / blackwell.low_ms > known.high_ms / known.low_ms);
+    }
+
+    #[test]
+    fn an_interval_covers_the_time_at_the_clock_of_a_long_load() {
+        let of = |time_ms| {
+            let kind = kind_of(TimeClass::Dram, 8, "ptxas");
+            TimeInterval::new(2.0, kind, &table()).unwrap().covering(time_ms, 1500.0)
+        };
+        let (inside, beyond) = (of(2.05), of(3.0));
+        assert!(inside.high_ms < 2.3 && inside.covers_clock_mhz.is_none(), "{inside:?}");
+        assert_eq!((beyond.high_ms, beyond.covers_clock_mhz), (3.0, Some(1500.0)));
+        assert_eq!(beyond.low_ms, inside.low_ms);
+        assert!(beyond.basis().ends_with("1500 MHz, which a long load leaves."));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::quantity::{
     CtaSchedule, Entries, Gflops, GigabytesPerSecond, Giops, Gops, Instructions, LanePairing,
     Latencies, Megahertz, Microseconds, Partitions, PerClock, PerGpuClock, Percent, Pipes,
     Quantity, Raw, Registers, SharedServing, Slices, Sms, Span, Text, Threads, TransactionMeaning,
-    Units, WarpScheduler, Warps, Ways,
+    Units, WarpScheduler, Warps, Watts, Ways,
 };
 use super::slot::{Figure, Slot};
 use super::source::{Source, Sourced};
@@ -338,6 +338,14 @@ gpu! {
     profiler_cycles_overhead: Clocks,
     /// Clocks that Nsight Compute's duration has beyond the kernel's work.
     profiler_duration_overhead: Clocks,
+
+    /// Power that the board may take by its data sheet; the clock of the SMs gives way to it.
+    power_limit: Watts,
+    /// The lowest clock of the SMs that somebody published for a long load of ordinary arithmetic
+    /// under `power_limit`.
+    sustained_clock: Megahertz,
+    /// The same for a long load of the tensor cores.
+    sustained_tensor_clock: Megahertz,
 
     /// Instructions of one warp that a scheduler issues in a clock.
     issue_width: Instructions,

@@ -6,7 +6,7 @@ use super::description::Gpu;
 use super::quantity::{Units, Value};
 
 /// Headings, each above the first of its fields.
-const SECTIONS: [(&str, &str); 11] = [
+const SECTIONS: [(&str, &str); 12] = [
     ("vendor", "What it is."),
     ("sm_count", "Cores."),
     ("sp_throughput", "What kernels get."),
@@ -17,6 +17,7 @@ const SECTIONS: [(&str, &str); 11] = [
     ("warp_size", "Execution limits."),
     ("shared_memory_per_sm", "Shared memory and registers."),
     ("base_clock", "Clocks, and what a way of measuring adds."),
+    ("power_limit", "Power."),
     ("issue_width", "The simulation of an SM."),
 ];
 

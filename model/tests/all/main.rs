@@ -14,6 +14,7 @@ mod refinements;
 mod roofline_edges;
 mod roofs;
 mod sensitivity;
+mod sustained;
 mod thesis_tables;
 mod warning_codes;
 mod what_if;

@@ -81,6 +81,8 @@ mod tests {
             time_ms: 2.0,
             interval: None,
             interval_declined_because: None,
+            clock_mhz: None,
+            sustained: None,
             bound: Bound::Compute,
             parameters: Symbols::default(),
             intermediate: Symbols::default(),

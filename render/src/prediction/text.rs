@@ -201,6 +201,7 @@ fn one_gpu(view: &PredictionView) -> String {
         vec!["predicted time".to_owned(), prediction.time_text()],
         vec!["measured as".to_owned(), protocol(view)],
         vec!["interval".to_owned(), prediction.interval_text()],
+        vec!["clock".to_owned(), prediction.clock_text()],
         vec!["bound by".to_owned(), prediction.bound.to_string()],
         vec!["model".to_owned(), prediction.model.to_owned()],
     ];
