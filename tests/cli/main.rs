@@ -11,6 +11,7 @@
 mod advise;
 mod broken;
 mod calibrate;
+mod changes;
 mod check;
 mod ci;
 mod clients;

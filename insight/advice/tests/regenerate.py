@@ -73,4 +73,5 @@ def main():
             print(path.with_suffix(".ptx").relative_to(TESTS))
 
 
-main()
+if __name__ == "__main__":
+    main()
