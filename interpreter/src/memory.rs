@@ -79,12 +79,17 @@ pub enum AllocationError {
     },
 }
 
-/// Bytes that several CTAs may write at the same time.
-///
-/// Aligned to 64 bytes, so that a warp's consecutive access never splits a host cache line more
-/// often than the device address does. They stand in a vector: a box that moves claims its contents
-/// for itself alone.
-type SharedBytes = Vec<UnsafeCell<[u64; 8]>>;
+/// Bytes that several CTAs may write at the same time. They stand in a vector: a box that moves
+/// claims its contents for itself alone.
+type SharedBytes = Vec<SharedLine>;
+
+/// Aligned, so that a warp's consecutive access never splits a host cache line more often than the
+/// device address does.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct SharedLine {
+    _bytes: UnsafeCell<[u64; 8]>,
+}
 
 /// The owner of an allocation's bytes.
 #[derive(Debug)]
@@ -182,8 +187,8 @@ impl Allocation {
             return &[];
         }
         // SAFETY: `host` points to at least `bytes` initialised bytes, which `storage` owns or
-        // whose owner promised them; a shared borrow of the memory means that no launch, which
-        // borrows it exclusively, is writing.
+        // whose owner promised them. Nobody writes them: a launch borrows the memory exclusively,
+        // and the engine comes here only before its CTAs run.
         unsafe { std::slice::from_raw_parts(self.host(), self.bytes as usize) }
     }
 
@@ -212,7 +217,7 @@ fn zeros(bytes: u64) -> Option<(*mut u8, Storage)> {
     }
     let mut storage = SharedBytes::new();
     storage.try_reserve_exact(lines).ok()?;
-    storage.resize_with(lines, UnsafeCell::default);
+    storage.resize_with(lines, SharedLine::default);
     Some((storage.as_mut_ptr().cast(), Storage::Own { _bytes: storage }))
 }
 

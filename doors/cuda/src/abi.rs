@@ -159,18 +159,37 @@ pub(crate) type Callback = extern "C" fn(*mut c_void);
 
 /// The bytes of an argument.
 pub(crate) fn argument(address: *const u8, bytes: usize) -> Result<Vec<u8>, Error> {
-    if address.is_null() {
+    if address.is_null() || isize::try_from(bytes).is_err() {
         return Err(Error::InvalidValue);
     }
-    // SAFETY: not null, so valid for the size of the kernel's parameter, by the contract.
+    // SAFETY: not null, so valid for as many bytes as C's caller says, by the contract.
     Ok(unsafe { std::slice::from_raw_parts(address, bytes) }.to_vec())
 }
 
-/// Bytes that live as long as the program: an image that it registers.
-pub(crate) fn bytes_of_program(address: *const u8, bytes: usize) -> &'static [u8] {
+/// Bytes that live as long as the program: an image that it registers. `None` where it says that it
+/// has more than any object.
+pub(crate) fn bytes_of_program(address: *const u8, bytes: usize) -> Option<&'static [u8]> {
+    let can_be = !address.is_null() && isize::try_from(bytes).is_ok();
     // SAFETY: registered images are constant data of the program or library, which stays loaded
-    // until it unregisters them.
-    unsafe { std::slice::from_raw_parts(address, bytes) }
+    // until it unregisters them, and they have the size that their headers say.
+    can_be.then(|| unsafe { std::slice::from_raw_parts(address, bytes) })
+}
+
+/// The number that an image begins with, whatever it is. Behind the end of a text, which may be
+/// shorter, nothing is read.
+pub(crate) fn magic(address: *const u8) -> Option<u32> {
+    if address.is_null() {
+        return None;
+    }
+    let mut bytes = [0; 4];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        // SAFETY: not null, so an image, or a text that ends in zero.
+        *byte = unsafe { address.add(at).read() };
+        if *byte == 0 {
+            break;
+        }
+    }
+    Some(u32::from_le_bytes(bytes))
 }
 
 /// Writes to C's standard output, so that the order with the program's own output is kept.
@@ -320,6 +339,19 @@ mod tests {
         assert_eq!(Text::at_address(std::ptr::null()).get(), Err(Error::InvalidValue));
         assert_eq!(argument(std::ptr::null(), 4), Err(Error::InvalidValue));
         assert_eq!(header::<u64>(std::ptr::null()), None);
+    }
+
+    #[test]
+    fn images_are_not_read_behind_their_ends() {
+        // Miri finds out if they are.
+        let short: Box<[u8]> = Box::new([b'a', 0]);
+        assert_eq!(magic(short.as_ptr()), Some(u32::from(b'a')));
+        assert_eq!(magic(b"\x7fELF".as_ptr()), Some(u32::from_le_bytes(*b"\x7fELF")));
+        assert_eq!(magic(std::ptr::null()), None);
+        // A header may say anything of the size.
+        assert_eq!(bytes_of_program(short.as_ptr(), usize::MAX), None);
+        assert_eq!(bytes_of_program(std::ptr::null(), 0), None);
+        assert_eq!(argument(short.as_ptr(), usize::MAX), Err(Error::InvalidValue));
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! Asynchronous instructions: operations that leave the lane loop for copies, mbarriers, clusters
 //! and textures.
 
-#![allow(unsafe_code, reason = "guards are read from a frame of the right size")]
-
 use super::access::AccessReport;
 use super::async_copy::PendingCopy;
 use super::lanes::Frame;
@@ -24,8 +22,7 @@ impl Warp {
         split: &mut Split,
         report: &mut AccessReport,
     ) -> Result<Next, WarpFault> {
-        // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-        let mask = unsafe { frame.guard(op, split.mask) };
+        let mask = frame.count_lanes_of(op, split.mask);
         if mask == 0 {
             return Ok(Next::Operation);
         }

@@ -372,7 +372,8 @@ pub(super) fn in_the_cta_of(
 ///
 /// # Safety
 ///
-/// Both are good for `bytes` bytes and aligned to an element.
+/// Both are good for `bytes` bytes and aligned to an element. Nobody writes to `from` meanwhile:
+/// sources of reductions are in shared memory, or copies of it.
 pub(super) unsafe fn reduce(
     operation: AtomicOperation,
     element: u8,

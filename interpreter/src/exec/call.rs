@@ -5,8 +5,6 @@
 //! is enough to know the places. A function's address lies in a window of its own, where nothing
 //! can be loaded.
 
-#![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
-
 use super::lanes::Frame;
 use super::runtime::HeapEvents;
 use super::warp::{Context, Next, Split, Warp, WarpFault, lanes_with};
@@ -42,8 +40,7 @@ impl Warp {
         heap: HeapEvents<'_>,
     ) -> Result<Next, WarpFault> {
         let program = context.program;
-        // SAFETY: the invariants of the frame hold.
-        let mask = unsafe { frame.guard(op, split.mask) };
+        let mask = frame.count_lanes_of(op, split.mask);
         match op.code {
             Code::Call if mask == 0 => split.pc += u32::from(op.n),
             Code::Call => {

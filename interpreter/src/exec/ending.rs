@@ -334,11 +334,12 @@ impl Memories<'_> {
         Ok(self.shared_place(address))
     }
 
-    /// Holds back what a copy has written to `bytes` bytes at a shared address until it ends, if it
-    /// is to end late. `before` has what was there.
+    /// Holds back what a copy has written at a shared address until it ends, if it is to end late.
+    /// `before` has what was there.
     pub(super) fn hold_back(&self, issuer: Issuer, host: *mut u8, address: u64, before: &[u8]) {
         let mut bytes = vec![0; before.len()];
-        // SAFETY: the host address is good for as many bytes as were read from it before.
+        // SAFETY: the host address is good for as many bytes as were read from it before. It lies
+        // in shared memory, as all places that are held back, so that nobody else uses it.
         unsafe {
             std::ptr::copy_nonoverlapping(host, bytes.as_mut_ptr(), bytes.len());
             std::ptr::copy_nonoverlapping(before.as_ptr(), host, before.len());
@@ -369,7 +370,7 @@ impl Memories<'_> {
     pub(super) fn contents_before(&self, host: *const u8, bytes: u32) -> Option<Vec<u8>> {
         self.copies_late().then(|| {
             let mut before = vec![0; bytes as usize];
-            // SAFETY: the host address is good for `bytes` bytes.
+            // SAFETY: the host address is good for `bytes` bytes, of shared memory.
             unsafe { std::ptr::copy_nonoverlapping(host, before.as_mut_ptr(), before.len()) };
             before
         })

@@ -63,7 +63,7 @@ macro_rules! level {
                 pc: u32,
                 mask: u32,
             ) -> u32 {
-                // SAFETY: Frame's invariants (lanes/mod.rs).
+                // SAFETY: by the contract.
                 unsafe {
                     let accesses: *mut LoopAccesses<'_> = accesses;
                     lanes::run_lane_operations(
@@ -89,7 +89,7 @@ macro_rules! level {
                 op: &Op,
                 mask: u32,
             ) -> bool {
-                // SAFETY: Frame's invariants (lanes/mod.rs).
+                // SAFETY: by the contract.
                 unsafe {
                     match accesses.access(frame, op, mask) {
                         Some(()) => true,
@@ -111,7 +111,7 @@ macro_rules! level {
                 op: &Op,
                 mask: u32,
             ) -> bool {
-                // SAFETY: Frame's invariants (lanes/mod.rs).
+                // SAFETY: by the contract.
                 unsafe { accesses.access_otherwise(frame, op, mask) }
             }
 
@@ -128,7 +128,7 @@ macro_rules! level {
                 op: &Op,
                 mask: u32,
             ) -> bool {
-                // SAFETY: Frame's invariants (lanes/mod.rs).
+                // SAFETY: by the contract.
                 unsafe { accesses.probe(frame, op, mask) }
             }
 
@@ -143,7 +143,7 @@ macro_rules! level {
                 mask: u32,
                 report: &mut AccessReport,
             ) -> Result<Option<Space>, AccessFault> {
-                // SAFETY: Frame's invariants (lanes/mod.rs).
+                // SAFETY: by the contract.
                 unsafe { access::access(frame, op, memories, mask, report) }
             }
 
@@ -159,17 +159,16 @@ macro_rules! level {
                 mask: u32,
                 report: &mut AccessReport,
             ) -> Result<(), AccessFault> {
-                // SAFETY: Frame's invariants (lanes/mod.rs).
+                // SAFETY: by the contract.
                 unsafe { access::access_space(frame, op, space, memories, mask, report) }
             }
 
             /// # Safety
             ///
-            /// As [`matrix::multiply`], on a CPU of this level.
+            /// On a CPU of this level.
             $(#[$feature])?
             unsafe fn multiply(frame: &Frame, op: &Multiply) -> Result<(), OperandFault> {
-                // SAFETY: Frame's invariants (lanes/mod.rs).
-                unsafe { matrix::multiply(frame, op) }
+                matrix::multiply(frame, op)
             }
 
             pub(super) const LEVEL: Level =
@@ -186,18 +185,33 @@ level!(v4, Zmm, #[target_feature(
     enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 )]);
 
+/// True if the CPU has all of these features.
+#[cfg(target_arch = "x86_64")]
+macro_rules! has {
+    ($($feature:tt)+) => { $(std::is_x86_feature_detected!($feature))&&+ };
+}
+
+/// True if the CPU has the features of the level `v3`.
+#[cfg(target_arch = "x86_64")]
+fn has_v3() -> bool {
+    has!("avx" "avx2" "bmi1" "bmi2" "f16c" "fma" "lzcnt" "movbe" "popcnt")
+}
+
+/// True if the CPU has those of the level `v4`.
+#[cfg(target_arch = "x86_64")]
+fn has_v4() -> bool {
+    has_v3() && has!("avx512f" "avx512bw" "avx512cd" "avx512dq" "avx512vl")
+}
+
 impl Level {
     /// The best level that this CPU has.
     pub(crate) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
-            macro_rules! has {
-                ($($feature:tt)+) => { $(std::is_x86_feature_detected!($feature))&&+ };
+            if has_v4() {
+                return v4::LEVEL;
             }
-            if has!("avx2" "bmi1" "bmi2" "f16c" "fma" "lzcnt" "movbe" "popcnt") {
-                if has!("avx512f" "avx512bw" "avx512cd" "avx512dq" "avx512vl") {
-                    return v4::LEVEL;
-                }
+            if has_v3() {
                 return v3::LEVEL;
             }
         }
@@ -210,12 +224,8 @@ impl Level {
         let mut levels = vec![("baseline", baseline::LEVEL)];
         #[cfg(target_arch = "x86_64")]
         {
-            if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
-                levels.push(("v3", v3::LEVEL));
-            }
-            if std::is_x86_feature_detected!("avx512vl") {
-                levels.push(("v4", v4::LEVEL));
-            }
+            levels.extend(has_v3().then_some(("v3", v3::LEVEL)));
+            levels.extend(has_v4().then_some(("v4", v4::LEVEL)));
         }
         levels
     }

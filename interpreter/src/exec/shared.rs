@@ -93,7 +93,8 @@ impl Memories<'_> {
         self.own_window + address % window::CTA_BYTES
     }
 
-    /// Resolves the accesses of `mask`, each of `bytes` bytes in a space that all lanes share.
+    /// Resolves the accesses of `mask`, each of `bytes` bytes in a space that all lanes share;
+    /// `write` if something is to be written there.
     pub(super) fn hosts(
         &self,
         space: Space,
@@ -105,6 +106,7 @@ impl Memories<'_> {
         let mut hosts = [std::ptr::null_mut(); 32];
         let first = addresses[mask.trailing_zeros() as usize & 31];
         let common = self.segment(space, first);
+        let common = common.filter(|_| !write || space.refuses_writes(first).is_none());
         for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
             let address = addresses[lane as usize];
             hosts[lane as usize] = match &common {

@@ -430,12 +430,15 @@ fn replace(
     lane: u32,
 ) -> Result<(Space, (u64, u32)), AccessFault> {
     let (space, address) = map_place(map, address, lane)?;
-    let host = memories.resolve(space, lane, address, tensor_map::BYTES as u32, false);
-    let host = host.map_err(|kind| AccessFault { lane, kind })?;
-    if !matches!(space, Space::Global | Space::Shared) {
-        let space = if space == Space::Const { "constant" } else { "parameter" };
-        return Err(AccessFault { lane, kind: FaultKind::ReadOnly { space, address } });
+    if space == Space::Local {
+        let (what, allowed) = ("the address of a tensor map", "in global or shared memory");
+        return Err(AccessFault {
+            lane,
+            kind: FaultKind::BadOperand { what, value: address, allowed },
+        });
     }
+    let host = memories.resolve(space, lane, address, tensor_map::BYTES as u32, true);
+    let host = host.map_err(|kind| AccessFault { lane, kind })?;
     let (range, bytes) = field.replaced(value);
     let length = range.len();
     // SAFETY: the range lies within the map, for which the host address is good.

@@ -6,6 +6,7 @@ use gpucast_ptx_frontend::module::Instruction;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::access_kind::AccessKind;
+use crate::fault::FaultKind;
 use crate::semantics::{Bf16, F16, atomic};
 
 /// The address space of an instruction's operand.
@@ -31,6 +32,16 @@ impl Space {
             Self::Const => Some(StateSpace::Const),
             Self::Param => Some(StateSpace::Param),
             Self::Generic => None,
+        }
+    }
+
+    /// The fault of a write to a space that CTAs only read, at an address of it.
+    #[inline]
+    pub(crate) const fn refuses_writes(self, address: u64) -> Option<FaultKind> {
+        match self {
+            Self::Const => Some(FaultKind::ReadOnly { space: "constant", address }),
+            Self::Param => Some(FaultKind::ReadOnly { space: "parameter", address }),
+            Self::Global | Self::Shared | Self::Local | Self::Generic => None,
         }
     }
 }

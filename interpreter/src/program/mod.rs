@@ -5,6 +5,7 @@
 //! Immediates, parameters and most special registers are rows too, filled in beforehand.
 
 pub(crate) mod asynchronous;
+mod checked;
 pub(crate) mod follow;
 pub(crate) mod lower;
 pub(crate) mod matrix_op;

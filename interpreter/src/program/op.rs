@@ -65,6 +65,12 @@ pub(crate) mod compare {
     pub(crate) const XOR: u16 = 3 << COMBINE_SHIFT;
 }
 
+/// Returns true if a comparison with this [`Op::n`] is combined with predicate `c`.
+#[inline(always)]
+pub(crate) const fn combines(n: u16) -> bool {
+    n >> compare::COMBINE_SHIFT != 0
+}
+
 /// Declares [`Code`] from the lane-operation table and the list of all other operations.
 macro_rules! declare_codes {
     (

@@ -9,6 +9,9 @@ use gpucast_ptx_frontend::module::VariableId;
 
 use crate::lane::Row;
 
+/// Rows of the widest register.
+pub(crate) const WIDEST: usize = 4;
+
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaunchShape {
@@ -177,6 +180,12 @@ impl RegisterFile {
         #[cfg(debug_assertions)]
         self.widths.extend((0..rows).map(|row| if row == 0 { rows as u8 } else { 0 }));
         first
+    }
+
+    /// Rows that a warp has: behind the last one is room for the rest of the widest register, so
+    /// that a register of any width may begin at any row.
+    pub(crate) fn held_rows(&self) -> usize {
+        self.rows as usize + WIDEST - 1
     }
 
     /// Returns true if the kernel looks for the workspace of a cooperative launch.

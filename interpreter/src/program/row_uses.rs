@@ -67,6 +67,11 @@ pub(crate) fn computes_row(code: Code) -> bool {
     matches!(operands(code), Operands::Value(_))
 }
 
+/// Returns true if an operation with the code compares rows and writes a predicate.
+pub(crate) fn compares_rows(code: Code) -> bool {
+    code == Code::NotZero32 || matches!(operands(code), Operands::Predicate(_))
+}
+
 impl RowUses {
     /// The rows of `op`. `None` for operations that also work on whole activations of functions.
     pub(crate) fn of(op: &Op, tables: &SideTables) -> Option<Self> {

@@ -9,11 +9,9 @@ use std::collections::HashMap;
 
 use super::memory_op::{MemoryOp, SameBase};
 use super::op::{Code, Op};
+use super::registers::WIDEST;
 use super::row_uses::RowUses;
 use super::side_tables::SideTables;
-
-/// Rows of the widest register.
-const WIDEST: usize = 4;
 
 /// The operations that have the same [`SameBase::shape`].
 #[derive(PartialEq, Eq, Hash)]

@@ -10,7 +10,7 @@
     reason = "helpers of tests are not inside the test functions that the lints spare"
 )]
 
-use gpucast_interpreter::{AccessKind, RunError};
+use gpucast_interpreter::{AccessKind, AsyncTiming, RunError};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::common::log::{Accessed, logged};
@@ -106,6 +106,14 @@ fn wrong_sizes_and_places_are_faults() {
             "the size of a bulk copy is 4294967295, but must be a multiple of 8",
         ),
         (
+            "mov.u64 %d0, 8; st.bulk [out], %d0, 0;".to_owned(),
+            "st.bulk cannot be executed: the destination must be in shared memory",
+        ),
+        (
+            format!("{TO_GLOBAL} [out], [%r10], 16;"),
+            "cp.async.bulk.global.shared::cta.bulk_group cannot be executed: out is in .param memory",
+        ),
+        (
             "mov.u64 %d0, 16; st.bulk [%out], %d0, 0;".to_owned(),
             "the destination of a bulk operation must be in shared memory, but 0x700000000",
         ),
@@ -114,6 +122,21 @@ fn wrong_sizes_and_places_are_faults() {
         let got = fault(&body);
         assert!(got.starts_with(said), "{body}: {got}");
     }
+}
+
+/// An answer that is held back is a place in shared memory, which local memory exceeds.
+#[test]
+fn an_answer_goes_to_shared_memory_alone() {
+    let body = format!(
+        "{SETUP}.local .align 16 .b8 large[262144];\n\
+         clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes\
+         .multicast::cluster::all.b128 [large+262128], [bar];\nret;"
+    );
+    let text = kernel(&body).replace("sm_100", "sm_100a");
+    let mut shape = Shape::new(1, 1, 64);
+    shape.options.async_timing = AsyncTiming::Late;
+    let fault = launch(&text, &shape).unwrap_err().to_string();
+    assert!(fault.contains("the destination must be in shared memory"), "{fault}");
 }
 
 #[test]

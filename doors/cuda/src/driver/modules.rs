@@ -40,8 +40,7 @@ const ELF_MAGIC: u32 = u32::from_le_bytes(*b"\x7fELF");
 
 /// The bytes of an image whose size nobody says: a wrapper, a fatbin, machine code, or PTX.
 fn image(address: *const u8) -> Result<&'static [u8], Error> {
-    let magic: u32 = abi::header(address).ok_or(Error::InvalidValue)?;
-    match magic {
+    match abi::magic(address).ok_or(Error::InvalidValue)? {
         WRAPPER_MAGIC => {
             let wrapper: In<Wrapper> = In::at_address(address);
             fatbin(wrapper).ok_or(Error::InvalidImage)
@@ -54,7 +53,7 @@ fn image(address: *const u8) -> Result<&'static [u8], Error> {
             let table =
                 header[40..48].iter().rev().fold(0, |sum: usize, &b| sum << 8 | usize::from(b));
             let bytes = table.checked_add(half(58) * half(60)).ok_or(Error::InvalidImage)?;
-            Ok(abi::bytes_of_program(address, bytes))
+            abi::bytes_of_program(address, bytes).ok_or(Error::InvalidImage)
         }
         _ => Ok(Text::at_address(address).get()?.as_bytes()),
     }

@@ -41,7 +41,7 @@ pub(crate) fn fatbin_at(data: *const u8) -> Option<&'static [u8]> {
     let header = abi::header::<Header>(data).filter(|header| header.magic == FATBIN_MAGIC)?;
     let bytes =
         usize::try_from(header.bytes).ok()?.checked_add(usize::from(header.header_bytes))?;
-    Some(abi::bytes_of_program(data, bytes))
+    abi::bytes_of_program(data, bytes)
 }
 
 /// The version of a wrapper around what is to be linked (`FATBINC_LINK_VERSION`): programs of

@@ -25,7 +25,7 @@ pub(super) unsafe fn perform_atomic(
     let wide = op.wide_registers;
     let operation = atomic.operation.within(space);
     if op.element_bytes == 16 {
-        // SAFETY: Frame's invariants (lanes/mod.rs).
+        // SAFETY: by the contract.
         return unsafe { perform_atomic_128(frame, atomic, hosts, mask) };
     }
     for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {

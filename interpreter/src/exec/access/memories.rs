@@ -170,7 +170,7 @@ impl Memories<'_> {
         }
     }
 
-    /// Resolves the address of one lane's access.
+    /// Resolves the address of one lane's access; `write` if something is to be written there.
     pub(in crate::exec) fn resolve(
         &self,
         space: Space,
@@ -179,6 +179,10 @@ impl Memories<'_> {
         bytes: u32,
         write: bool,
     ) -> Result<*mut u8, FaultKind> {
+        // All CTAs have these spaces in common, on several threads.
+        if write && let Some(fault) = space.refuses_writes(address) {
+            return Err(fault);
+        }
         let segment = match space {
             Space::Shared if address / window::CTA_BYTES != self.own_window / window::CTA_BYTES => {
                 self.of_cluster(address)?

@@ -78,7 +78,7 @@ pub(super) unsafe fn access(
     mask: u32,
     report: &mut AccessReport,
 ) -> Result<Option<Space>, AccessFault> {
-    // SAFETY: Frame's invariants (lanes/mod.rs).
+    // SAFETY: by the contract.
     unsafe {
         if op.is_simple() && access_simple(frame, op, memories, mask, report) {
             return Ok(Some(op.space));
@@ -137,11 +137,10 @@ pub(super) unsafe fn access_space(
         let address = addresses[lane as usize];
         return Err(AccessFault { lane, kind: FaultKind::Misaligned { address, bytes } });
     }
-    if write && matches!(space, Space::Const | Space::Param) {
-        let lane = mask.trailing_zeros();
-        let address = addresses[lane as usize];
-        let space = if space == Space::Const { "constant" } else { "parameter" };
-        return Err(AccessFault { lane, kind: FaultKind::ReadOnly { space, address } });
+    let first_lane = mask.trailing_zeros() as usize & 31;
+    let first = addresses[first_lane];
+    if write && let Some(kind) = space.refuses_writes(first) {
+        return Err(AccessFault { lane: first_lane as u32, kind });
     }
     if op.space == Space::Generic
         && let Some(fault) = unexpected(op, space, memories, mask, addresses)
@@ -152,8 +151,6 @@ pub(super) unsafe fn access_space(
         return probe_lanes(op, space, memories, mask, addresses);
     }
 
-    let first_lane = mask.trailing_zeros() as usize & 31;
-    let first = addresses[first_lane];
     let (low, high) = match report.pattern {
         Pattern::Uniform => (first, first),
         Pattern::Consecutive => (first, first.wrapping_add(31 * u64::from(bytes))),

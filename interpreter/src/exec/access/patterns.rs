@@ -17,7 +17,8 @@ pub(in crate::exec) struct Patterns {
     remembered: Vec<Remembered>,
     /// By operation; as many.
     tallies: Vec<Tally>,
-    slots: Slots,
+    /// Outside the CTA: who borrows that, as each warp's turn does, claims what lies within.
+    slots: Box<Slots>,
 }
 
 impl Patterns {
@@ -27,7 +28,7 @@ impl Patterns {
         Self {
             remembered: vec![Remembered::NOTHING; places],
             tallies: vec![Tally::NOTHING; places],
-            slots: Slots::default(),
+            slots: Box::default(),
         }
     }
 
@@ -46,7 +47,7 @@ impl Patterns {
             last: self.remembered.len() - 1,
             remembered: self.remembered.as_mut_ptr(),
             tallies: self.tallies.as_mut_ptr(),
-            slots: &mut self.slots,
+            slots: &raw mut *self.slots,
         }
     }
 
@@ -68,7 +69,7 @@ impl Patterns {
     /// A recorder begins. Distances stay.
     pub(in crate::exec) fn begin(&mut self) {
         self.tallies.iter_mut().for_each(Tally::forget);
-        self.slots = Slots::default();
+        *self.slots = Slots::default();
     }
 }
 
@@ -99,5 +100,28 @@ impl LentPatterns {
     pub(super) fn tally(&mut self, index: u32) -> (&mut Tally, &mut Slots) {
         // SAFETY: as above.
         unsafe { (&mut *self.tallies.add(index as usize & self.last), &mut *self.slots) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a CTA does between the turns of two warps: it borrows itself.
+    fn borrowed(patterns: &mut Patterns) -> usize {
+        patterns.tallies.len()
+    }
+
+    #[test]
+    fn places_stay_lent_while_their_owner_is_borrowed() {
+        let mut patterns = Patterns::new(2);
+        let mut lent = patterns.lend();
+        let mut taken = Vec::new();
+        for _ in 0..3 {
+            taken.extend(lent.tally(0).1.take());
+            lent.remembered(1).confirm();
+            assert_eq!(borrowed(&mut patterns), 2);
+        }
+        assert_eq!(taken, [0, 1, 2]);
     }
 }

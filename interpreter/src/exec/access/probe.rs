@@ -36,7 +36,7 @@ pub(in crate::exec) unsafe fn probe_simple(
     report: &mut AccessReport,
 ) -> bool {
     let bytes = u64::from(op.bytes_per_lane());
-    // SAFETY: Frame's invariants (lanes/mod.rs).
+    // SAFETY: by the contract.
     unsafe {
         report.pattern = Pattern::General;
         report.distances = None;

@@ -31,7 +31,7 @@ pub(in crate::exec) unsafe fn access_simple(
     mask: u32,
     report: &mut AccessReport,
 ) -> bool {
-    // SAFETY: Frame's invariants (lanes/mod.rs).
+    // SAFETY: by the contract.
     unsafe {
         if op.element_bytes == 4 {
             access::<u32, 4>(frame, op, memories, mask, report)
@@ -54,7 +54,7 @@ unsafe fn access<T: Lane<Store = T> + Element + Default, const BYTES: u64>(
     mask: u32,
     report: &mut AccessReport,
 ) -> bool {
-    // SAFETY: Frame's invariants (lanes/mod.rs).
+    // SAFETY: by the contract.
     unsafe {
         report.pattern = Pattern::General;
         report.distances = None;

@@ -32,7 +32,7 @@ impl Slots {
         self.next > MOST_SLOTS / 2
     }
 
-    fn take(&mut self) -> Option<u32> {
+    pub(super) fn take(&mut self) -> Option<u32> {
         let slot = self.next;
         self.next += u16::from(slot < MOST_SLOTS);
         (slot < MOST_SLOTS).then_some(slot.into())

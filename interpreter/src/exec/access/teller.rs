@@ -1,7 +1,5 @@
 //! Reports of accesses to the recorder.
 
-#![allow(unsafe_code, reason = "digests are made with a frame of the right size")]
-
 use super::tally::Telling;
 use super::{AccessReport, LentPatterns, digests, reported_space};
 use crate::exec::lanes::{FULL_MASK, Frame};
@@ -89,8 +87,7 @@ impl<'a> Teller<'a> {
             watching.hear(&access);
         }
         if self.wants.values && op.kind == AccessKind::Store {
-            // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-            self.recorder.storing(&unsafe { digests(self.frame, op) });
+            self.recorder.storing(&digests(self.frame, op));
         }
         self.recorder.access(&access);
     }

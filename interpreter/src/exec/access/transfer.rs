@@ -143,34 +143,23 @@ unsafe fn transfer_with(
 }
 
 /// Gives the lanes of `mask` zeros in the registers that an access would have loaded.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program.
-pub(in crate::exec) unsafe fn load_zeros(frame: &Frame, op: &MemoryOp, mask: u32) {
+pub(in crate::exec) fn load_zeros(frame: &Frame, op: &MemoryOp, mask: u32) {
     let rows = match (&op.atomic, op.kind) {
         (Some(atomic), _) => &atomic.destinations,
         (None, AccessKind::Load | AccessKind::LoadReadOnly) => &op.rows,
         (None, _) => return,
     };
     for row in rows.iter().take(usize::from(op.elements)).copied().flatten() {
-        // SAFETY: rows are as wide as the operation says.
-        unsafe {
-            match (op.element_bytes, op.wide_registers) {
-                (16, _) => frame.set_row::<u128>(row, mask, [0; 32]),
-                (_, true) => frame.set_row::<u64>(row, mask, [0; 32]),
-                (_, false) => frame.set_row::<u32>(row, mask, [0; 32]),
-            }
+        match (op.element_bytes, op.wide_registers) {
+            (16, _) => frame.set_lanes::<u128>(row, mask, [0; 32]),
+            (_, true) => frame.set_lanes::<u64>(row, mask, [0; 32]),
+            (_, false) => frame.set_lanes::<u32>(row, mask, [0; 32]),
         }
     }
 }
 
 /// A digest of each lane's stored value: equal for equal bytes, and very likely not for others.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` is a store of its program.
-pub(in crate::exec) unsafe fn digests(frame: &Frame, op: &MemoryOp) -> [u32; 32] {
+pub(in crate::exec) fn digests(frame: &Frame, op: &MemoryOp) -> [u32; 32] {
     // Steps of FNV-1a on words, with the upper half folded in at the end.
     let mut digests = [0xcbf2_9ce4_8422_2325_u64; 32];
     let mix = |digest: &mut u64, word: u64| {
@@ -179,16 +168,16 @@ pub(in crate::exec) unsafe fn digests(frame: &Frame, op: &MemoryOp) -> [u32; 32]
     };
     for row in op.rows.iter().take(usize::from(op.elements)).copied().flatten() {
         for (lane, digest) in digests.iter_mut().enumerate() {
-            // SAFETY: rows are as wide as the operation says.
-            unsafe {
-                if op.element_bytes == 16 {
-                    let value = frame.row::<u128>(row)[lane];
-                    mix(digest, value as u64);
-                    mix(digest, (value >> 64) as u64);
-                } else {
-                    let value = get(frame, row, op.wide_registers, lane);
-                    mix(digest, value & (u64::MAX >> (64 - 8 * u32::from(op.element_bytes))));
-                }
+            if op.element_bytes == 16 {
+                let value = frame.lane::<u128>(row, lane);
+                mix(digest, value as u64);
+                mix(digest, (value >> 64) as u64);
+            } else {
+                let value = match op.wide_registers {
+                    true => frame.lane::<u64>(row, lane),
+                    false => frame.lane::<u32>(row, lane).into(),
+                };
+                mix(digest, value & (u64::MAX >> (64 - 8 * u32::from(op.element_bytes))));
             }
         }
     }

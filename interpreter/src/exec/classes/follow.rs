@@ -1,7 +1,5 @@
 //! What a representative's warp does at a [`Code::Follow`].
 
-#![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
-
 use super::motion::Motion;
 use super::upcoming::Upcoming;
 use crate::exec::lanes::Frame;
@@ -21,8 +19,7 @@ impl Warp {
         let Some(representative) = place.as_mut() else { return };
         let program = context.program;
         let op = &program.ops[split.pc as usize + 1];
-        // SAFETY: the frame's invariants hold, and the operation belongs to its program.
-        let mask = unsafe { frame.guarded(op, split.mask) };
+        let mask = frame.lanes_of(op, split.mask);
         if representative.region.is_single() || mask == 0 {
             return;
         }

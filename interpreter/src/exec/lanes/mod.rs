@@ -16,15 +16,12 @@
 use super::rare;
 use crate::lane::{Lane, Row};
 use crate::program::op::{
-    Code, GUARD_REPEATED, GuardPredicate, MEMBERS, Op, compare as flag, extremum,
+    Code, GUARD_REPEATED, GuardPredicate, MEMBERS, Op, combines, compare as flag, extremum,
 };
 use crate::semantics::{
     Bf16, F16, Rm, Rn, Rp, Rz, approx, bits, compare, convert, float, half, integer, logic,
     minifloat, packed, shuffle,
 };
-
-/// Rows of the widest register, which [`Frame::set_row`] needs beside the register file.
-pub(crate) const SCRATCH_ROWS: usize = 4;
 
 /// All lanes of a warp.
 pub(crate) const FULL_MASK: u32 = !0;
@@ -40,14 +37,15 @@ pub(crate) fn lane_count(mask: u32) -> u64 {
 ///
 /// # Invariants
 ///
-/// `Program` construction guarantees that every row and predicate index of every operation is
-/// within the warp's register file. Each row is wide enough for its operation. The operation list
-/// ends in an operation that leaves the loop. `guards` and `guarded_lanes` have as many elements as
-/// the program has guarded instructions. `scratch` is [`SCRATCH_ROWS`] rows that no operation
-/// names.
+/// `Program` construction checks that every row, predicate and guard that an operation names
+/// exists, and that the operation list ends in an operation that leaves the loop. A register of any
+/// width may begin at any row, since `rows` has room for the widest one behind the last row.
+/// `guards` and `guarded_lanes` have at least `extents.guards` elements. `scratch` is as many rows
+/// as the widest register, which no operation names.
 ///
-/// Builds with debug assertions check rows, predicates and guards at each use. Rare operations go
-/// by [`Frame::lanes`] and its like, which always check them.
+/// The lowering gives each operand a row that is wide enough; otherwise results are wrong. Builds
+/// with debug assertions check that at each use, and rows, predicates and guards once more. Rare
+/// operations go by [`Frame::lanes`] and its like, which always check what exists.
 pub(crate) struct Frame {
     pub(crate) ops: *const Op,
     pub(crate) guards: *const GuardPredicate,
@@ -63,11 +61,10 @@ pub(crate) struct Frame {
 pub(crate) struct Extents {
     pub(crate) rows: usize,
     pub(crate) predicates: usize,
+    pub(crate) guards: usize,
     /// Rows of the register that begins at each row; 0 in the middle of one.
     #[cfg(debug_assertions)]
     pub(crate) widths: *const [u8],
-    #[cfg(debug_assertions)]
-    pub(crate) guards: usize,
 }
 
 impl Frame {
@@ -78,7 +75,7 @@ impl Frame {
     /// The invariants of [`Frame`], and `op` belongs to its program.
     #[inline(always)]
     pub(crate) unsafe fn guard(&self, op: &Op, mask: u32) -> u32 {
-        // SAFETY: Frame's invariants (lanes/mod.rs).
+        // SAFETY: by the contract.
         unsafe {
             let lanes = self.guarded(op, mask);
             self.count(op, lanes);
@@ -118,6 +115,26 @@ impl Frame {
             // SAFETY: guard indices are in range by the invariants of `Frame`.
             unsafe { *self.guarded_lanes.add(index) += lane_count(lanes) };
         }
+    }
+
+    /// The lanes of `mask` that execute `op`, an operation outside the lane loop.
+    pub(crate) fn lanes_of(&self, op: &Op, mask: u32) -> u32 {
+        assert!(self.has_guard(op), "guard {} does not exist", op.guard);
+        // SAFETY: the guard exists, and so does its predicate.
+        unsafe { self.guarded(op, mask) }
+    }
+
+    /// [`Self::lanes_of`], counted if `op` is its instruction's first.
+    #[inline(always)]
+    pub(crate) fn count_lanes_of(&self, op: &Op, mask: u32) -> u32 {
+        assert!(self.has_guard(op), "guard {} does not exist", op.guard);
+        // SAFETY: as in `lanes_of`.
+        unsafe { self.guard(op, mask) }
+    }
+
+    #[inline(always)]
+    fn has_guard(&self, op: &Op) -> bool {
+        (op.guard & !GUARD_REPEATED) as usize <= self.extents.guards
     }
 
     /// The lanes of a register whose elements are of type `T`.
@@ -262,14 +279,8 @@ impl Frame {
     }
 
     /// Writes the same value to the lanes of `mask`.
-    ///
-    /// # Safety
-    ///
-    /// As [`Self::row_mut`].
-    #[inline(always)]
-    unsafe fn fill_row(&self, row: u32, mask: u32, value: u32) {
-        // SAFETY: Frame's invariants (lanes/mod.rs).
-        unsafe { self.set_row::<u32>(row, mask, [value; 32]) }
+    fn fill_lanes(&self, row: u32, mask: u32, value: u32) {
+        self.set_lanes::<u32>(row, mask, [value; 32]);
     }
 }
 
@@ -298,7 +309,7 @@ unsafe fn finish_comparison(frame: &Frame, op: &Op, mask: u32, mut result: u32) 
     if op.n & flag::INVERT != 0 {
         result = !result;
     }
-    if op.n >> flag::COMBINE_SHIFT != 0 {
+    if combines(op.n) {
         // SAFETY: an operation that combines has a predicate operand `c`.
         let mut c = unsafe { frame.predicate(op.c) };
         if op.n & flag::INVERT_C != 0 {
@@ -394,7 +405,7 @@ macro_rules! define_lane_loop {
         /// The invariants of [`Frame`]; `op` belongs to its program.
         #[inline(never)]
         unsafe fn cold_operation(frame: &Frame, op: &Op, m: u32) {
-            // SAFETY: Frame's invariants (lanes/mod.rs).
+            // SAFETY: by the contract.
             unsafe {
                 match op.code {
                     $(Code::$cold => value_operation!(frame, op, m, ($($da)*) -> $dr $db),)+

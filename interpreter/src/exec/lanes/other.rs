@@ -1,4 +1,6 @@
 //! Operations whose operands are predicates or other lanes' registers.
+//!
+//! Functions that are unsafe need the invariants of [`Frame`], and an operation of its program.
 
 #![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
 #![allow(non_snake_case, reason = "the functions are named after the codes that they implement")]
@@ -23,13 +25,13 @@ unsafe fn select<T: Lane>(frame: &Frame, op: &Op, mask: u32) {
 
 #[inline(always)]
 pub(super) unsafe fn Select32(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: Frame's invariants (lanes/mod.rs).
+    // SAFETY: by the contract.
     unsafe { select::<u32>(frame, op, mask) }
 }
 
 #[inline(always)]
 pub(super) unsafe fn Select64(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: Frame's invariants (lanes/mod.rs).
+    // SAFETY: by the contract.
     unsafe { select::<u64>(frame, op, mask) }
 }
 
@@ -154,17 +156,13 @@ pub(super) unsafe fn ShuffleInRange(frame: &Frame, op: &Op, mask: u32) {
 
 /// Calls `f` once for each group of lanes that communicate: those of `mask` whose member masks
 /// are the same and name them, or all of `mask` where the instruction has no member mask.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program.
 #[inline(always)]
-unsafe fn for_groups(frame: &Frame, op: &Op, mask: u32, mut f: impl FnMut(u32)) {
+fn for_groups(frame: &Frame, op: &Op, mask: u32, mut f: impl FnMut(u32)) {
     if op.n & MEMBERS == 0 {
         return f(mask);
     }
-    // SAFETY: `b` is a row. It is copied because a result may be written over it.
-    let members = unsafe { *frame.row::<u32>(op.b) };
+    // A copy, because a result may be written over it.
+    let members = frame.lanes::<u32>(op.b);
     let mut rest = mask;
     while rest != 0 {
         let first = rest.trailing_zeros() & 31;
@@ -183,154 +181,128 @@ unsafe fn for_groups(frame: &Frame, op: &Op, mask: u32, mut f: impl FnMut(u32)) 
 /// `vote`: from predicate `a` (inverted if `n & 4`) over the executing lanes to predicate
 /// `dst`; `n & 3`: 0 all, 1 any, 2 uni.
 #[inline(always)]
-pub(super) unsafe fn Vote(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: the operands are predicates.
-    unsafe {
-        let invert = if op.n & 4 != 0 { FULL_MASK } else { 0 };
-        let votes = frame.predicate(op.a) ^ invert;
-        for_groups(frame, op, mask, |group| {
-            let votes = votes & group;
-            let result = match op.n & 3 {
-                0 => votes == group,
-                1 => votes != 0,
-                _ => votes == 0 || votes == group,
-            };
-            frame.set_predicate(op.dst, group, u32::from(result).wrapping_neg());
-        });
-    }
+pub(super) fn Vote(frame: &Frame, op: &Op, mask: u32) {
+    let invert = if op.n & 4 != 0 { FULL_MASK } else { 0 };
+    let votes = frame.lanes_where(op.a) ^ invert;
+    for_groups(frame, op, mask, |group| {
+        let votes = votes & group;
+        let result = match op.n & 3 {
+            0 => votes == group,
+            1 => votes != 0,
+            _ => votes == 0 || votes == group,
+        };
+        frame.set_lanes_where(op.dst, group, u32::from(result).wrapping_neg());
+    });
 }
 
 /// `vote.ballot`: predicate `a` (inverted if `n` is 4) to a row.
 #[inline(always)]
-pub(super) unsafe fn Ballot(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: `a` is a predicate, `dst` a row.
-    unsafe {
-        let votes = frame.predicate(op.a) ^ if op.n & 4 != 0 { FULL_MASK } else { 0 };
-        for_groups(frame, op, mask, |group| frame.fill_row(op.dst, group, votes & group));
-    }
+pub(super) fn Ballot(frame: &Frame, op: &Op, mask: u32) {
+    let votes = frame.lanes_where(op.a) ^ if op.n & 4 != 0 { FULL_MASK } else { 0 };
+    for_groups(frame, op, mask, |group| frame.fill_lanes(op.dst, group, votes & group));
 }
 
 /// `activemask`.
 #[inline(always)]
-pub(super) unsafe fn ActiveMask(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: the destination is a row.
-    unsafe { frame.fill_row(op.dst, mask, mask) }
+pub(super) fn ActiveMask(frame: &Frame, op: &Op, mask: u32) {
+    frame.fill_lanes(op.dst, mask, mask);
 }
 
 /// `elect`: the lowest executing lane; its index to row `dst`, the choice to predicate `c`.
 #[inline(always)]
-pub(super) unsafe fn Elect(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: `dst` is a row, `c` a predicate.
-    unsafe {
-        for_groups(frame, op, mask, |group| {
-            frame.set_predicate(op.c, group, group & group.wrapping_neg());
-            frame.fill_row(op.dst, group, group.trailing_zeros());
-        });
-    }
+pub(super) fn Elect(frame: &Frame, op: &Op, mask: u32) {
+    for_groups(frame, op, mask, |group| {
+        frame.set_lanes_where(op.c, group, group & group.wrapping_neg());
+        frame.fill_lanes(op.dst, group, group.trailing_zeros());
+    });
 }
 
 #[inline(always)]
-unsafe fn match_any<T: Lane<Store: PartialEq>>(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: `a` is a row of type `T`, `dst` a row.
-    unsafe {
-        let a = *frame.row::<T>(op.a);
-        for_groups(frame, op, mask, |group| {
-            let mut result = [0; 32];
-            for lane in 0..32 {
-                for other in 0..32 {
-                    result[lane] |= u32::from(a[lane] == a[other]) << other;
-                }
-                result[lane] &= group;
+fn match_any<T: Lane<Store: PartialEq>>(frame: &Frame, op: &Op, mask: u32) {
+    let a = frame.lanes::<T>(op.a);
+    for_groups(frame, op, mask, |group| {
+        let mut result = [0; 32];
+        for lane in 0..32 {
+            for other in 0..32 {
+                result[lane] |= u32::from(a[lane] == a[other]) << other;
             }
-            frame.set_row::<u32>(op.dst, group, result);
-        });
-    }
+            result[lane] &= group;
+        }
+        frame.set_lanes::<u32>(op.dst, group, result);
+    });
 }
 
 #[inline(always)]
-pub(super) unsafe fn MatchAny32(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: Frame's invariants (lanes/mod.rs).
-    unsafe { match_any::<u32>(frame, op, mask) }
+pub(super) fn MatchAny32(frame: &Frame, op: &Op, mask: u32) {
+    match_any::<u32>(frame, op, mask);
 }
 
 #[inline(always)]
-pub(super) unsafe fn MatchAny64(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: Frame's invariants (lanes/mod.rs).
-    unsafe { match_any::<u64>(frame, op, mask) }
+pub(super) fn MatchAny64(frame: &Frame, op: &Op, mask: u32) {
+    match_any::<u64>(frame, op, mask);
 }
 
 /// `match.all`: row `dst` gets the executing lanes if all agree, else 0; predicate `c` is true if
 /// they do.
 #[inline(always)]
-unsafe fn match_all<T: Lane<Store: PartialEq>>(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: `a` is a row of type `T`, `dst` a row, `c` a predicate.
-    unsafe {
-        let a = *frame.row::<T>(op.a);
-        for_groups(frame, op, mask, |group| {
-            let first = a[(group.trailing_zeros() & 31) as usize];
-            let equal = (0..32).all(|lane| group >> lane & 1 == 0 || a[lane] == first);
-            frame.set_predicate(op.c, group, u32::from(equal).wrapping_neg());
-            frame.fill_row(op.dst, group, if equal { group } else { 0 });
-        });
-    }
+fn match_all<T: Lane<Store: PartialEq>>(frame: &Frame, op: &Op, mask: u32) {
+    let a = frame.lanes::<T>(op.a);
+    for_groups(frame, op, mask, |group| {
+        let first = a[(group.trailing_zeros() & 31) as usize];
+        let equal = (0..32).all(|lane| group >> lane & 1 == 0 || a[lane] == first);
+        frame.set_lanes_where(op.c, group, u32::from(equal).wrapping_neg());
+        frame.fill_lanes(op.dst, group, if equal { group } else { 0 });
+    });
 }
 
 #[inline(always)]
-pub(super) unsafe fn MatchAll32(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: Frame's invariants (lanes/mod.rs).
-    unsafe { match_all::<u32>(frame, op, mask) }
+pub(super) fn MatchAll32(frame: &Frame, op: &Op, mask: u32) {
+    match_all::<u32>(frame, op, mask);
 }
 
 #[inline(always)]
-pub(super) unsafe fn MatchAll64(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: Frame's invariants (lanes/mod.rs).
-    unsafe { match_all::<u64>(frame, op, mask) }
+pub(super) fn MatchAll64(frame: &Frame, op: &Op, mask: u32) {
+    match_all::<u64>(frame, op, mask);
 }
 
 /// `redux.sync` on integers; `n`: 0 add, 1 min.u, 2 max.u, 3 min.s, 4 max.s, 5 and, 6 or,
 /// 7 xor.
 #[inline(always)]
-pub(super) unsafe fn Redux(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: `a` and `dst` are rows.
-    unsafe {
-        let a = *frame.row::<u32>(op.a);
-        for_groups(frame, op, mask, |group| {
-            let values = (0..32).filter(|lane| group >> lane & 1 != 0).map(|lane| a[lane]);
-            let result = match op.n & 7 {
-                0 => values.fold(0, u32::wrapping_add),
-                1 => values.fold(u32::MAX, u32::min),
-                2 => values.fold(0, u32::max),
-                3 => values.fold(i32::MAX as u32, |x, y| (x as i32).min(y as i32) as u32),
-                4 => values.fold(i32::MIN as u32, |x, y| (x as i32).max(y as i32) as u32),
-                5 => values.fold(u32::MAX, |x, y| x & y),
-                6 => values.fold(0, |x, y| x | y),
-                _ => values.fold(0, |x, y| x ^ y),
-            };
-            frame.fill_row(op.dst, group, result);
-        });
-    }
+pub(super) fn Redux(frame: &Frame, op: &Op, mask: u32) {
+    let a = frame.lanes::<u32>(op.a);
+    for_groups(frame, op, mask, |group| {
+        let values = (0..32).filter(|lane| group >> lane & 1 != 0).map(|lane| a[lane]);
+        let result = match op.n & 7 {
+            0 => values.fold(0, u32::wrapping_add),
+            1 => values.fold(u32::MAX, u32::min),
+            2 => values.fold(0, u32::max),
+            3 => values.fold(i32::MAX as u32, |x, y| (x as i32).min(y as i32) as u32),
+            4 => values.fold(i32::MIN as u32, |x, y| (x as i32).max(y as i32) as u32),
+            5 => values.fold(u32::MAX, |x, y| x & y),
+            6 => values.fold(0, |x, y| x | y),
+            _ => values.fold(0, |x, y| x ^ y),
+        };
+        frame.fill_lanes(op.dst, group, result);
+    });
 }
 
 /// `redux.sync` on `.f32`; see [`extremum`] for `n`. Compiled once for all CPU levels.
 #[inline(never)]
-pub(super) unsafe fn ReduxF32(frame: &Frame, op: &Op, mask: u32) {
-    // SAFETY: `a` and `dst` are rows.
-    unsafe {
-        let a = *frame.row::<f32>(op.a);
-        let magnitude = if op.n & extremum::ABS != 0 { 0x7fff_ffff } else { u32::MAX };
-        let combine = |a: f32, b: f32| match op.n & extremum::MAX {
-            0 => extremum!(op.n, float::min_f32, [], a, b),
-            _ => extremum!(op.n, float::max_f32, [], a, b),
-        };
-        for_groups(frame, op, mask, |group| {
-            let value = |lane: usize| f32::from_bits(a[lane] & magnitude);
-            let first = value((group.trailing_zeros() & 31) as usize);
-            let lanes = (0..32).filter(|lane| group >> lane & 1 != 0);
-            // The first lane combines with itself, too: a NaN alone becomes canonical.
-            let result = lanes.fold(first, |result, lane| combine(result, value(lane)));
-            frame.fill_row(op.dst, group, result.to_bits());
-        });
-    }
+pub(super) fn ReduxF32(frame: &Frame, op: &Op, mask: u32) {
+    let a = frame.lanes::<f32>(op.a);
+    let magnitude = if op.n & extremum::ABS != 0 { 0x7fff_ffff } else { u32::MAX };
+    let combine = |a: f32, b: f32| match op.n & extremum::MAX {
+        0 => extremum!(op.n, float::min_f32, [], a, b),
+        _ => extremum!(op.n, float::max_f32, [], a, b),
+    };
+    for_groups(frame, op, mask, |group| {
+        let value = |lane: usize| f32::from_bits(a[lane] & magnitude);
+        let first = value((group.trailing_zeros() & 31) as usize);
+        let lanes = (0..32).filter(|lane| group >> lane & 1 != 0);
+        // The first lane combines with itself, too: a NaN alone becomes canonical.
+        let result = lanes.fold(first, |result, lane| combine(result, value(lane)));
+        frame.fill_lanes(op.dst, group, result.to_bits());
+    });
 }
 
 /// The predicate `dst` becomes `a != 0`, combined with `c` like a comparison.

@@ -4,7 +4,7 @@
 //! warpgroup computes its sixteen rows of a `wgmma`, and reads shared memory where the descriptors
 //! say.
 
-#![allow(unsafe_code, reason = "registers are rows of checked programs")]
+#![allow(unsafe_code, reason = "a function of the CPU's level is called")]
 
 pub(super) mod multiply;
 mod sparse_vector;
@@ -55,56 +55,55 @@ impl Warp {
             self.memory(context, recorder, frame, memory_op, split, lanes, &mut report)
                 .map_err(|fault| WarpFault { pc, lane: Some(fault.lane), kind: fault.kind })
         };
-        // SAFETY: the frame's invariants hold, and matrix operations belong to its program.
-        unsafe {
-            match op {
-                MatrixOp::Multiply(multiply) => {
-                    (context.level.multiply)(frame, multiply).map_err(|fault| fault.at(pc))
+        match op {
+            MatrixOp::Multiply(multiply) => {
+                // SAFETY: the level is one of this CPU.
+                let done = unsafe { (context.level.multiply)(frame, multiply) };
+                done.map_err(|fault| fault.at(pc))
+            }
+            MatrixOp::Warpgroup(op) => {
+                let (memories, warp) = (&context.memories, self.index);
+                let done = match op.computes {
+                    true => warpgroup::multiply(frame, memories, op, warp),
+                    false => warpgroup::check(frame, memories, op, warp),
+                };
+                done.map_err(|fault| fault.at(pc))?;
+                let time = self.clock(context.program, split, op.instruction);
+                warpgroup::tell_reads(recorder, frame, memories, op, self.index, time)
+                    .map_err(|fault| fault.at(pc))
+            }
+            MatrixOp::Transpose { source, destination } => {
+                transfer::transpose(frame, *source, *destination);
+                Ok(())
+            }
+            MatrixOp::Compress(op) => {
+                sparse_vector::compress(frame, op, mask).map_err(|fault| fault.at(pc))
+            }
+            MatrixOp::Expand(op) => {
+                sparse_vector::expand(frame, op, mask).map_err(|fault| fault.at(pc))
+            }
+            MatrixOp::WarpgroupFence | MatrixOp::CountedOnly => Ok(()),
+            MatrixOp::Rows(rows) if !rows.access.moves => {
+                access(recorder, &rows.access, rows.lanes)
+            }
+            MatrixOp::Rows(rows) if rows.access.kind == AccessKind::Store => {
+                transfer::collect_rows(frame, rows);
+                access(recorder, &rows.access, rows.lanes)
+            }
+            MatrixOp::Rows(rows) => {
+                access(recorder, &rows.access, rows.lanes)?;
+                transfer::distribute_rows(frame, rows);
+                Ok(())
+            }
+            MatrixOp::Fragment(transfer) => {
+                let start =
+                    transfer::fragment_address(frame, transfer).map_err(|fault| fault.at(pc))?;
+                for part in &transfer.parts {
+                    transfer::before_access(frame, transfer, part, start);
+                    access(recorder, &part.access, FULL_MASK)?;
+                    transfer::after_access(frame, part);
                 }
-                MatrixOp::Warpgroup(op) => {
-                    let (memories, warp) = (&context.memories, self.index);
-                    let done = match op.computes {
-                        true => warpgroup::multiply(frame, memories, op, warp),
-                        false => warpgroup::check(frame, memories, op, warp),
-                    };
-                    done.map_err(|fault| fault.at(pc))?;
-                    let time = self.clock(context.program, split, op.instruction);
-                    warpgroup::tell_reads(recorder, frame, memories, op, self.index, time)
-                        .map_err(|fault| fault.at(pc))
-                }
-                MatrixOp::Transpose { source, destination } => {
-                    transfer::transpose(frame, *source, *destination);
-                    Ok(())
-                }
-                MatrixOp::Compress(op) => {
-                    sparse_vector::compress(frame, op, mask).map_err(|fault| fault.at(pc))
-                }
-                MatrixOp::Expand(op) => {
-                    sparse_vector::expand(frame, op, mask).map_err(|fault| fault.at(pc))
-                }
-                MatrixOp::WarpgroupFence | MatrixOp::CountedOnly => Ok(()),
-                MatrixOp::Rows(rows) if !rows.access.moves => {
-                    access(recorder, &rows.access, rows.lanes)
-                }
-                MatrixOp::Rows(rows) if rows.access.kind == AccessKind::Store => {
-                    transfer::collect_rows(frame, rows);
-                    access(recorder, &rows.access, rows.lanes)
-                }
-                MatrixOp::Rows(rows) => {
-                    access(recorder, &rows.access, rows.lanes)?;
-                    transfer::distribute_rows(frame, rows);
-                    Ok(())
-                }
-                MatrixOp::Fragment(transfer) => {
-                    let start = transfer::fragment_address(frame, transfer)
-                        .map_err(|fault| fault.at(pc))?;
-                    for part in &transfer.parts {
-                        transfer::before_access(frame, transfer, part, start);
-                        access(recorder, &part.access, FULL_MASK)?;
-                        transfer::after_access(frame, part);
-                    }
-                    Ok(())
-                }
+                Ok(())
             }
         }
     }

@@ -50,35 +50,28 @@ fn undefined(lane: u32, what: &'static str, value: u32) -> OperandFault {
 }
 
 /// Executes a matrix multiplication for a full warp.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program.
 #[inline(always)]
-pub(crate) unsafe fn multiply(frame: &Frame, op: &Multiply) -> Result<(), OperandFault> {
-    // SAFETY: Frame's invariants (lanes/mod.rs).
-    unsafe {
-        match op.arithmetic {
-            Arithmetic::Float { c, d, saturate } => {
-                let mut dense = FLOATS.take().unwrap_or_else(Dense::new);
-                let result = float(frame, op, (c, d), saturate, &mut dense);
-                FLOATS.set(Some(dense));
-                result
-            }
-            Arithmetic::Double { mode } => {
-                let mut dense = FLOATS.take().unwrap_or_else(Dense::new);
-                let Dense { a, b, d, .. } = &mut *dense;
-                gather_f64(frame, &op.a, a);
-                gather_f64(frame, &op.b, b);
-                gather_f64(frame, &op.c, d);
-                product::double(op.shape, mode, used_a(op, a), used_b(op, b), used_d(op, d));
-                scatter_f64(frame, &op.d, d);
-                FLOATS.set(Some(dense));
-                Ok(())
-            }
-            Arithmetic::Integer { saturate } => integer(frame, op, None, saturate),
-            Arithmetic::Bits { operation } => integer(frame, op, Some(operation), false),
+pub(crate) fn multiply(frame: &Frame, op: &Multiply) -> Result<(), OperandFault> {
+    match op.arithmetic {
+        Arithmetic::Float { c, d, saturate } => {
+            let mut dense = FLOATS.take().unwrap_or_else(Dense::new);
+            let result = float(frame, op, (c, d), saturate, &mut dense);
+            FLOATS.set(Some(dense));
+            result
         }
+        Arithmetic::Double { mode } => {
+            let mut dense = FLOATS.take().unwrap_or_else(Dense::new);
+            let Dense { a, b, d, .. } = &mut *dense;
+            gather_f64(frame, &op.a, a);
+            gather_f64(frame, &op.b, b);
+            gather_f64(frame, &op.c, d);
+            product::double(op.shape, mode, used_a(op, a), used_b(op, b), used_d(op, d));
+            scatter_f64(frame, &op.d, d);
+            FLOATS.set(Some(dense));
+            Ok(())
+        }
+        Arithmetic::Integer { saturate } => integer(frame, op, None, saturate),
+        Arithmetic::Bits { operation } => integer(frame, op, Some(operation), false),
     }
 }
 
@@ -104,11 +97,8 @@ fn used_d<'a, T>(op: &Multiply, d: &'a mut [T; LARGEST_D]) -> &'a mut [T] {
     &mut d[..(op.products * op.shape.m * op.shape.n) as usize]
 }
 
-/// # Safety
-///
-/// As [`multiply`]; `accumulators` are the types of C and D.
 #[inline(always)]
-unsafe fn float(
+fn float(
     frame: &Frame,
     op: &Multiply,
     accumulators: (Accumulator, Accumulator),
@@ -116,62 +106,54 @@ unsafe fn float(
     dense: &mut Dense<f64>,
 ) -> Result<(), OperandFault> {
     let Dense { a, b, d, columns, values } = dense;
-    // SAFETY: by the contract.
-    unsafe {
-        gather(frame, &op.a, a, values, |register, values| {
-            element::decode_float(op.a_format, register, values);
-        });
-        if let Some(sparse) = &op.sparse {
-            find_columns(frame, sparse, stored_columns(op), &mut columns[..stored_a(op)])?;
-        }
-        gather(frame, &op.b, b, values, |register, values| {
-            element::decode_float(op.b_format, register, values);
-        });
-        if let Some([scale_a, scale_b]) = &op.scales {
-            let columns = op.sparse.is_some().then_some(&*columns);
-            apply_scales(frame, op, (scale_a, scale_b), a, columns, b)?;
-        }
-        match accumulators.0 {
-            Accumulator::F16 => gather(frame, &op.c, d, values, |register, values| {
-                element::decode_float(element::Format::F16, register, values);
-            }),
-            Accumulator::F32 => gather(frame, &op.c, d, values, |register, values| {
-                for (value, &word) in values.iter_mut().zip(register) {
-                    *value = f64::from(f32::from_bits(word));
-                }
-            }),
-        }
-        let size = (op.shape.m * op.shape.k, op.shape.k * op.shape.n, op.shape.m * op.shape.n);
-        if op.sparse.is_some() {
-            product::sparse_float(op.shape, used_a(op, a), columns, b, used_d(op, d));
-        } else {
-            let a = used_a(op, a).chunks_exact(size.0 as usize);
-            let b = used_b(op, b).chunks_exact(size.1 as usize);
-            let products = used_d(op, d).chunks_exact_mut(size.2 as usize);
-            for ((a, b), d) in a.zip(b).zip(products) {
-                product::float(op.shape, a, b, d);
+    gather(frame, &op.a, a, values, |register, values| {
+        element::decode_float(op.a_format, register, values);
+    });
+    if let Some(sparse) = &op.sparse {
+        find_columns(frame, sparse, stored_columns(op), &mut columns[..stored_a(op)])?;
+    }
+    gather(frame, &op.b, b, values, |register, values| {
+        element::decode_float(op.b_format, register, values);
+    });
+    if let Some([scale_a, scale_b]) = &op.scales {
+        let columns = op.sparse.is_some().then_some(&*columns);
+        apply_scales(frame, op, (scale_a, scale_b), a, columns, b)?;
+    }
+    match accumulators.0 {
+        Accumulator::F16 => gather(frame, &op.c, d, values, |register, values| {
+            element::decode_float(element::Format::F16, register, values);
+        }),
+        Accumulator::F32 => gather(frame, &op.c, d, values, |register, values| {
+            for (value, &word) in values.iter_mut().zip(register) {
+                *value = f64::from(f32::from_bits(word));
             }
+        }),
+    }
+    let size = (op.shape.m * op.shape.k, op.shape.k * op.shape.n, op.shape.m * op.shape.n);
+    if op.sparse.is_some() {
+        product::sparse_float(op.shape, used_a(op, a), columns, b, used_d(op, d));
+    } else {
+        let a = used_a(op, a).chunks_exact(size.0 as usize);
+        let b = used_b(op, b).chunks_exact(size.1 as usize);
+        let products = used_d(op, d).chunks_exact_mut(size.2 as usize);
+        for ((a, b), d) in a.zip(b).zip(products) {
+            product::float(op.shape, a, b, d);
         }
-        match accumulators.1 {
-            Accumulator::F16 => scatter(frame, &op.d, d, values, |[low, high]: [f64; 2]| {
-                let low = product::round_f16(low, saturate);
-                u32::from(low) | u32::from(product::round_f16(high, saturate)) << 16
-            }),
-            Accumulator::F32 => {
-                scatter(frame, &op.d, d, values, |[sum]: [f64; 1]| {
-                    product::round_f32(sum, saturate)
-                });
-            }
+    }
+    match accumulators.1 {
+        Accumulator::F16 => scatter(frame, &op.d, d, values, |[low, high]: [f64; 2]| {
+            let low = product::round_f16(low, saturate);
+            u32::from(low) | u32::from(product::round_f16(high, saturate)) << 16
+        }),
+        Accumulator::F32 => {
+            scatter(frame, &op.d, d, values, |[sum]: [f64; 1]| product::round_f32(sum, saturate));
         }
     }
     Ok(())
 }
 
-/// # Safety
-///
-/// As [`multiply`].
 #[inline(always)]
-unsafe fn integer(
+fn integer(
     frame: &Frame,
     op: &Multiply,
     bits: Option<product::BitOperation>,
@@ -179,52 +161,45 @@ unsafe fn integer(
 ) -> Result<(), OperandFault> {
     let mut dense = INTEGERS.take().unwrap_or_else(Dense::new);
     let Dense { a, b, d, columns, values } = &mut *dense;
-    // SAFETY: by the contract.
-    unsafe {
-        gather(frame, &op.a, a, values, |register, values| {
-            element::decode_integer(op.a_format, register, values);
-        });
-        gather(frame, &op.b, b, values, |register, values| {
-            element::decode_integer(op.b_format, register, values);
-        });
-        let sums = used_d(op, d);
-        sums.fill(0);
-        match (bits, &op.sparse) {
-            (Some(operation), _) => {
-                product::bits(op.shape, operation, used_a(op, a), used_b(op, b), sums);
-            }
-            (None, None) => product::integer(op.shape, used_a(op, a), used_b(op, b), sums),
-            (None, Some(sparse)) => {
-                let columns = &mut columns[..stored_a(op)];
-                if let Err(fault) = find_columns(frame, sparse, stored_columns(op), columns) {
-                    INTEGERS.set(Some(dense));
-                    return Err(fault);
-                }
-                product::sparse_integer(op.shape, used_a(op, a), columns, b, sums);
-            }
+    gather(frame, &op.a, a, values, |register, values| {
+        element::decode_integer(op.a_format, register, values);
+    });
+    gather(frame, &op.b, b, values, |register, values| {
+        element::decode_integer(op.b_format, register, values);
+    });
+    let sums = used_d(op, d);
+    sums.fill(0);
+    match (bits, &op.sparse) {
+        (Some(operation), _) => {
+            product::bits(op.shape, operation, used_a(op, a), used_b(op, b), sums);
         }
-        // C's elements lie where D's do, so they need no matrix.
-        let registers = op.c.rows.iter().zip(&op.d.rows).zip(op.d.places.chunks_exact(32));
-        for ((&c, &result), places) in registers {
-            let mut register = *frame.row::<u32>(c);
-            for (word, &place) in register.iter_mut().zip(places) {
-                let sum = d[usize::from(place) % LARGEST_D];
-                *word = product::add_integer(sum, *word as i32, saturate).cast_unsigned();
+        (None, None) => product::integer(op.shape, used_a(op, a), used_b(op, b), sums),
+        (None, Some(sparse)) => {
+            let columns = &mut columns[..stored_a(op)];
+            if let Err(fault) = find_columns(frame, sparse, stored_columns(op), columns) {
+                INTEGERS.set(Some(dense));
+                return Err(fault);
             }
-            frame.set_row::<u32>(result, FULL_MASK, register);
+            product::sparse_integer(op.shape, used_a(op, a), columns, b, sums);
         }
+    }
+    // C's elements lie where D's do, so they need no matrix.
+    let registers = op.c.rows.iter().zip(&op.d.rows).zip(op.d.places.chunks_exact(32));
+    for ((&c, &result), places) in registers {
+        let mut register = frame.lanes::<u32>(c);
+        for (word, &place) in register.iter_mut().zip(places) {
+            let sum = d[usize::from(place) % LARGEST_D];
+            *word = product::add_integer(sum, *word as i32, saturate).cast_unsigned();
+        }
+        frame.set_lanes::<u32>(result, FULL_MASK, register);
     }
     INTEGERS.set(Some(dense));
     Ok(())
 }
 
 /// Decodes a fragment of 32-bit registers into a dense matrix.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; the fragment belongs to its program.
 #[inline(always)]
-unsafe fn gather<T: Copy, const N: usize>(
+fn gather<T: Copy, const N: usize>(
     frame: &Frame,
     fragment: &Fragment,
     matrix: &mut [T; N],
@@ -233,8 +208,7 @@ unsafe fn gather<T: Copy, const N: usize>(
 ) {
     let per_register = fragment.places.len() / fragment.rows.len().max(1);
     for (&row, places) in fragment.rows.iter().zip(fragment.places.chunks_exact(per_register)) {
-        // SAFETY: by the contract.
-        decode(unsafe { frame.row::<u32>(row) }, values);
+        decode(&frame.lanes::<u32>(row), values);
         if fragment.has_runs {
             for (places, run) in places.as_chunks::<8>().0.iter().zip(values.as_chunks::<8>().0) {
                 if let Some(elements) = matrix[usize::from(places[0]) % N..].first_chunk_mut() {
@@ -267,12 +241,8 @@ fn take_each(places: &[u16], matrix: &[f64; LARGEST_D], values: &mut [f64; 256])
 }
 
 /// Encode a dense matrix into a fragment of 32-bit registers, `E` elements in each.
-///
-/// # Safety
-///
-/// As [`gather`].
 #[inline(always)]
-unsafe fn scatter<const E: usize>(
+fn scatter<const E: usize>(
     frame: &Frame,
     fragment: &Fragment,
     matrix: &[f64; LARGEST_D],
@@ -285,54 +255,40 @@ unsafe fn scatter<const E: usize>(
         for (word, sums) in register.iter_mut().zip(values.as_chunks::<E>().0) {
             *word = encode(*sums);
         }
-        // SAFETY: by the contract.
-        unsafe { frame.set_row::<u32>(row, FULL_MASK, register) };
+        frame.set_lanes::<u32>(row, FULL_MASK, register);
     }
 }
 
-/// # Safety
-///
-/// As [`gather`], with 64-bit registers.
 #[inline(always)]
-unsafe fn gather_f64<const N: usize>(frame: &Frame, fragment: &Fragment, matrix: &mut [f64; N]) {
+fn gather_f64<const N: usize>(frame: &Frame, fragment: &Fragment, matrix: &mut [f64; N]) {
     for (&row, places) in fragment.rows.iter().zip(fragment.places.chunks_exact(32)) {
-        // SAFETY: by the contract.
-        let register = unsafe { frame.row::<u64>(row) };
-        for (&place, &bits) in places.iter().zip(register) {
+        let register = frame.lanes::<u64>(row);
+        for (&place, bits) in places.iter().zip(register) {
             matrix[usize::from(place) % N] = f64::from_bits(bits);
         }
     }
 }
 
-/// # Safety
-///
-/// As [`gather`], with 64-bit registers.
 #[inline(always)]
-unsafe fn scatter_f64(frame: &Frame, fragment: &Fragment, matrix: &[f64; LARGEST_D]) {
+fn scatter_f64(frame: &Frame, fragment: &Fragment, matrix: &[f64; LARGEST_D]) {
     for (&row, places) in fragment.rows.iter().zip(fragment.places.chunks_exact(32)) {
         let mut register = [0; 32];
         for (word, &place) in register.iter_mut().zip(places) {
             *word = matrix[usize::from(place) % LARGEST_D].to_bits();
         }
-        // SAFETY: by the contract.
-        unsafe { frame.set_row::<u64>(row, FULL_MASK, register) };
+        frame.set_lanes::<u64>(row, FULL_MASK, register);
     }
 }
 
 /// The columns of the elements of a sparse A that stores `stored` elements of each row, as its
 /// metadata says.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; the operation of `sparse` belongs to its program.
-pub(super) unsafe fn find_columns(
+pub(super) fn find_columns(
     frame: &Frame,
     sparse: &Sparse,
     stored: u32,
     columns: &mut [u16],
 ) -> Result<(), OperandFault> {
-    // SAFETY: by the contract.
-    let metadata = unsafe { frame.row::<u32>(sparse.metadata) };
+    let metadata = frame.lanes::<u32>(sparse.metadata);
     let chunk = sparse.sparsity.chunk();
     for (row, columns) in (0..).zip(columns.chunks_exact_mut(stored as usize)) {
         for (index, columns) in (0..).zip(columns.chunks_exact_mut(chunk as usize / 2)) {
@@ -352,11 +308,7 @@ pub(super) unsafe fn find_columns(
 
 /// Multiplies A and B by their block scales; every product is exact. `columns` are those of A's
 /// elements if it is sparse.
-///
-/// # Safety
-///
-/// As [`multiply`].
-unsafe fn apply_scales(
+fn apply_scales(
     frame: &Frame,
     op: &Multiply,
     (scale_a, scale_b): (&Scale, &Scale),
@@ -365,13 +317,8 @@ unsafe fn apply_scales(
     b: &mut [f64; LARGEST_B],
 ) -> Result<(), OperandFault> {
     let (n, k) = (op.shape.n as usize, op.shape.k as usize);
-    // SAFETY: by the contract.
-    let (factors_a, factors_b) = unsafe {
-        (
-            Factors::new(frame, scale_a, 2, "this selector of scale_A")?,
-            Factors::new(frame, scale_b, 4, "this selector of scale_B")?,
-        )
-    };
+    let factors_a = Factors::new(frame, scale_a, 2, "this selector of scale_A")?;
+    let factors_b = Factors::new(frame, scale_b, 4, "this selector of scale_B")?;
     let stored = stored_columns(op) as usize;
     for (row, elements) in a.chunks_exact_mut(stored).take(op.shape.m as usize).enumerate() {
         let lane = scale::lane_of_row(row as u32, factors_a.thread_id);
@@ -391,34 +338,24 @@ unsafe fn apply_scales(
 }
 
 /// The factors of one block scale.
-struct Factors<'a> {
-    data: &'a [u32; 32],
+struct Factors {
+    data: [u32; 32],
     byte_id: u32,
     thread_id: u32,
     format: scale::ScaleFormat,
 }
 
-impl<'a> Factors<'a> {
+impl Factors {
     /// Checks the selectors, which are the same for the whole warp; `threads` is the number of
     /// values of a thread selector.
-    ///
-    /// # Safety
-    ///
-    /// The invariants of [`Frame`]; `scale` belongs to its program.
-    unsafe fn new(
-        frame: &'a Frame,
+    fn new(
+        frame: &Frame,
         scale: &Scale,
         threads: u32,
         what: &'static str,
     ) -> Result<Self, OperandFault> {
-        // SAFETY: by the contract.
-        let (data, byte_ids, thread_ids) = unsafe {
-            (
-                frame.row::<u32>(scale.data),
-                frame.row::<u32>(scale.byte_id),
-                frame.row::<u32>(scale.thread_id),
-            )
-        };
+        let [data, byte_ids, thread_ids] =
+            [scale.data, scale.byte_id, scale.thread_id].map(|row| frame.lanes::<u32>(row));
         let (byte_id, thread_id) = (byte_ids[0] & 0xffff, thread_ids[0] & 0xffff);
         for lane in 0..32u32 {
             let own = (byte_ids[lane as usize] & 0xffff, thread_ids[lane as usize] & 0xffff);

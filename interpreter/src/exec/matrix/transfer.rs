@@ -9,18 +9,11 @@ use crate::program::matrix_op::{FragmentPart, FragmentTransfer, RowTransfer};
 use crate::semantics::matrix::transfer;
 
 /// Brings the rows that `ldmatrix` has loaded into its registers.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program.
-pub(crate) unsafe fn distribute_rows(frame: &Frame, op: &RowTransfer) {
+pub(crate) fn distribute_rows(frame: &Frame, op: &RowTransfer) {
     let mut bytes = [0; 512];
-    // SAFETY: the staging row is as wide as a row of memory, by the contract.
-    let rows = unsafe {
-        match op.packing.row_bytes() {
-            8 => frame.row::<u64>(op.staging).map(u128::from),
-            _ => *frame.row::<u128>(op.staging),
-        }
+    let rows = match op.packing.row_bytes() {
+        8 => frame.lanes::<u64>(op.staging).map(u128::from),
+        _ => frame.lanes::<u128>(op.staging),
     };
     for (bytes, row) in bytes.as_chunks_mut::<16>().0.iter_mut().zip(rows) {
         *bytes = op.packing.unpack(row).to_le_bytes();
@@ -30,21 +23,15 @@ pub(crate) unsafe fn distribute_rows(frame: &Frame, op: &RowTransfer) {
         for (word, places) in register.iter_mut().zip(places) {
             *word = u32::from_le_bytes(places.map(|place| bytes[usize::from(place) % 512]));
         }
-        // SAFETY: by the contract.
-        unsafe { frame.set_row::<u32>(row, FULL_MASK, register) };
+        frame.set_lanes::<u32>(row, FULL_MASK, register);
     }
 }
 
 /// Brings the registers of `stmatrix` into the rows that it is about to store.
-///
-/// # Safety
-///
-/// As [`distribute_rows`].
-pub(crate) unsafe fn collect_rows(frame: &Frame, op: &RowTransfer) {
+pub(crate) fn collect_rows(frame: &Frame, op: &RowTransfer) {
     let mut bytes = [0; 512];
     for (&row, places) in op.rows.iter().zip(op.places.chunks_exact(32)) {
-        // SAFETY: by the contract.
-        let register = unsafe { frame.row::<u32>(row) };
+        let register = frame.lanes::<u32>(row);
         for (word, places) in register.iter().zip(places) {
             for (&place, byte) in places.iter().zip(word.to_le_bytes()) {
                 bytes[usize::from(place) % 512] = byte;
@@ -55,46 +42,31 @@ pub(crate) unsafe fn collect_rows(frame: &Frame, op: &RowTransfer) {
     for (row, bytes) in rows.iter_mut().zip(bytes.as_chunks::<16>().0) {
         *row = u128::from_le_bytes(*bytes);
     }
-    // SAFETY: the staging row is a 128-bit one, by the contract.
-    unsafe { frame.set_row::<u128>(op.staging, FULL_MASK, rows) };
+    frame.set_lanes::<u128>(op.staging, FULL_MASK, rows);
 }
 
 /// `movmatrix`.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; both are rows of it.
-pub(crate) unsafe fn transpose(frame: &Frame, source: u32, destination: u32) {
-    // SAFETY: by the contract.
-    unsafe {
-        let result = transfer::transpose(frame.row::<u32>(source));
-        frame.set_row::<u32>(destination, FULL_MASK, result);
-    }
+pub(crate) fn transpose(frame: &Frame, source: u32, destination: u32) {
+    let result = transfer::transpose(&frame.lanes::<u32>(source));
+    frame.set_lanes::<u32>(destination, FULL_MASK, result);
 }
 
 /// The address and the stride in bits of `wmma.load` and `wmma.store`, which must be the same in
 /// all lanes, checked for alignment.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program.
-pub(crate) unsafe fn fragment_address(
+pub(crate) fn fragment_address(
     frame: &Frame,
     op: &FragmentTransfer,
 ) -> Result<(u64, u64), OperandFault> {
-    // SAFETY: by the contract.
-    let (bases, strides) = unsafe {
-        let bases = match op.base {
-            None => [op.offset; 32],
-            Some(row) if op.wide_base => {
-                frame.row::<u64>(row).map(|base| base.wrapping_add(op.offset))
-            }
-            Some(row) => {
-                frame.row::<u32>(row).map(|base| u64::from(base.wrapping_add(op.offset as u32)))
-            }
-        };
-        (bases, frame.row::<u32>(op.stride))
+    let bases = match op.base {
+        None => [op.offset; 32],
+        Some(row) if op.wide_base => {
+            frame.lanes::<u64>(row).map(|base| base.wrapping_add(op.offset))
+        }
+        Some(row) => {
+            frame.lanes::<u32>(row).map(|base| u64::from(base.wrapping_add(op.offset as u32)))
+        }
     };
+    let strides = frame.lanes::<u32>(op.stride);
     for lane in 0..32 {
         let different = if bases[lane] != bases[0] {
             Some(("an address that differs between lanes", bases[lane]))
@@ -121,11 +93,7 @@ pub(crate) unsafe fn fragment_address(
 
 /// Gives the next access of a fragment its addresses, which begin at `start`, and the values that
 /// it stores.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program, and `part` to `op`.
-pub(crate) unsafe fn before_access(
+pub(crate) fn before_access(
     frame: &Frame,
     op: &FragmentTransfer,
     part: &FragmentPart,
@@ -135,42 +103,31 @@ pub(crate) unsafe fn before_access(
         let bits = u64::from(instance) * stride + u64::from(element) * u64::from(op.element_bits);
         start.wrapping_add(bits / 8)
     });
-    // SAFETY: by the contract; the addresses have a 64-bit row of their own.
-    unsafe {
-        frame.set_row::<u64>(op.addresses, FULL_MASK, addresses);
-        if let (Some(part_of), [Some(row), ..], AccessKind::Store) =
-            (part.part_of, part.access.rows, part.access.kind)
-        {
-            let mask = u32::MAX >> (32 - part_of.bits);
-            let bits = frame.row::<u32>(part_of.row).map(|word| word >> part_of.shift & mask);
-            frame.set_row::<u32>(row, FULL_MASK, bits);
-        }
+    frame.set_lanes::<u64>(op.addresses, FULL_MASK, addresses);
+    if let (Some(part_of), [Some(row), ..], AccessKind::Store) =
+        (part.part_of, part.access.rows, part.access.kind)
+    {
+        let mask = u32::MAX >> (32 - part_of.bits);
+        let bits = frame.lanes::<u32>(part_of.row).map(|word| word >> part_of.shift & mask);
+        frame.set_lanes::<u32>(row, FULL_MASK, bits);
     }
 }
 
 /// Moves the value that the access of `part` has loaded into its part of a register, and copies the
 /// register.
-///
-/// # Safety
-///
-/// As [`before_access`].
-pub(crate) unsafe fn after_access(frame: &Frame, part: &FragmentPart) {
+pub(crate) fn after_access(frame: &Frame, part: &FragmentPart) {
     let ([Some(row), ..], AccessKind::Load) = (part.access.rows, part.access.kind) else { return };
-    // SAFETY: by the contract.
-    unsafe {
-        let mut whole = row;
-        if let Some(part_of) = part.part_of {
-            let mask = (u32::MAX >> (32 - part_of.bits)) << part_of.shift;
-            let mut register = *frame.row::<u32>(part_of.row);
-            for (word, &bits) in register.iter_mut().zip(frame.row::<u32>(row)) {
-                *word = bits << part_of.shift & mask | *word & !mask;
-            }
-            frame.set_row::<u32>(part_of.row, FULL_MASK, register);
-            whole = part_of.row;
+    let mut whole = row;
+    if let Some(part_of) = part.part_of {
+        let mask = (u32::MAX >> (32 - part_of.bits)) << part_of.shift;
+        let mut register = frame.lanes::<u32>(part_of.row);
+        for (word, bits) in register.iter_mut().zip(frame.lanes::<u32>(row)) {
+            *word = bits << part_of.shift & mask | *word & !mask;
         }
-        for &copy in &part.copies {
-            let register = *frame.row::<u32>(whole);
-            frame.set_row::<u32>(copy, FULL_MASK, register);
-        }
+        frame.set_lanes::<u32>(part_of.row, FULL_MASK, register);
+        whole = part_of.row;
+    }
+    for &copy in &part.copies {
+        frame.set_lanes::<u32>(copy, FULL_MASK, frame.lanes::<u32>(whole));
     }
 }

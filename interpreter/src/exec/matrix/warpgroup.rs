@@ -48,56 +48,39 @@ impl<T: Copy + Default> Tile<T> {
 type Columns = Option<[u16; ROWS * A_DEPTH]>;
 
 /// Executes the part of warp `warp` of its warpgroup.
-///
-/// # Safety
-///
-/// The invariants of [`Frame`]; `op` belongs to its program.
-pub(super) unsafe fn multiply(
+pub(super) fn multiply(
     frame: &Frame,
     memories: &Memories<'_>,
     op: &WarpgroupMultiply,
     warp: u32,
 ) -> Result<(), OperandFault> {
-    // SAFETY: Frame's invariants (lanes/mod.rs).
-    unsafe {
-        match op.arithmetic {
-            Arithmetic::Float { d, .. } => float(frame, memories, op, warp, d),
-            Arithmetic::Integer { saturate } => integer(frame, memories, op, warp, saturate),
-            // There are no others; the lowering makes none.
-            Arithmetic::Bits { .. } | Arithmetic::Double { .. } => {
-                integer(frame, memories, op, warp, false)
-            }
+    match op.arithmetic {
+        Arithmetic::Float { d, .. } => float(frame, memories, op, warp, d),
+        Arithmetic::Integer { saturate } => integer(frame, memories, op, warp, saturate),
+        // There are no others; the lowering makes none.
+        Arithmetic::Bits { .. } | Arithmetic::Double { .. } => {
+            integer(frame, memories, op, warp, false)
         }
     }
 }
 
 /// Checks the operands of warp `warp` as [`multiply`] does, and multiplies nothing.
-///
-/// # Safety
-///
-/// As [`multiply`].
-pub(super) unsafe fn check(
+pub(super) fn check(
     frame: &Frame,
     memories: &Memories<'_>,
     op: &WarpgroupMultiply,
     warp: u32,
 ) -> Result<(), OperandFault> {
-    // SAFETY: by the contract.
-    unsafe {
-        a_words(frame, memories, op, warp)?;
-        keeps(frame, op)?;
-        let descriptor = descriptor(frame, memories, op.b)?;
-        for first in (0..op.shape.n).step_by(COLUMNS) {
-            columns(memories, op, descriptor, first)?;
-        }
+    a_words(frame, memories, op, warp)?;
+    keeps(frame, op)?;
+    let descriptor = descriptor(frame, memories, op.b)?;
+    for first in (0..op.shape.n).step_by(COLUMNS) {
+        columns(memories, op, descriptor, first)?;
     }
     Ok(())
 }
 
-/// # Safety
-///
-/// As [`multiply`].
-unsafe fn float(
+fn float(
     frame: &Frame,
     memories: &Memories<'_>,
     op: &WarpgroupMultiply,
@@ -114,65 +97,60 @@ unsafe fn float(
         }
     };
     let mut tile = Tile::<f64>::new();
-    // SAFETY: by the contract.
-    unsafe {
-        let words = a_words(frame, memories, op, warp)?;
-        for (words, values) in words.iter().zip(tile.a.chunks_mut(4 * stored)) {
-            decode(op.a_format, op.negate_a, words, values);
+    let words = a_words(frame, memories, op, warp)?;
+    for (words, values) in words.iter().zip(tile.a.chunks_mut(4 * stored)) {
+        decode(op.a_format, op.negate_a, words, values);
+    }
+    let places_of_a = find_columns(frame, op)?;
+    let keeps = keeps(frame, op)?;
+    let descriptor = descriptor(frame, memories, op.b)?;
+    for first in (0..op.shape.n).step_by(COLUMNS) {
+        let words = columns(memories, op, descriptor, first)?;
+        let mut columns = [0.0; B_DEPTH * COLUMNS];
+        let per_array = 32 * op.b_format.per_register() as usize;
+        for (words, values) in words.iter().zip(columns.chunks_mut(per_array)) {
+            decode(op.b_format, op.negate_b, words, values);
         }
-        let places_of_a = find_columns(frame, op)?;
-        let keeps = keeps(frame, op)?;
-        let descriptor = descriptor(frame, memories, op.b)?;
-        for first in (0..op.shape.n).step_by(COLUMNS) {
-            let words = columns(memories, op, descriptor, first)?;
-            let mut columns = [0.0; B_DEPTH * COLUMNS];
-            let per_array = 32 * op.b_format.per_register() as usize;
-            for (words, values) in words.iter().zip(columns.chunks_mut(per_array)) {
-                decode(op.b_format, op.negate_b, words, values);
-            }
-            transpose(&columns, k, &mut tile.b);
-            let registers = registers(op, accumulator, first);
-            for (lane, i, place) in places() {
-                let (register, half) = match accumulator {
-                    Accumulator::F16 => (i / 2, i % 2),
-                    Accumulator::F32 => (i, 0),
-                };
-                let word = frame.row::<u32>(registers[register])[lane];
-                tile.d[place] = match accumulator {
-                    _ if !keeps => 0.0,
-                    Accumulator::F16 => element::f16((word >> (16 * half)) as u16),
-                    Accumulator::F32 => f64::from(f32::from_bits(word)),
-                };
-            }
-            let (a, b) = (&tile.a[..ROWS * stored], &tile.b[..k * COLUMNS]);
-            match &places_of_a {
-                None => product::float(shape(k), a, b, &mut tile.d),
-                Some(columns) => product::sparse_float(shape(k), a, columns, b, &mut tile.d),
-            }
-            let mut results = [[0; 32]; 4];
-            for (lane, i, place) in places() {
-                match accumulator {
-                    Accumulator::F16 => {
-                        let half = product::round_f16(tile.d[place], false);
-                        results[i / 2][lane] |= u32::from(half) << (16 * (i % 2));
-                    }
-                    Accumulator::F32 => {
-                        results[i][lane] = product::round_f32(tile.d[place], false);
-                    }
+        transpose(&columns, k, &mut tile.b);
+        let registers = registers(op, accumulator, first);
+        let held = contents(frame, registers);
+        for (lane, i, place) in places() {
+            let (register, half) = match accumulator {
+                Accumulator::F16 => (i / 2, i % 2),
+                Accumulator::F32 => (i, 0),
+            };
+            let word = held[register][lane];
+            tile.d[place] = match accumulator {
+                _ if !keeps => 0.0,
+                Accumulator::F16 => element::f16((word >> (16 * half)) as u16),
+                Accumulator::F32 => f64::from(f32::from_bits(word)),
+            };
+        }
+        let (a, b) = (&tile.a[..ROWS * stored], &tile.b[..k * COLUMNS]);
+        match &places_of_a {
+            None => product::float(shape(k), a, b, &mut tile.d),
+            Some(columns) => product::sparse_float(shape(k), a, columns, b, &mut tile.d),
+        }
+        let mut results = [[0; 32]; 4];
+        for (lane, i, place) in places() {
+            match accumulator {
+                Accumulator::F16 => {
+                    let half = product::round_f16(tile.d[place], false);
+                    results[i / 2][lane] |= u32::from(half) << (16 * (i % 2));
+                }
+                Accumulator::F32 => {
+                    results[i][lane] = product::round_f32(tile.d[place], false);
                 }
             }
-            for (&row, result) in registers.iter().zip(results) {
-                frame.set_row::<u32>(row, FULL_MASK, result);
-            }
+        }
+        for (&row, result) in registers.iter().zip(results) {
+            frame.set_lanes::<u32>(row, FULL_MASK, result);
         }
     }
     Ok(())
 }
 
-/// # Safety
-///
-/// As [`multiply`].
-unsafe fn integer(
+fn integer(
     frame: &Frame,
     memories: &Memories<'_>,
     op: &WarpgroupMultiply,
@@ -186,45 +164,43 @@ unsafe fn integer(
         values.copy_from_slice(&decoded[..values.len()]);
     };
     let mut tile = Tile::<i32>::new();
-    // SAFETY: by the contract.
-    unsafe {
-        let words = a_words(frame, memories, op, warp)?;
-        for (words, values) in words.iter().zip(tile.a.chunks_mut(4 * stored)) {
-            decode(op.a_format, words, values);
+    let words = a_words(frame, memories, op, warp)?;
+    for (words, values) in words.iter().zip(tile.a.chunks_mut(4 * stored)) {
+        decode(op.a_format, words, values);
+    }
+    let places_of_a = find_columns(frame, op)?;
+    let keeps = keeps(frame, op)?;
+    let descriptor = descriptor(frame, memories, op.b)?;
+    for first in (0..op.shape.n).step_by(COLUMNS) {
+        let words = columns(memories, op, descriptor, first)?;
+        let mut columns = [0; B_DEPTH * COLUMNS];
+        let per_array = 32 * op.b_format.per_register() as usize;
+        for (words, values) in words.iter().zip(columns.chunks_mut(per_array)) {
+            decode(op.b_format, words, values);
         }
-        let places_of_a = find_columns(frame, op)?;
-        let keeps = keeps(frame, op)?;
-        let descriptor = descriptor(frame, memories, op.b)?;
-        for first in (0..op.shape.n).step_by(COLUMNS) {
-            let words = columns(memories, op, descriptor, first)?;
-            let mut columns = [0; B_DEPTH * COLUMNS];
-            let per_array = 32 * op.b_format.per_register() as usize;
-            for (words, values) in words.iter().zip(columns.chunks_mut(per_array)) {
-                decode(op.b_format, words, values);
+        transpose(&columns, k, &mut tile.b);
+        tile.d.fill(0);
+        let (a, b) = (&tile.a[..ROWS * stored], &tile.b[..k * COLUMNS]);
+        match (op.arithmetic, &places_of_a) {
+            (Arithmetic::Bits { operation }, _) => {
+                product::bits(shape(k), operation, a, b, &mut tile.d);
             }
-            transpose(&columns, k, &mut tile.b);
-            tile.d.fill(0);
-            let (a, b) = (&tile.a[..ROWS * stored], &tile.b[..k * COLUMNS]);
-            match (op.arithmetic, &places_of_a) {
-                (Arithmetic::Bits { operation }, _) => {
-                    product::bits(shape(k), operation, a, b, &mut tile.d);
-                }
-                (_, None) => product::integer(shape(k), a, b, &mut tile.d),
-                (_, Some(columns)) => {
-                    product::sparse_integer(shape(k), a, columns, b, &mut tile.d);
-                }
+            (_, None) => product::integer(shape(k), a, b, &mut tile.d),
+            (_, Some(columns)) => {
+                product::sparse_integer(shape(k), a, columns, b, &mut tile.d);
             }
-            let registers = registers(op, Accumulator::F32, first);
-            let mut results = [[0; 32]; 4];
-            for (lane, i, place) in places() {
-                let word = frame.row::<u32>(registers[i])[lane];
-                let before = if keeps { word.cast_signed() } else { 0 };
-                let sum = product::add_integer(tile.d[place], before, saturate);
-                results[i][lane] = sum.cast_unsigned();
-            }
-            for (&row, result) in registers.iter().zip(results) {
-                frame.set_row::<u32>(row, FULL_MASK, result);
-            }
+        }
+        let registers = registers(op, Accumulator::F32, first);
+        let held = contents(frame, registers);
+        let mut results = [[0; 32]; 4];
+        for (lane, i, place) in places() {
+            let word = held[i][lane];
+            let before = if keeps { word.cast_signed() } else { 0 };
+            let sum = product::add_integer(tile.d[place], before, saturate);
+            results[i][lane] = sum.cast_unsigned();
+        }
+        for (&row, result) in registers.iter().zip(results) {
+            frame.set_lanes::<u32>(row, FULL_MASK, result);
         }
     }
     Ok(())
@@ -234,11 +210,7 @@ unsafe fn integer(
 /// its share of B. A warpgroup reads B once. An SM's 128 bytes per clock could not feed the tensor
 /// cores of four warps that each read all of it. Each warp reports every fourth group of eight
 /// 16-byte rows.
-///
-/// # Safety
-///
-/// As [`multiply`].
-pub(super) unsafe fn tell_reads(
+pub(super) fn tell_reads(
     recorder: &mut dyn Recorder,
     frame: &Frame,
     memories: &Memories<'_>,
@@ -273,24 +245,21 @@ pub(super) unsafe fn tell_reads(
             flush(&addresses, std::mem::take(&mut lanes));
         }
     };
-    // SAFETY: by the contract.
-    unsafe {
-        if let WarpgroupA::Descriptor { row, major } = op.a {
-            let descriptor = descriptor(frame, memories, row)?;
-            let depth = Depth { major, format: op.a_format, bytes: DEPTH_BYTES };
-            for first in [0, 8] {
-                depth.groups(descriptor, place * ROWS as u32 + first).for_each(&mut tell);
-            }
+    if let WarpgroupA::Descriptor { row, major } = op.a {
+        let descriptor = descriptor(frame, memories, row)?;
+        let depth = Depth { major, format: op.a_format, bytes: DEPTH_BYTES };
+        for first in [0, 8] {
+            depth.groups(descriptor, place * ROWS as u32 + first).for_each(&mut tell);
         }
-        let depth = depth_of_b(op);
-        let descriptor = descriptor(frame, memories, op.b)?;
-        (0..op.shape.n)
-            .step_by(COLUMNS)
-            .flat_map(|first| depth.groups(descriptor, first))
-            .enumerate()
-            .filter(|(group, _)| *group as u32 % 4 == place)
-            .for_each(|(_, group)| tell(group));
     }
+    let depth = depth_of_b(op);
+    let descriptor = descriptor(frame, memories, op.b)?;
+    (0..op.shape.n)
+        .step_by(COLUMNS)
+        .flat_map(|first| depth.groups(descriptor, first))
+        .enumerate()
+        .filter(|(group, _)| *group as u32 % 4 == place)
+        .for_each(|(_, group)| tell(group));
     if lanes != 0 {
         flush(&addresses, lanes);
     }
@@ -309,18 +278,11 @@ fn stored_columns(op: &WarpgroupMultiply) -> usize {
 }
 
 /// The columns of A's stored elements.
-///
-/// # Safety
-///
-/// As [`multiply`].
-unsafe fn find_columns(frame: &Frame, op: &WarpgroupMultiply) -> Result<Columns, OperandFault> {
+fn find_columns(frame: &Frame, op: &WarpgroupMultiply) -> Result<Columns, OperandFault> {
     let Some(sparse) = &op.sparse else { return Ok(None) };
     let stored = stored_columns(op);
     let mut columns = [0; ROWS * A_DEPTH];
-    // SAFETY: Frame's invariants (lanes/mod.rs).
-    unsafe {
-        columns_of_metadata(frame, sparse, stored as u32, &mut columns[..ROWS * stored])?;
-    }
+    columns_of_metadata(frame, sparse, stored as u32, &mut columns[..ROWS * stored])?;
     Ok(Some(columns))
 }
 
@@ -345,6 +307,15 @@ fn registers(op: &WarpgroupMultiply, accumulator: Accumulator, first: u32) -> &[
     op.d.chunks_exact(each).nth(first as usize / COLUMNS).unwrap_or_default()
 }
 
+/// The words of up to four registers.
+fn contents(frame: &Frame, registers: &[u32]) -> [[u32; 32]; 4] {
+    let mut words = [[0; 32]; 4];
+    for (words, &row) in words.iter_mut().zip(registers) {
+        *words = frame.lanes::<u32>(row);
+    }
+    words
+}
+
 /// Columns of `k` elements each, one after the other, as rows of eight.
 fn transpose<T: Copy>(columns: &[T], k: usize, rows: &mut [T]) {
     for (column, elements) in columns.chunks_exact(k).take(COLUMNS).enumerate() {
@@ -355,11 +326,7 @@ fn transpose<T: Copy>(columns: &[T], k: usize, rows: &mut [T]) {
 }
 
 /// The words of the warp's sixteen rows of A, four rows at a time.
-///
-/// # Safety
-///
-/// As [`multiply`].
-unsafe fn a_words(
+fn a_words(
     frame: &Frame,
     memories: &Memories<'_>,
     op: &WarpgroupMultiply,
@@ -369,9 +336,8 @@ unsafe fn a_words(
     match op.a {
         WarpgroupA::Registers(rows) => {
             for (register, row) in (0..).zip(rows) {
-                // SAFETY: by the contract.
-                let register_words = unsafe { frame.row::<u32>(row) };
-                for (lane, &word) in (0..).zip(register_words) {
+                let register_words = frame.lanes::<u32>(row);
+                for (lane, word) in (0..).zip(register_words) {
                     // A register counts as one element.
                     let shape = Shape { m: 16, n: 8, k: 8 };
                     let place = fragment::a(shape, 1, lane, register);
@@ -381,8 +347,7 @@ unsafe fn a_words(
             }
         }
         WarpgroupA::Descriptor { row, major } => {
-            // SAFETY: by the contract.
-            let descriptor = unsafe { descriptor(frame, memories, row)? };
+            let descriptor = descriptor(frame, memories, row)?;
             let depth = Depth { major, format: op.a_format, bytes: DEPTH_BYTES };
             for (row, words) in (0..).zip(words.iter_mut().flat_map(|four| four.chunks_mut(8))) {
                 depth.read(memories, descriptor, warp % 4 * 16 + row, words)?;
@@ -484,14 +449,9 @@ fn row(memories: &Memories<'_>, address: u64) -> Result<[u8; 16], OperandFault> 
 }
 
 /// Returns true if the product is added to D: `scale-d`, which must be the same in all lanes.
-///
-/// # Safety
-///
-/// As [`multiply`].
-unsafe fn keeps(frame: &Frame, op: &WarpgroupMultiply) -> Result<bool, OperandFault> {
+fn keeps(frame: &Frame, op: &WarpgroupMultiply) -> Result<bool, OperandFault> {
     let (predicate, negated) = op.scale_d;
-    // SAFETY: by the contract.
-    let lanes = unsafe { frame.predicate(predicate) };
+    let lanes = frame.lanes_where(predicate);
     match lanes {
         0 => Ok(negated),
         FULL_MASK => Ok(!negated),
@@ -504,17 +464,12 @@ unsafe fn keeps(frame: &Frame, op: &WarpgroupMultiply) -> Result<bool, OperandFa
 }
 
 /// The descriptor in a row, which must be the same in all lanes.
-///
-/// # Safety
-///
-/// As [`multiply`].
-unsafe fn descriptor(
+fn descriptor(
     frame: &Frame,
     memories: &Memories<'_>,
     row: u32,
 ) -> Result<Descriptor, OperandFault> {
-    // SAFETY: by the contract.
-    let descriptors = unsafe { frame.row::<u64>(row) };
+    let descriptors = frame.lanes::<u64>(row);
     match descriptors.iter().position(|&other| other != descriptors[0]) {
         None => {
             let descriptor = Descriptor::decode(descriptors[0]);

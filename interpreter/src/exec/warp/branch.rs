@@ -1,7 +1,5 @@
 //! Branches, returns and exits.
 
-#![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
-
 use super::split::{Split, lanes_with};
 use super::{Context, Warp, WarpFault};
 use crate::exec::async_copy::PendingCopy;
@@ -22,8 +20,7 @@ impl Warp {
         op: &Op,
         split: &mut Split,
     ) {
-        // SAFETY: the invariants of the frame hold.
-        let taken = unsafe { frame.guard(op, split.mask) };
+        let taken = frame.count_lanes_of(op, split.mask);
         recorder.branch(program.op_instruction[split.pc as usize], split.mask, taken);
         if taken == split.mask {
             split.enter(program, op.a);
@@ -47,8 +44,7 @@ impl Warp {
         op: &Op,
         split: Split,
     ) -> Result<(), WarpFault> {
-        // SAFETY: the invariants of the frame hold; `a` is a row.
-        let (mut rest, indices) = unsafe { (frame.guard(op, split.mask), *frame.row::<u32>(op.a)) };
+        let (mut rest, indices) = (frame.count_lanes_of(op, split.mask), frame.lanes::<u32>(op.a));
         let fall_through = split.mask & !rest;
         if fall_through != 0 {
             let mut other = split.clone();
@@ -83,8 +79,7 @@ impl Warp {
         mut split: Split,
     ) {
         let program = context.program;
-        // SAFETY: the invariants of the frame hold.
-        let mask = unsafe { frame.guard(op, split.mask) };
+        let mask = frame.count_lanes_of(op, split.mask);
         let rest = split.mask & !mask;
         if rest != 0 {
             let mut remaining = split.clone();

@@ -39,7 +39,8 @@ impl Warp {
     ) -> Result<(), AccessFault> {
         let clock = self.block_clock(context.program, split);
         let mut teller = self.teller(context, recorder, frame, clock);
-        // SAFETY: the frame's invariants hold, and `mask` is not empty here or below.
+        // SAFETY: the frame's invariants hold, the level is one of this CPU, and `mask` is not
+        // empty here or below.
         unsafe {
             let mut mask = mask;
             let space = loop {
@@ -85,13 +86,9 @@ impl Warp {
 
     /// Handles a lane's bad access. Returns the fault or, where bad accesses are left out, the mask
     /// of all other lanes.
-    ///
-    /// # Safety
-    ///
-    /// The invariants of [`Frame`]; `op` belongs to its program.
     #[cold]
     #[inline(never)]
-    unsafe fn leave_out(
+    fn leave_out(
         &self,
         context: &Context<'_>,
         recorder: &mut dyn Recorder,
@@ -105,8 +102,7 @@ impl Warp {
         let (warp, lane) = (self.index, bad.lane);
         let instruction = op.instruction;
         recorder.bad_access(&BadAccess { instruction, warp, lane, kind: &bad.kind });
-        // SAFETY: Frame's invariants (lanes/mod.rs).
-        unsafe { load_zeros(frame, op, 1 << lane) };
+        load_zeros(frame, op, 1 << lane);
         Ok(!(1 << lane))
     }
 }

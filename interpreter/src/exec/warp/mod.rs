@@ -20,7 +20,7 @@ use super::async_copy::CopyQueue;
 use super::call::SavedActivation;
 use super::classes::Representative;
 use super::cluster_barrier::ClusterLanes;
-use super::lanes::{Extents, FULL_MASK, Frame, SCRATCH_ROWS, lane_count};
+use super::lanes::{Extents, FULL_MASK, Frame, lane_count};
 use super::late_stores::LateStores;
 use super::level::Level;
 use super::watch::Watching;
@@ -29,6 +29,7 @@ use crate::lane::Row;
 use crate::observer::{Access, HeapUse, NoRecorder, Recorder, Wants};
 use crate::program::Program;
 use crate::program::op::{Code, Op};
+use crate::program::registers::WIDEST;
 
 pub(super) use split::{Next, Split, Wait, lanes_with};
 
@@ -65,7 +66,7 @@ pub(super) struct Warp {
     pub(super) index: u32,
     pub(super) rows: Vec<Row>,
     /// Results of operations of some lanes only, before the lanes are taken.
-    scratch: Box<[Row; SCRATCH_ROWS]>,
+    scratch: Box<[Row; WIDEST]>,
     pub(super) predicates: Vec<u32>,
     pub(super) splits: Vec<Split>,
     /// Lanes that have not exited.
@@ -131,8 +132,8 @@ impl Warp {
     pub(super) fn new(program: &Program, index: u32) -> Self {
         Self {
             index,
-            rows: vec![Row::ZERO; program.registers.rows as usize],
-            scratch: Box::new([Row::ZERO; SCRATCH_ROWS]),
+            rows: vec![Row::ZERO; program.registers.held_rows()],
+            scratch: Box::new([Row::ZERO; WIDEST]),
             predicates: vec![0; program.registers.predicates as usize],
             splits: Vec::new(),
             live: 0,
@@ -160,7 +161,8 @@ impl Warp {
         let mut accesses = LoopAccesses::new(ops, &context.memories, report, patterns, teller);
         accesses.enter(clock);
         // SAFETY: the frame is made of the program and this warp's register file, which was sized
-        // for it, and so are the accesses; the list ends in an operation that leaves the lane loop.
+        // for it, and so are the accesses; the list ends in an operation that leaves the lane loop,
+        // and the level is one of this CPU.
         unsafe { (context.level.run)(&frame, &mut accesses, 0, FULL_MASK) };
     }
 
@@ -225,10 +227,9 @@ impl Warp {
             extents: Extents {
                 rows: self.rows.len(),
                 predicates: self.predicates.len(),
+                guards: context.program.guards.len().min(context.program.guarded.len()),
                 #[cfg(debug_assertions)]
                 widths: context.program.registers.widths.as_slice(),
-                #[cfg(debug_assertions)]
-                guards: context.program.guards.len(),
             },
         }
     }
@@ -260,13 +261,12 @@ impl Warp {
             accesses.enter(self.block_clock(program, &split));
             // SAFETY: the frame is made of the program and this warp's register file, which was
             // sized for it, and so are the accesses; every block ends in an operation that leaves
-            // the lane loop.
+            // the lane loop, and the level is one of this CPU.
             split.pc = unsafe { (context.level.run)(&frame, &mut accesses, split.pc, split.mask) };
             let op = &program.ops[split.pc as usize];
             let next = match op.code {
                 Code::Memory | Code::Probe => {
-                    // SAFETY: the invariants of the frame hold.
-                    let mask = unsafe { frame.guard(op, split.mask) };
+                    let mask = frame.count_lanes_of(op, split.mask);
                     if mask != 0 {
                         let op = &program.tables.memory_ops[op.a as usize];
                         let (recorder, report) = accesses.outside();
@@ -304,8 +304,7 @@ impl Warp {
                     self.barrier(program, accesses.recorder(), &frame, op, &mut split)?
                 }
                 Code::Matrix => {
-                    // SAFETY: the invariants of the frame hold.
-                    let mask = unsafe { frame.guard(op, split.mask) };
+                    let mask = frame.count_lanes_of(op, split.mask);
                     if mask == FULL_MASK
                         && program.tables.matrix_ops[op.a as usize].is_of_warpgroup()
                     {
@@ -359,8 +358,7 @@ impl Warp {
                     Next::Operation
                 }
                 Code::Trap => {
-                    // SAFETY: the invariants of the frame hold.
-                    let mask = unsafe { frame.guard(op, split.mask) };
+                    let mask = frame.count_lanes_of(op, split.mask);
                     if mask != 0 {
                         let lane = Some(mask.trailing_zeros());
                         return Err(WarpFault { pc: split.pc, lane, kind: program.trap(op) });
@@ -395,14 +393,11 @@ impl Warp {
     fn read_clock(&self, program: &Program, frame: &Frame, op: &Op, split: &Split) {
         let instruction = program.op_instruction[split.pc as usize];
         let clock = self.clock(program, split, instruction);
-        // SAFETY: the invariants of the frame hold; `dst` is a row of the width that `n` says.
-        unsafe {
-            let mask = frame.guard(op, split.mask);
-            if op.n == 0 {
-                frame.set_row::<u32>(op.dst, mask, [clock as u32; 32]);
-            } else {
-                frame.set_row::<u64>(op.dst, mask, [clock; 32]);
-            }
+        let mask = frame.count_lanes_of(op, split.mask);
+        if op.n == 0 {
+            frame.set_lanes::<u32>(op.dst, mask, [clock as u32; 32]);
+        } else {
+            frame.set_lanes::<u64>(op.dst, mask, [clock; 32]);
         }
     }
 

@@ -1,7 +1,5 @@
 //! Barriers of the CTA and of lanes: `bar`, `bar.warp.sync`, and instructions that exchange values.
 
-#![allow(unsafe_code, reason = "operands of checked programs are not checked again")]
-
 use super::split::{Next, Split, Wait, lanes_with};
 use super::{Context, Warp, WarpFault};
 use crate::exec::lanes::{FULL_MASK, Frame};
@@ -23,8 +21,7 @@ impl Warp {
         op: &Op,
         split: &mut Split,
     ) -> Result<Next, WarpFault> {
-        // SAFETY: the invariants of the frame hold; `a` is a row.
-        let (mask, ids) = unsafe { (frame.guard(op, split.mask), frame.row::<u32>(op.a)) };
+        let (mask, ids) = (frame.count_lanes_of(op, split.mask), frame.lanes::<u32>(op.a));
         let arrives = op.n & barrier::KIND == barrier::ARRIVE;
         let mut rest = mask;
         while rest != 0 {
@@ -92,8 +89,7 @@ impl Warp {
         op: &Op,
         split: &mut Split,
     ) -> Result<Next, WarpFault> {
-        // SAFETY: the invariants of the frame hold; `a` is a row.
-        let (mask, members) = unsafe { (frame.guard(op, split.mask), *frame.row::<u32>(op.a)) };
+        let (mask, members) = (frame.count_lanes_of(op, split.mask), frame.lanes::<u32>(op.a));
         if op.n & ALIGNED != 0 && mask != 0 && mask != split.mask {
             let kind = FaultKind::PartialWarp { lanes: mask };
             return Err(WarpFault { pc: split.pc, lane: None, kind });

@@ -7,7 +7,7 @@ use gpucast_ptx_frontend::module::{Instruction, Operand};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::super::asynchronous::{BulkOp, BulkSize, MbarrierAction};
-use super::super::memory_op::{Atomic, AtomicOperation};
+use super::super::memory_op::{Atomic, AtomicOperation, Space};
 use super::super::op::Code;
 use super::super::side_tables;
 use super::async_copy::literal;
@@ -77,8 +77,7 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
             own: signals && instruction.modifiers.iter().all(|&m| m != M::SharedCluster),
             once: false,
         },
-    );
-    Ok(())
+    )
 }
 
 /// The reduction of `cp.reduce.async.bulk` and the like, and its type.
@@ -92,9 +91,17 @@ fn reduction(instruction: &Instruction) -> Lowered<Option<(AtomicOperation, T)>>
     Ok(Some((operation, ty)))
 }
 
-fn emit(builder: &mut Builder<'_>, op: BulkOp) {
+fn emit(builder: &mut Builder<'_>, op: BulkOp) -> Lowered<()> {
+    // A variable's name says the space where the instruction names none. What an mbarrier is told
+    // of is held back as a place in shared memory.
+    match op.destination.space {
+        Space::Shared | Space::Generic => {}
+        Space::Global if op.mbarrier.is_none() => {}
+        _ => return Err("the destination must be in shared memory".to_owned()),
+    }
     let index = side_tables::add(&mut builder.tables.bulk_ops, op);
     builder.emit(Code::Bulk, 0, 0, [index, 0, 0]);
+    Ok(())
 }
 
 /// `st.bulk`: zeros in the CTA's own shared memory.
@@ -118,8 +125,7 @@ pub(super) fn store(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
             own: true,
             once: false,
         },
-    );
-    Ok(())
+    )
 }
 
 /// `tensormap.cp_fenceproxy`: a warp copies a tensor map.
@@ -141,8 +147,7 @@ pub(super) fn copy_tensor_map(builder: &mut Builder<'_>, instruction: &Instructi
             own: false,
             once: true,
         },
-    );
-    Ok(())
+    )
 }
 
 /// `st.async`: a store, then the bytes are counted.
@@ -201,8 +206,7 @@ pub(super) fn try_cancel(builder: &mut Builder<'_>, instruction: &Instruction) -
             own: !to_all,
             once: false,
         },
-    );
-    Ok(())
+    )
 }
 
 /// A mask of the ranks of the cluster's CTAs.

@@ -156,6 +156,17 @@ pub(super) fn address_of(
     ty: T,
 ) -> Lowered<MemoryOp> {
     let target = target_in(builder, stated, operand)?;
+    if let (Some(stated), Some(variable)) = (stated, target.variable)
+        && target.space.state_space() != Some(stated)
+    {
+        let variable = &builder.module.variables[variable.index()];
+        return Err(format!(
+            "{} is in .{} memory, not in .{}",
+            variable.name,
+            variable.space.text(),
+            stated.text()
+        ));
+    }
     Ok(memory_op(builder, &target, kind, ty))
 }
 

@@ -235,6 +235,7 @@ fn lower(
     };
     program.settle();
     same_base::number(&program.ops, &mut program.tables);
+    program.check().map_err(|reason| fail(reason, span))?;
     Ok(program)
 }
 
