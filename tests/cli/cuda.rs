@@ -197,6 +197,21 @@ fn nvrtc_compiles_and_complains() {
     assert!(refused.stderr.contains("--nvcc-option=-default-device"), "{}", refused.stderr);
     let ran = nvrtc(&format!("{run} --nvcc-option=-default-device"));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
+    // Types of CCCL's, if that is there, are those that source for nvcc has.
+    let types = "#include <cuda/std/cstdint>\nextern \"C\" __global__ void k(uint *x) { \
+                 x[0] = (intptr_t) x; }\n";
+    fs::write(&cuda, types).unwrap();
+    let ran = nvrtc(&run);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    // A name of CUDA's brings its header, or the message says where that is.
+    let bare = "extern \"C\" __global__ void k(curandState *s) { curand_init(1, 0, 0, s); }\n";
+    fs::write(&cuda, bare).unwrap();
+    let ran = nvrtc(&run.replace("f32[1]", "u32[16]"));
+    let expected = match ran.status {
+        0 => "with curand_kernel.h for sm_80",
+        _ => "pip install nvidia-curand-cu12",
+    };
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 }
 
 /// The command that an answer offers, without the program's name.

@@ -5,6 +5,7 @@
 //! grows, a block that is too large for a shared array shrinks, and sizes that lead nowhere shrink.
 //! A launch that runs is tried in a larger size, which is taken if it runs, too.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use gpucast_interpreter::{
@@ -23,11 +24,19 @@ use crate::input::options::LaunchOptions;
 /// Threads of the first launches that are tried, and by how much larger ones are larger.
 const FIRST_THREADS: u64 = 1 << 16;
 const LARGER: u64 = 16;
+/// Threads of launches that are tried if the first lead nowhere: work and buffers may grow with the
+/// square of the sizes.
+const FEW_THREADS: u64 = 1 << 12;
+/// By how much a launch that takes too long shrinks.
+const TOO_LONG: u32 = 4;
 /// Warp instructions of a launch that is tried.
 const BUDGET: u64 = 1 << 23;
-/// Time for one launch, and for all that are tried. Budgets end most launches before.
-const PATIENCE: Duration = Duration::from_secs(3);
-const PATIENCE_FOR_ALL: Duration = Duration::from_secs(12);
+/// Launches that take too long, in each half of the search. What is found does not depend on how
+/// busy the computer is, unless that is very slow.
+const MOST_LONG: u32 = 6;
+/// Time for one launch, and for all that are tried.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE_FOR_ALL: Duration = Duration::from_secs(30);
 /// Changes of a launch before another one is begun with.
 const MOST_CHANGES: usize = 24;
 /// Kernels of a module that are tried.
@@ -123,6 +132,8 @@ struct Candidate {
     block: [u32; 3],
     shared_bytes: u32,
     arguments: Vec<Given>,
+    /// The buffers that were too short.
+    grown: BTreeSet<String>,
 }
 
 impl Candidate {
@@ -165,16 +176,16 @@ impl Candidate {
         Proposal { options, kernel: name, words }
     }
 
-    /// Makes all sizes smaller. Returns false if they are as small as can be.
-    fn shrink(&mut self, given: &LaunchOptions) -> bool {
+    /// Makes all sizes so many times smaller. Returns false if they are as small as can be.
+    fn shrink(&mut self, times: u32, given: &LaunchOptions) -> bool {
         let before = self.clone();
         for argument in &mut self.arguments {
             if let Given::Integer { value, .. } = argument {
-                *value /= 2;
+                *value /= u64::from(times);
             }
         }
         if given.grid.is_none() {
-            self.grid = self.grid.map(|extent| (extent / 2).max(1));
+            self.grid = self.grid.map(|extent| (extent / times).max(1));
         }
         *self != before
     }
@@ -186,6 +197,8 @@ struct Search<'a> {
     kernel: &'a Listed,
     loaded: Loaded,
     program: Program,
+    /// Launches that may still take too long.
+    long: u32,
     end: Instant,
     supervisor: &'a dyn Supervisor,
 }
@@ -214,40 +227,52 @@ impl<'a> Search<'a> {
         end: Instant,
         supervisor: &'a dyn Supervisor,
     ) -> Option<Self> {
-        let first = Candidate { grid: [1; 3], block: [1; 3], shared_bytes: 0, arguments: vec![] };
+        let first = Candidate {
+            grid: [1; 3],
+            block: [1; 3],
+            shared_bytes: 0,
+            arguments: vec![],
+            grown: BTreeSet::new(),
+        };
         let options = LaunchOptions { arg: Vec::new(), ..first.options(module, &kernel.name) };
         let plan = kernel_argument::of_file(&module.path, &module.file, &options).ok()?;
         let loaded = module::load(&plan).ok()?;
         let program = Program::new(&loaded.module, &loaded.source.text, &kernel.name).ok()?;
-        Some(Self { module, kernel, loaded, program, end, supervisor })
+        Some(Self { module, kernel, loaded, program, long: MOST_LONG, end, supervisor })
     }
 
     /// The first launch that runs, in the largest size that does.
     fn first(&mut self) -> Result<Option<Candidate>, Failure> {
+        let whole = self.end;
+        // The first launches leave time for smaller ones.
+        self.end -= whole.saturating_duration_since(Instant::now()) / 2;
         for block in self.blocks() {
-            let small = self.begin(block, FIRST_THREADS);
-            let Some(small) = self.mended(small)? else { continue };
-            let large = self.begin(block, FIRST_THREADS * LARGER);
-            // What had to be learnt stays: the larger one differs in its sizes alone.
-            let large = Candidate { shared_bytes: small.shared_bytes, ..large };
-            let is_as_begun =
-                small.block == block && small.grid == self.begin(block, FIRST_THREADS).grid;
-            let larger = match is_as_begun {
-                true => self.mended(large)?,
-                false => None,
-            };
-            let is_larger = |one: &Candidate| {
-                let threads = |one: &Candidate| {
-                    one.grid
-                        .iter()
-                        .chain(&one.block)
-                        .fold(1, |product: u64, &extent| product.saturating_mul(extent.into()))
-                };
-                threads(one) >= threads(&small)
-            };
-            return Ok(Some(larger.filter(is_larger).unwrap_or(small)));
+            let begun = self.begin(block, FIRST_THREADS);
+            let Some(small) = self.mended(begun.clone())? else { continue };
+            let is_as_begun = (small.block, small.grid) == (block, begun.grid);
+            self.end = whole;
+            let larger = if is_as_begun { self.larger(&small)? } else { None };
+            return Ok(Some(larger.unwrap_or(small)));
+        }
+        (self.end, self.long) = (whole, MOST_LONG);
+        for block in self.blocks() {
+            if let Some(few) = self.mended(self.begin(block, FEW_THREADS))? {
+                return Ok(Some(few));
+            }
         }
         Ok(None)
+    }
+
+    /// A launch that runs with more threads.
+    fn larger(&mut self, small: &Candidate) -> Result<Option<Candidate>, Failure> {
+        let large = self.begin(small.block, FIRST_THREADS * LARGER);
+        // What had to be learnt stays: the larger one differs in its sizes alone.
+        let large = Candidate { shared_bytes: small.shared_bytes, ..large };
+        let threads = |one: &Candidate| {
+            let extents = one.grid.iter().chain(&one.block);
+            extents.fold(1, |product: u64, &extent| product.saturating_mul(extent.into()))
+        };
+        Ok(self.mended(large)?.filter(|one| threads(one) >= threads(small)))
     }
 
     /// The blocks to begin with: what the kernel or the user says, then sizes that the source
@@ -294,7 +319,8 @@ impl<'a> Search<'a> {
                 true => threads_per_block.saturating_mul(8).clamp(1024, MOST_SHARED_BYTES),
                 false => 0,
             });
-        Candidate { grid, block, shared_bytes, arguments: self.arguments(threads, side) }
+        let arguments = self.arguments(threads, side);
+        Candidate { grid, block, shared_bytes, arguments, grown: BTreeSet::new() }
     }
 
     fn arguments(&self, threads: u64, side: u64) -> Vec<Given> {
@@ -318,15 +344,16 @@ impl<'a> Search<'a> {
     }
 
     /// The launch, changed until it runs. `None` if it does not come to that.
-    fn mended(&self, mut candidate: Candidate) -> Result<Option<Candidate>, Failure> {
+    fn mended(&mut self, mut candidate: Candidate) -> Result<Option<Candidate>, Failure> {
         for _ in 0..MOST_CHANGES {
-            if Instant::now() >= self.end {
+            if self.long == 0 || Instant::now() >= self.end {
                 return Ok(None);
             }
             match self.tried(&candidate)? {
                 Outcome::Ran => return Ok(Some(candidate)),
                 Outcome::Refused => return Ok(None),
                 Outcome::Failed(error) => {
+                    self.long -= u32::from(is_too_long(&error));
                     if !self.change(&mut candidate, &error) {
                         return Ok(None);
                     }
@@ -367,11 +394,11 @@ impl<'a> Search<'a> {
         let given = &self.module.options;
         match error {
             RunError::Fault(fault) => self.after_fault(candidate, fault),
-            RunError::Stopped { .. } => candidate.shrink(given),
+            RunError::Stopped { .. } => candidate.shrink(TOO_LONG, given),
             RunError::Launch(LaunchError::SharedMemory { .. } | LaunchError::Threads { .. }) => {
                 given.block.is_none() && smaller_block(&mut candidate.block)
             }
-            RunError::Launch(LaunchError::Memory { .. }) => candidate.shrink(given),
+            RunError::Launch(LaunchError::Memory { .. }) => candidate.shrink(2, given),
             RunError::Launch(_) => false,
         }
     }
@@ -397,27 +424,35 @@ impl<'a> Search<'a> {
                     return true;
                 }
                 (given.block.is_none() && smaller_block(&mut candidate.block))
-                    || candidate.shrink(given)
+                    || candidate.shrink(2, given)
             }
             FaultKind::OutOfBounds { address, bytes, nearest: Some(nearest), .. }
                 if *address >= nearest.address =>
             {
                 let needed = (address - nearest.address).saturating_add(u64::from(*bytes));
-                grow(candidate, &nearest.name, needed) || candidate.shrink(given)
+                grow(candidate, &nearest.name, needed) || candidate.shrink(2, given)
             }
             FaultKind::OutOfBounds { address, nearest: None, .. }
                 if *address < 1 << 16 && with_pointers(candidate) =>
             {
                 true
             }
+            FaultKind::BudgetExhausted { .. } => candidate.shrink(TOO_LONG, given),
             FaultKind::OutOfBounds { .. }
             | FaultKind::Misaligned { .. }
-            | FaultKind::BudgetExhausted { .. }
             | FaultKind::Trap
             | FaultKind::Assertion { .. }
-            | FaultKind::TooMuchPrinted { .. } => candidate.shrink(given),
+            | FaultKind::TooMuchPrinted { .. } => candidate.shrink(2, given),
             _ => false,
         }
+    }
+}
+
+fn is_too_long(error: &RunError) -> bool {
+    match error {
+        RunError::Stopped { .. } => true,
+        RunError::Fault(fault) => matches!(fault.kind, FaultKind::BudgetExhausted { .. }),
+        RunError::Launch(_) => false,
     }
 }
 
@@ -445,6 +480,9 @@ fn grow(candidate: &mut Candidate, buffer: &str, needed: u64) -> bool {
     if needed > MOST_BYTES {
         return false;
     }
+    // A buffer that is too short again is read by one CTA after the other.
+    let is_again = !candidate.grown.insert(buffer.to_owned());
+    let needed = if is_again { (2 * needed).min(MOST_BYTES) } else { needed };
     let Some(place) = buffer.strip_prefix("arg") else { return false };
     let (argument, member) = match place.split_once('.') {
         Some((argument, member)) => (argument, member.parse().ok()),
@@ -590,8 +628,12 @@ mod tests {
              mad.lo.s32 %r2, %r1, %r3, %r4;
              {body} ret; }}"
         );
+        proposed_of(&text)
+    }
+
+    fn proposed_of(text: &str) -> Proposal {
         let options = LaunchOptions::default();
-        match kernel_argument::of_text(Path::new("k.ptx"), &text, &options) {
+        match kernel_argument::of_text(Path::new("k.ptx"), text, &options) {
             Err(ReadFailure::Unlaunched(module)) => propose(&module, &Alone).unwrap().unwrap(),
             other => panic!("it has no launch: {:?}", other.map(|_| ())),
         }
@@ -627,6 +669,32 @@ mod tests {
         let options = proposed("", body).options;
         let n: u64 = options.arg[1].to_string().trim_start_matches("u32:").parse().unwrap();
         assert!((1..=64).contains(&n), "{options:?}");
+    }
+
+    #[test]
+    fn a_product_of_sizes_leads_to_fewer_threads() {
+        // Each CTA writes n words behind those of the CTA before it, into each of six buffers.
+        let stores: String = (0..6)
+            .map(|at| {
+                format!(
+                    "ld.param.u64 %d1, [p{at}]; add.s64 %d1, %d1, %d2; st.global.u32 [%d1], %r1;"
+                )
+            })
+            .collect();
+        let text = format!(
+            ".version 7.0\n.target sm_52\n.address_size 64\n
+             .visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3,
+                 .param .u64 p4, .param .u64 p5, .param .u32 n)\n{{
+             .reg .b32 %r<9>; .reg .b64 %d<9>; ld.param.u32 %r8, [n];
+             mov.u32 %r1, %ctaid.x; mov.u32 %r4, %tid.x; mad.lo.s32 %r2, %r1, %r8, %r4;
+             mul.wide.u32 %d2, %r2, 4; {stores} ret; }}"
+        );
+        let options = proposed_of(&text).options;
+        let n: u64 = options.arg[6].to_string().trim_start_matches("u32:").parse().unwrap();
+        let last = u64::from(options.grid.unwrap()[0] - 1) * n;
+        let text = options.arg[3].to_string();
+        let (_, len) = text.split_once('[').unwrap();
+        assert!(len.trim_end_matches(']').parse::<u64>().unwrap() > last, "{options:?}");
     }
 
     #[test]

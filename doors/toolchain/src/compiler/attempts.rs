@@ -63,7 +63,8 @@ pub(super) fn compile(path: &Path, job: &Job<'_>) -> Result<Compiled, Vec<Report
             match work.without_host_code(&mut cut, &templates)? {
                 done @ Outcome { ptx: Some(_), .. } => {
                     let without = if cut.is_cut() { " without the host code" } else { "" };
-                    (done, format!("{by}{without}"))
+                    let with: String = cut.found().map(|name| format!(" with {name}")).collect();
+                    (done, format!("{by}{without}{with}"))
                 }
                 still => return Err(refusal(job, &by, &refused.log, &still.log, &cut)),
             }
@@ -254,6 +255,8 @@ struct Cut<'a> {
     included: BTreeMap<&'a str, DeviceText<'a>>,
     /// Headers that are not found and empty.
     missing: Vec<String>,
+    /// Headers of names that the GPU's code has, and which the source does not include.
+    added: Vec<&'static str>,
     /// True if what has no mark is the GPU's: headers such as `cuda.h` declare functions of the
     /// host, and types that kernels use.
     default_device: bool,
@@ -271,6 +274,7 @@ impl<'a> Cut<'a> {
             source: cut(&texts.source),
             included: included.map(|(name, text)| (name.as_str(), cut(text))).collect(),
             missing,
+            added: Vec::new(),
             default_device: keep_unmarked,
         }
     }
@@ -279,22 +283,38 @@ impl<'a> Cut<'a> {
         self.source.is_cut() || self.included.values().any(DeviceText::is_cut)
     }
 
-    /// Leaves out what the errors of a log are about. Returns false if nothing of that can be left
-    /// out.
+    /// The headers that were added and are found.
+    fn found(&self) -> impl Iterator<Item = &'static str> {
+        self.added.iter().copied().filter(|name| !self.missing.iter().any(|one| one == name))
+    }
+
+    /// Leaves out what the errors of a log are about, and includes what declares the names that
+    /// must stay. Returns false if there is nothing of that.
     fn less(&mut self, log: &str, name: &str) -> bool {
         let mut is_less = false;
         for error in log::complaints(log).iter().filter(|one| one.is_error) {
-            if let Some(header) = error.missing_header() {
-                is_less |= add_missing(&mut self.missing, header);
+            let is_left_out = if let Some(header) = error.missing_header() {
+                add_missing(&mut self.missing, header)
             } else if error.file == name {
-                is_less |= self.source.leave_out(error.line);
+                self.source.leave_out(error.line)
             } else if let Some(text) = self.included.get_mut(error.file) {
-                is_less |= text.leave_out(error.line);
-            } else if error.message.contains(log::UNMARKED) && !self.default_device {
-                (self.default_device, is_less) = (true, true);
-            }
+                text.leave_out(error.line)
+            } else {
+                let is_unmarked = error.message.contains(log::UNMARKED) && !self.default_device;
+                self.default_device |= is_unmarked;
+                is_unmarked
+            };
+            is_less |= is_left_out || self.add(error.undefined());
         }
         is_less
+    }
+
+    /// Includes the header of CUDA that declares a name.
+    fn add(&mut self, name: Option<&str>) -> bool {
+        let header = name.and_then(headers::declaring);
+        let new = header.filter(|header| !self.added.contains(header));
+        self.added.extend(new);
+        new.is_some()
     }
 }
 
@@ -385,7 +405,9 @@ impl Work<'_> {
         let mut given: Vec<(String, String)> =
             cut.included.iter().map(|(name, text)| ((*name).to_owned(), text.text())).collect();
         given.extend(cut.missing.iter().map(|name| (name.clone(), String::new())));
-        given.push((headers::PRELUDE_NAME.to_owned(), headers::PRELUDE.to_owned()));
+        let added = cut.added.iter().map(|name| format!("#include <{name}>\n"));
+        let prelude = std::iter::once(headers::PRELUDE.to_owned()).chain(added).collect();
+        given.push((headers::PRELUDE_NAME.to_owned(), prelude));
         let mut before = vec![format!("--pre-include={}", headers::PRELUDE_NAME)];
         if cut.default_device && !self.is_default_device {
             before.push("-default-device".to_owned());
@@ -448,6 +470,9 @@ mod tests {
         assert_eq!(cut.included["a.h"].text().trim(), "", "structures lose no data");
         assert!(!cut.less(log, "k.cu"));
         assert!(!cut.less("k.cu(3): error: it is the GPU's\n", "k.cu"));
+        let log = "k.cu(3): error: identifier \"curandState\" is undefined\n";
+        assert!(cut.less(log, "k.cu") && !cut.less(log, "k.cu"), "it is included once");
+        assert_eq!(cut.added, ["curand_kernel.h"]);
     }
 
     #[test]

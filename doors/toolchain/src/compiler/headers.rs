@@ -14,6 +14,7 @@ const fn built_in(name: &'static str) -> Header {
     Header { name, text: "" }
 }
 
+/// The types are those of CCCL under NVRTC, which declares them again.
 const INTEGERS: &str = "#pragma once
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
@@ -23,8 +24,8 @@ typedef int int32_t;
 typedef unsigned int uint32_t;
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
-typedef unsigned long uintptr_t;
-typedef long intptr_t;
+typedef uint64_t uintptr_t;
+typedef int64_t intptr_t;
 ";
 
 const FLOATS: &str = "#pragma once
@@ -179,7 +180,8 @@ const OF_CUDA: &[&str] = &[
     "sm_60_atomic_functions.h", "texture_fetch_functions.h", "texture_indirect_functions.h",
     "texture_types.h", "vector_functions.h", "vector_types.h", "builtin_types.h",
     "channel_descriptor.h", "common_functions.h", "cuda_texture_types.h", "cuda_surface_types.h",
-    "surface_functions.h", "surface_types.h", "cooperative_groups.h", "cuda_fp16.h", "cuComplex.h",
+    "surface_functions.h", "surface_types.h", "cooperative_groups.h", "cuda_fp16.h", "cuda_bf16.h",
+    "cuComplex.h",
     "cutil.h", "cutil_inline.h", "cutil_math.h", "drvapi_error_string.h",
     "helper_cuda.h", "helper_cuda_drvapi.h", "helper_cuda_gl.h", "helper_functions.h",
     "helper_gl.h", "helper_image.h", "helper_math.h", "helper_string.h", "helper_timer.h",
@@ -220,6 +222,17 @@ pub(super) fn package(name: &str) -> Option<&'static str> {
     }
 }
 
+/// The header of CUDA that declares a name, where the name says it.
+pub(super) fn declaring(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "half" | "half2" | "__half" | "__half2" | "__float2half" | "__half2float" => "cuda_fp16.h",
+        "nv_bfloat16" | "nv_bfloat162" | "__nv_bfloat16" | "__nv_bfloat162" => "cuda_bf16.h",
+        "cuComplex" | "cuFloatComplex" | "cuDoubleComplex" => "cuComplex.h",
+        _ if name.starts_with("curand") => "curand_kernel.h",
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,5 +252,14 @@ mod tests {
         assert_eq!(package("curand_kernel.h"), Some("nvidia-curand-cu12"));
         assert_eq!(package("crt/mma.h"), Some("nvidia-cuda-nvcc-cu12"));
         assert_eq!(package("mine.h"), None);
+    }
+
+    #[test]
+    fn headers_that_names_bring_may_be_empty_and_have_a_package() {
+        for name in ["curandState", "curand_init", "__half", "__nv_bfloat16", "cuFloatComplex"] {
+            let header = declaring(name).unwrap();
+            assert!(may_be_empty(header) && package(header).is_some(), "{name}: {header}");
+        }
+        assert_eq!(declaring("half_width"), None);
     }
 }

@@ -37,6 +37,11 @@ impl<'a> Complaint<'a> {
         }
         rest?.split(['"', '\'']).next()
     }
+
+    /// The name that nothing declares, if that is the complaint.
+    pub(super) fn undefined(&self) -> Option<&'a str> {
+        self.message.strip_prefix("identifier \"")?.strip_suffix("\" is undefined")
+    }
 }
 
 /// The errors of a compiler's output; those in the source itself point at their place.
