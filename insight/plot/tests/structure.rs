@@ -275,6 +275,27 @@ fn points_of_a_roofline_lie_where_the_axes_say() {
     assert!((from.1 + share * (to.1 - from.1) - y(1433.6)).abs() < 0.6);
 }
 
+/// A kernel that reads everything once has one intensity at the L2 and at device memory.
+#[test]
+fn points_at_one_place_are_seen_around_one_another() {
+    let mut picture = gallery::roofline(1);
+    for place in &mut picture.kernels[0].places {
+        place.intensity = 1.9;
+    }
+    let text = svg::write(&picture.scene().unwrap(), Theme::Light).unwrap();
+    let document = Document::parse(&text).unwrap();
+    let radius = |fill: &str| {
+        let disc = document.descendants().filter(|node| node.attribute("fill") == Some(fill));
+        let mut discs = disc.filter(|node| node.has_tag_name("circle"));
+        (number(discs.next().unwrap(), "r"), discs.count())
+    };
+    let [(dram, _), (l2, _), (l1, 0)] = ["#0072B2", "#D55E00", "#009E73"].map(radius) else {
+        panic!("one disc for each level")
+    };
+    // A mark has an edge of paper, so a pixel of difference would not be seen.
+    assert!(dram - l2 >= 3.0 && l2 - l1 >= 3.0, "{dram} {l2} {l1}");
+}
+
 #[test]
 fn points_of_a_quadrant_split_lie_where_the_axes_say() {
     let text = svg::write(&gallery::quadrant_split().scene().unwrap(), Theme::Light).unwrap();

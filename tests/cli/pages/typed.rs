@@ -195,7 +195,7 @@ const NOT_RUN: &[(&str, &[&str])] = &[
 
 /// Programs of others, and why their commands are not run here.
 const OTHERS: &[(&str, &[&str])] = &[
-    ("builds and tests", &["cargo", "mdbook", "maturin"]),
+    ("builds and tests", &["cargo", "mdbook", "maturin", "node"]),
     ("a network", &["pip", "podman"]),
     ("another's compiler or profiler", &["nvcc", "ncu"]),
     ("scripts", &["python3", "python"]),

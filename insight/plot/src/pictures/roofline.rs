@@ -112,6 +112,8 @@ pub struct Roofline {
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 520.0;
 const RADIUS: f64 = 5.5;
+/// What is left to see of a mark around one that covers it.
+const RING: f64 = 4.0;
 /// A throughput over its roof from which on a point lies above it, and not on it.
 const ABOVE: f64 = 1.001;
 /// Flat roofs that are less than this many pixels apart are one line to the eye.
@@ -322,8 +324,12 @@ impl Roofline {
                 scene.reading_at(cross, 6.0, words);
                 labels.reserve_mark(cross, 6.0);
             }
-            for (point, level) in points {
-                scene.mark(Mark::of_series(at), point, RADIUS, level.ink());
+            for (place, &(point, level)) in points.iter().enumerate() {
+                // Levels of one intensity have one place: each is a ring around the next.
+                let next = &points[place + 1..];
+                let covers = |(other, _): &&(Point, Level)| (other.x - point.x).abs() < RADIUS;
+                let radius = RING.mul_add(next.iter().filter(covers).count() as f64, RADIUS);
+                scene.mark(Mark::of_series(at), point, radius, level.ink());
                 let intensity = kernel.places.iter().find(|place| place.level == level);
                 let intensity = intensity.map_or(0.0, |place| place.intensity);
                 let words = format!(
@@ -333,8 +339,8 @@ impl Roofline {
                     significant(intensity, 4),
                     throughput(kernel.gflops)
                 );
-                scene.reading_at(point, RADIUS + 1.5, words);
-                labels.reserve_mark(point, RADIUS + 2.5);
+                scene.reading_at(point, radius + 1.5, words);
+                labels.reserve_mark(point, radius + 2.5);
             }
         }
     }

@@ -186,8 +186,10 @@ fn kinds() -> Markup {
                 em { "machine" } " the instructions that the PTX becomes, by NVIDIA's assembler or by \
                 built-in rules."
             }
-            h3 { "Assumptions of all models" }
-            ul { @for assumption in ASSUMPTIONS { li { (assumption) } } }
+            details {
+                summary { "Assumptions of all models" }
+                ul { @for assumption in ASSUMPTIONS { li { (assumption) } } }
+            }
         }
     }
 }
