@@ -25,9 +25,11 @@ const BUILTIN: &[&str] = files! {
     "gtx-1650" "gtx-1650-super" "gtx-1660-ti" "rtx-2060" "rtx-2070" "rtx-2080" "rtx-2080-ti" "titan-rtx" "tesla-t4"
     "rtx-3060" "rtx-3060-ti" "rtx-3070" "rtx-3070-ti" "rtx-3080" "rtx-3090" "rtx-a4000" "rtx-a5000"
     "rtx-a6000" "a10" "a30" "a40" "a100-pcie-40gb" "a100-pcie-80gb" "a100-sxm-40gb" "a100-sxm-80gb"
-    "rtx-4060" "rtx-4070" "rtx-4080" "rtx-4090" "rtx-6000-ada" "l4" "l40" "l40s"
-    "h100-pcie" "h100-sxm" "h100-nvl" "h200" "gh200"
-    "rtx-5070" "rtx-5070-ti" "rtx-5080" "rtx-5090" "b200" "gb10"
+    "jetson-agx-orin"
+    "rtx-4060" "rtx-4070" "rtx-4080" "rtx-4090" "rtx-6000-ada" "l4" "l20" "l40" "l40s"
+    "h100-pcie" "h100-sxm" "h100-nvl" "h20" "h800" "h200" "gh200"
+    "rtx-5060" "rtx-5060-ti" "rtx-5070" "rtx-5070-ti" "rtx-5080" "rtx-5090" "rtx-pro-6000"
+    "b200" "gb200" "b300" "gb300" "jetson-thor" "gb10"
     "r9-nano" "r9-fury"
 };
 

@@ -40,8 +40,9 @@ pub const ACHIEVED: &[Achieved] = &[
     measured("HBM2", 0.92, (0.90, 0.94), "the median of 4 GPUs"),
     measured("HBM2e", 0.88, (0.86, 0.90), "the median of 2 GPUs"),
     measured("HBM3", 0.90, (0.86, 0.95), "the median of 2 GPUs"),
-    measured("HBM3e", 0.89, (0.84, 0.94), "the median of 2 GPUs"),
-    like("LPDDR5X", 0.84, "as GDDR5"),
+    measured("HBM3e", 0.93, (0.84, 0.94), "the median of 3 GPUs"),
+    measured("LPDDR5", 0.82, (0.82, 0.83), "1 GPU"),
+    measured("LPDDR5X", 0.92, (0.91, 0.92), "1 GPU"),
 ];
 
 /// The ending of `memory_type` if ECC is on and its bits lie in the same memory as the data.
@@ -54,7 +55,7 @@ pub(in super::super) const INLINE_ECC: &str = " with ECC";
 
 /// Says that nothing is known of a kind of memory.
 pub(in super::super) const UNKNOWN_MEMORY: &str = "nothing is known of such memory, whose bandwidth depends on its kind: GDDR3, GDDR5, \
-     GDDR5 with ECC, GDDR5X, GDDR6, GDDR6X, GDDR7, HBM, HBM2, HBM2e, HBM3, HBM3e or LPDDR5X";
+     GDDR5 with ECC, GDDR5X, GDDR6, GDDR6X, GDDR7, HBM, HBM2, HBM2e, HBM3, HBM3e, LPDDR5 or LPDDR5X";
 
 /// Returns true if the table has a kind of memory.
 pub(in super::super) fn is_known_memory(memory_type: &str) -> bool {

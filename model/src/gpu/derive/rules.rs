@@ -326,9 +326,9 @@ pub const RULES: &[Rule] = &[
     tabulated("l2_reply_bytes_rate"),
     tabulated("l2_request_rate"),
     Rule::new("dram_efficiency", "dram-efficiency", Method::Efficiency { mixed: false })
-        .spread(0.95, 0.96, 2),
+        .spread(0.90, 1.06, 5),
     Rule::new("dram_mixed_efficiency", "dram-efficiency", Method::Efficiency { mixed: true })
-        .spread(0.80, 1.08, 4),
+        .spread(0.80, 1.10, 7),
     tabulated("read_queueing_linear"),
     tabulated("read_queueing_hyperbolic"),
     tabulated("quarter_written_queueing_linear"),

@@ -108,15 +108,27 @@ fn a_wide_l1_is_three_lines() {
 #[test]
 fn tensor_cores_have_the_published_ratios_of_formats() {
     let rate = |gpu: &str, format: TensorFormat| parameters(gpu).tensor.rates[format as usize];
-    // NVIDIA A100: 19.5 TFLOPS of fp64, 156 of tf32, 312 of fp16, 624 TOPS of int8.
-    let peak = |format| 2.0 * rate("a100-sxm-80gb", format) * 108.0 * 1.41 / 1e3;
-    for (format, published) in [
-        (TensorFormat::Fp64, 19.5),
-        (TensorFormat::Tf32, 156.0),
-        (TensorFormat::HalfInSingle, 312.0),
-        (TensorFormat::Int8, 624.0),
+    let library = GpuLibrary::builtin().unwrap();
+    // Dense TFLOPS and TOPS of data sheets: NVIDIA A100, Jetson AGX Orin and Thor, H20.
+    for (gpu, format, published) in [
+        ("a100-sxm-80gb", TensorFormat::Fp64, 19.5),
+        ("a100-sxm-80gb", TensorFormat::Tf32, 156.0),
+        ("a100-sxm-80gb", TensorFormat::HalfInSingle, 312.0),
+        ("a100-sxm-80gb", TensorFormat::Int8, 624.0),
+        ("jetson-agx-orin", TensorFormat::HalfInSingle, 42.5),
+        ("jetson-agx-orin", TensorFormat::Int8, 85.0),
+        ("jetson-thor", TensorFormat::HalfInSingle, 258.5),
+        ("jetson-thor", TensorFormat::Fp8, 517.0),
+        ("jetson-thor", TensorFormat::Int8, 517.5),
+        ("h20", TensorFormat::Tf32, 74.0),
+        ("h20", TensorFormat::HalfInSingle, 148.0),
+        ("h20", TensorFormat::Fp8, 296.0),
+        ("h20", TensorFormat::Int8, 296.0),
     ] {
-        assert!((peak(format) / published - 1.0).abs() < 0.01, "{format:?}");
+        let full = library.get(gpu).unwrap();
+        let number = |field| full.number(field).unwrap();
+        let peak = 2.0 * rate(gpu, format) * number("sm_count") * number("sp_clock") / 1e6;
+        assert!((peak / published - 1.0).abs() < 0.01, "{gpu} {format:?}: {peak}");
     }
     // A GeForce card accumulates in single precision at half the rate.
     assert!((rate("rtx-3090", TensorFormat::HalfInHalf) - 512.0).abs() < 1e-9);
