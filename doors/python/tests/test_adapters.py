@@ -5,7 +5,9 @@ from __future__ import annotations
 import types
 import unittest
 import warnings
+from importlib import import_module
 from typing import Any
+from unittest import mock
 
 import gpucast
 from support import CUDA, CUDA_KERNELS, SAXPY, needed
@@ -144,6 +146,28 @@ class Numba(unittest.TestCase):
         double[1, 128](x)
         np.testing.assert_array_equal(x, 2 * np.arange(100))
         self.assertEqual(double.forecasts[0][0].gpu, "gtx-960")
+
+
+class NumbaAlone(unittest.TestCase):
+    def test_the_packages_of_its_compilers_are_named(self) -> None:
+        class NvvmSupportError(ImportError):
+            pass
+
+        def failing(*_: Any, **__: Any) -> None:
+            raise NvvmSupportError("libNVVM cannot be found")
+
+        def kernel() -> None:
+            pass
+
+        adapter: Any = import_module("gpucast.adapters.numba")
+        dispatcher = types.SimpleNamespace(py_func=kernel, targetoptions={})
+        numba = types.SimpleNamespace(typeof=type, compile=failing)
+        with mock.patch.object(adapter, "import_module", lambda _: numba):
+            compiled = adapter._compiled_once.__wrapped__
+            with self.assertRaises(gpucast.Error) as told:
+                compiled(dispatcher, (), (8, 0))
+        self.assertIn("libNVVM", told.exception.message)
+        self.assertIn("nvidia-cuda-nvcc-cu12", told.exception.hint or "")
 
 
 class Triton(unittest.TestCase):

@@ -13,6 +13,7 @@ from typing import Any, Iterator, Mapping, Sequence
 
 from .. import _gpucast
 from .._arguments import Parameter, Value, encoded
+from .._errors import Error
 from .._kernel import Source, file_of, launch_of
 from .._memory import Memory, is_array, is_numpy_scalar
 
@@ -20,6 +21,11 @@ USUAL_CAPABILITY = (8, 0)
 OLDEST_CAPABILITY = (5, 0)
 """Older GPUs than Maxwell execute the same PTX here, as newer Numba knows nothing older."""
 OLDEST_OF_CUDA_13 = (7, 5)
+
+COMPILERS = (
+    "pip install numba-cuda nvidia-cuda-nvcc-cu12 nvidia-cuda-nvrtc-cu12 nvidia-cuda-runtime-cu12"
+)
+"""The packages that bring Numba's compilers."""
 
 OPTIONS = ("fastmath", "opt", "debug", "launch_bounds")
 """Options of `@cuda.jit` that change the code."""
@@ -82,6 +88,9 @@ def _compiled_once(kernel: Any, types: tuple[Any, ...], capability: tuple[int, i
         return compiled(wanted)
     except Exception as error:
         name = type(error).__name__.lower()
+        if "nvvmsupport" in name or "dynamiclibnotfound" in name:
+            message = f"Numba finds no compiler: {' '.join(str(error).split())}"
+            raise Error(f"{message}\n  help: {COMPILERS}", [message], COMPILERS) from None
         if "ccsupport" not in name and "nvvmerror" not in name:
             raise
         # PTX of an older architecture runs on every later GPU. For a GPU that the compiler has
