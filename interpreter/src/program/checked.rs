@@ -93,8 +93,8 @@ impl Program {
     }
 }
 
-/// Returns true if no lane goes on behind the last operation: whatever they come to before, the lane
-/// loop comes to an end.
+/// Returns true if no lane goes on behind the last operation. The lane loop then always comes to an
+/// end.
 fn goes_elsewhere(ops: &[Op]) -> bool {
     use Code as C;
     ops.last().is_some_and(|op| {
