@@ -9,7 +9,7 @@ use crate::exec::{compiled, programs, sources};
 use crate::gpucast::{Outcome, command, gpucast, outcome};
 
 /// Runs one of the test programs under `gpucast ncu`.
-fn profiled(name: &str, program: &str, options: &str) -> Outcome {
+pub(crate) fn profiled(name: &str, program: &str, options: &str) -> Outcome {
     let path = programs(name);
     let mut gpucast = command(&format!("ncu --gpu a100 --machine rules {options}"));
     gpucast.args([path.as_os_str(), program.as_ref()]);

@@ -40,7 +40,7 @@ macro_rules! calibrate_cost {
     };
 }
 
-const DOCUMENTS: [Documented; 23] = [
+static DOCUMENTS: [Documented; 24] = [
     Documented {
         schema: "gpucast.predictions/1",
         meaning: "Predicted times with the counts and values behind them: `predict`",
@@ -287,6 +287,15 @@ const DOCUMENTS: [Documented; 23] = [
         fits: &[],
     },
     Documented {
+        schema: "gpucast.ncu/1",
+        meaning: "Metrics of a program's launches: `ncu --export`",
+        shown_by: &[
+            "--set full --launch-count 2 {exported}",
+            "--metrics smsp__inst_executed.sum,no__such_metric.sum {exported}",
+        ],
+        fits: &["--set basic --section SourceCounters {exported}"],
+    },
+    Documented {
         schema: "gpucast.kernels/1",
         meaning: "The documents of several kernels: `profile` and `run` with more than one KERNEL",
         shown_by: &[
@@ -298,9 +307,10 @@ const DOCUMENTS: [Documented; 23] = [
 ];
 
 /// Keys of objects whose own keys are names: of metrics, parameters, buffers, registers.
-const MAPS: [&str; 13] = [
+const MAPS: [&str; 14] = [
     "metrics",
     "ptx_metrics",
+    "stalls",
     "parameters",
     "intermediate",
     "buffers_sha256",
@@ -402,6 +412,9 @@ fn printed(run: &str) -> Value {
     if run.contains("{file}") {
         return saved(run);
     }
+    if run.contains("{exported}") {
+        return exported(run);
+    }
     let run =
         if run.contains("--format") { run.to_owned() } else { format!("{run} --format json") };
     let folder = tempfile::tempdir().unwrap();
@@ -419,6 +432,29 @@ fn printed(run: &str) -> Value {
     let outcome = outcome(command);
     serde_json::from_str(&outcome.stdout)
         .unwrap_or_else(|error| panic!("gpucast {run}: {error}: {}", outcome.stderr))
+}
+
+/// The report of a profiled program.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn exported(run: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("one.json");
+    let options = run.replace("{exported}", &format!("--export '{}'", path.display()));
+    let ran = crate::ncu::profiled("ncu-schema", "heat", &options);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn exported(run: &str) -> Value {
+    panic!("nothing profiles programs here: {run}")
+}
+
+/// The documents that can be printed here.
+fn documents() -> impl Iterator<Item = &'static Documented> {
+    let has_exec = cfg!(all(target_os = "linux", target_arch = "x86_64"));
+    let is_exported = |one: &Documented| one.shown_by[0].contains("{exported}");
+    DOCUMENTS.iter().filter(move |one| has_exec || !is_exported(one))
 }
 
 /// The TOML file that a run writes.
@@ -450,7 +486,7 @@ fn made(one: &Documented) -> Value {
 #[test]
 fn schemas_are_those_of_the_documents() {
     let page = fs::read_to_string(folder().join("../codes.md")).unwrap();
-    for one in &DOCUMENTS {
+    for one in documents() {
         let path = folder().join(file_name(one.schema));
         let text = format!("{}\n", serde_json::to_string_pretty(&made(one)).unwrap());
         if std::env::var_os("GPUCAST_UPDATE").is_some() {
@@ -465,7 +501,7 @@ fn schemas_are_those_of_the_documents() {
 
 #[test]
 fn other_documents_fit_their_schemas() {
-    for one in &DOCUMENTS {
+    for one in documents() {
         let text = fs::read_to_string(folder().join(file_name(one.schema))).unwrap();
         let schema: Value = serde_json::from_str(&text).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();

@@ -26,6 +26,7 @@ from ._settings import (
     Request,
     Settings,
     SweepRequest,
+    TraceRequest,
     names,
 )
 from .results import (
@@ -42,6 +43,7 @@ from .results import (
     Profile,
     Run,
     Table,
+    Timeline,
     Warning,
 )
 
@@ -72,6 +74,7 @@ __all__ = [
     "Profile",
     "Run",
     "Table",
+    "Timeline",
     "Warning",
     "check",
     "emulated",
@@ -80,6 +83,7 @@ __all__ = [
     "profile",
     "run",
     "sweep",
+    "trace",
 ]
 
 _EXECUTION = frozenset(ExecutionOptions.__annotations__)
@@ -174,6 +178,35 @@ def check(kernel: Any, *args: Any, checks: Names = "all", **options: Any) -> Fin
     made = prepare(kernel, args, launch, settings)
     chosen = ",".join(names(checks))
     return Findings(_gpucast.check(made.kernel, made.arguments, chosen, settings), made.notes)
+
+
+def trace(
+    kernel: Any,
+    *args: Any,
+    gpu: str,
+    launch: int | None = None,
+    sms: str | int = 0,
+    ctas: str | int = "all",
+    clocks: tuple[float, float] = (0.0, float("inf")),
+    limit: int = 50_000_000,
+    format: str = "perfetto",
+    time_unit: str = "ns",
+    **options: Any,
+) -> Timeline:
+    """Simulates a launch on a GPU and records it: a timeline of warps, units and memory.
+
+    `launch` is the place of one of several launches. `sms` and `ctas` are numbers and ranges as
+    `"0,2-3"`, or `all`; `clocks` are the first one and the one behind the last. `limit` is the bytes
+    that a CTA may take on average. `format` is `perfetto` or `json`, `time_unit` is `ns` or `clocks`.
+    The execution works on copies: arrays stay as they are.
+    """
+    request = TraceRequest(
+        gpu, launch, str(sms), str(ctas), (float(clocks[0]), float(clocks[1])), limit, format, time_unit
+    )
+    launched, settings = _split(options)
+    made = prepare(kernel, args, launched, settings, [gpu])
+    data, summary, notes = _gpucast.trace(made.kernel, made.arguments, request, settings)
+    return Timeline(data, summary, (*made.notes, *notes))
 
 
 def sweep(

@@ -2,7 +2,7 @@ from typing import Any, final
 
 from ._arguments import Arguments
 from ._kernel import Launch
-from ._settings import ProfileRequest, Request, Settings, SweepRequest
+from ._settings import ProfileRequest, Request, Settings, SweepRequest, TraceRequest
 
 __all__ = [
     "__version__",
@@ -17,6 +17,7 @@ __all__ = [
     "run",
     "check",
     "sweep",
+    "trace",
     "gpus",
     "capability",
 ]
@@ -90,5 +91,8 @@ def profile(
 def run(kernel: Kernel, arguments: Arguments, settings: Settings) -> Run: ...
 def check(kernel: Kernel, arguments: Arguments, checks: str, settings: Settings) -> Findings: ...
 def sweep(grid: SweepRequest, request: Request, settings: Settings) -> Table: ...
+def trace(
+    kernel: Kernel, arguments: Arguments, request: TraceRequest, settings: Settings
+) -> tuple[bytes, str, list[str]]: ...
 def gpus(names: list[str]) -> str: ...
 def capability(names: list[str]) -> tuple[int, int] | None: ...

@@ -73,6 +73,20 @@ class ProfileRequest:
 
 
 @dataclass
+class TraceRequest:
+    """What is simulated, and what of it a timeline shows."""
+
+    gpu: str
+    launch: int | None
+    sms: str
+    ctas: str
+    clocks: tuple[float, float]
+    bytes_of_cta: int
+    format: str
+    time_unit: str
+
+
+@dataclass
 class SweepRequest:
     """What a sweep combines."""
 

@@ -141,6 +141,25 @@ class Picture:
         return f"<Picture: {len(self.svg):,} bytes of SVG>"
 
 
+@dataclass(frozen=True, repr=False)
+class Timeline:
+    """A simulated launch over time, for ui.perfetto.dev."""
+
+    data: bytes
+    """The file: Perfetto's protobuf, or the Trace Event Format as JSON."""
+    summary: str
+    """What is in it, as `gpucast trace` prints it."""
+    notes: tuple[str, ...] = ()
+    """What was noted on the way."""
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the file, such as `t.pftrace` or `t.json`."""
+        Path(path).write_bytes(self.data)
+
+    def __repr__(self) -> str:
+        return self.summary.rstrip()
+
+
 class Prediction:
     """The time of a launch on a GPU, predicted by a model."""
 

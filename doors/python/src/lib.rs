@@ -28,6 +28,7 @@ mod settings;
 mod supervision;
 mod sweep;
 mod table;
+mod trace;
 
 use pyo3::prelude::*;
 
@@ -46,6 +47,7 @@ fn _gpucast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::check, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace, module)?)?;
     module.add_function(wrap_pyfunction!(gpus::gpus, module)?)?;
     module.add_function(wrap_pyfunction!(gpus::capability, module)?)?;
     Ok(())

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import array
+import json
+import tempfile
 import unittest
+from pathlib import Path
 
 import gpucast
 from support import SAXPY
@@ -31,6 +34,28 @@ class Predict(unittest.TestCase):
         self.assertIn("transpose_padded on h100-sxm", repr(forecast))
         self.assertIn("short-launch", [warning.code for warning in forecast.warnings])
         self.assertIn("estimated by rules", forecast.counts[0].origin)
+
+    def test_a_timeline_is_the_file_of_the_command_line(self) -> None:
+        whole = gpucast.trace(
+            "transpose", gpu="h100-sxm", size="small", machine="rules", format="json"
+        )
+        events = json.loads(whole.data)["traceEvents"]
+        self.assertIn("transpose_padded on h100-sxm", whole.summary)
+        self.assertEqual(repr(whole), whole.summary.rstrip())
+        first = gpucast.trace(
+            "transpose", gpu="h100-sxm", size="small", machine="rules", format="json", ctas=0,
+            clocks=(0, 2000), time_unit="clocks",
+        )
+        self.assertTrue(0 < len(json.loads(first.data)["traceEvents"]) < len(events))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "t.pftrace"
+            gpucast.trace("transpose", gpu="h100-sxm", size="small", machine="rules").save(path)
+            # Field 1 of a trace, a packet, with its length.
+            self.assertEqual(path.read_bytes()[:1], b"\x0a")
+        with self.assertRaisesRegex(gpucast.ArgumentError, "no launch 7"):
+            gpucast.trace("transpose", gpu="h100-sxm", size="small", machine="rules", launch=7)
+        with self.assertRaisesRegex(gpucast.ArgumentError, "neither a number"):
+            gpucast.trace("transpose", gpu="h100-sxm", size="small", machine="rules", sms="x")
 
     def test_several_gpus_and_models_are_a_sequence_and_a_table(self) -> None:
         forecast = gpucast.predict(
