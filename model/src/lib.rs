@@ -5,6 +5,7 @@
 //! | [`cost_model`] | Stevens & Klöckner 2020: expressions in features of a kernel, calibrated |
 //! | [`agreement`] | predictions against measurements: the papers' error formulas |
 //! | [`conformal`] | the interval that measured times lie in, from the errors of measured kernels |
+//! | [`energy`] | energy and power by counts of events; the clock that a power limit leaves |
 //! | [`gpu`] | GPU descriptions, each figure with its unit and source; the built-in library |
 //! | [`predictor`] | the inputs of every model and the registry of models |
 //! | [`prediction`] | the results of every model: time, bound, symbols, explanation, warnings |
@@ -46,6 +47,7 @@ mod bound;
 pub mod component_throughput;
 pub mod conformal;
 pub mod cost_model;
+pub mod energy;
 mod evidence;
 mod first_level;
 pub mod gpu;
@@ -75,6 +77,7 @@ pub mod what_if;
 pub use component_throughput::ComponentThroughput;
 pub use conformal::TimeInterval;
 pub use cost_model::CostModel;
+pub use energy::Energy;
 pub use gpucast_cost_model::regression;
 
 pub use gpu::{Basis, CountingError, Gpu, GpuError, GpuLibrary, UnknownGpu};

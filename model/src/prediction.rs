@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::conformal::TimeInterval;
+use crate::energy::Energy;
 use crate::sustained::Sustained;
 use crate::text::{duration, rough_duration};
 use crate::warning::Warning;
@@ -37,6 +38,12 @@ pub struct Prediction {
     /// The clock that a long load leaves, where that is known and less.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sustained: Option<Sustained>,
+    /// The limit of the power that a user sets, in watts, which decides the clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_limit_w: Option<f64>,
+    /// The energy at that clock, if the GPU has a power model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
     /// The resource that the time is spent on.
     pub bound: Bound,
     /// The model's inputs from the kernel, by the paper's symbols.
@@ -210,9 +217,10 @@ impl Prediction {
     #[must_use]
     pub fn clock_text(&self) -> String {
         let Some(clock) = self.clock_mhz else { return String::new() };
-        match &self.sustained {
-            Some(sustained) => format!("{clock:.0} MHz; {}", sustained.text()),
-            None => format!("{clock:.0} MHz"),
+        match (&self.sustained, self.power_limit_w) {
+            (Some(sustained), _) => format!("{clock:.0} MHz; {}", sustained.text()),
+            (None, Some(limit)) => format!("{clock:.0} MHz, within {limit:.0} W"),
+            (None, None) => format!("{clock:.0} MHz"),
         }
     }
 
@@ -227,6 +235,8 @@ impl Prediction {
         if let Some(sustained) = &mut self.sustained {
             sustained.time_at_most_ms *= factor;
         }
+        // The events are those of the counts, but the power that they need is another one.
+        self.energy = None;
         for part in &mut self.parts {
             part.time_ms *= factor;
             part.components.iter_mut().for_each(|component| component.time_ms *= factor);

@@ -11,7 +11,8 @@ use thiserror::Error;
 use crate::component_throughput::ComponentThroughput;
 use crate::conformal::{Table, TimeInterval};
 use crate::cost_model::{CostModel, CostModels};
-use crate::gpu::Gpu;
+use crate::energy::{Energy, Limited, Load, clock_within};
+use crate::gpu::{Clock, Gpu};
 use crate::hierarchical_roofline::HierarchicalRoofline;
 use crate::inputs::optional;
 use crate::interval::Interval;
@@ -310,12 +311,51 @@ pub trait Model: Sync {
         false
     }
 
-    /// Predicts the time of the profile's invocations on a GPU.
+    /// Predicts the time of the profile's invocations on a GPU: at its clock, or at the one that a
+    /// power limit leaves if a user sets one ([`Gpu::under_power_limit`]).
     ///
     /// # Errors
     ///
     /// As [`Model::evaluate`], and when the time is not finite.
     fn predict(
+        &self,
+        profile: &KernelProfile,
+        gpu: &Gpu,
+        conditions: &Conditions,
+    ) -> Result<Prediction, ModelError> {
+        let own = self.predict_at_own_clock(profile, gpu, conditions)?;
+        let (Some(limit_w), Some(clock_mhz)) = (gpu.set_power_limit(), own.clock_mhz) else {
+            return Ok(own);
+        };
+        let blocks = conditions.launch.map(|launch| launch.blocks);
+        let Some(load) = Load::of(profile, blocks, gpu) else { return Ok(own) };
+        let slower = |clock: f64| {
+            let missing =
+                |_| ModelError::MissingParameter { gpu: gpu.name.clone(), parameter: "sp_clock" };
+            gpu.at_clock(Clock::Megahertz(clock)).map_err(missing)
+        };
+        let time_at = |clock: f64| -> Result<f64, ModelError> {
+            let conditions = Conditions { extent: Extent::WithoutWarnings, ..conditions.clone() };
+            let there = self.predict_at_own_clock(profile, &slower(clock)?, &conditions)?;
+            Ok(there.time_ms)
+        };
+        let limited =
+            clock_within(&load, limit_w, Limited { clock_mhz, time_ms: own.time_ms }, time_at)?;
+        let prediction = match limited {
+            None => own,
+            Some(there) => {
+                self.predict_at_own_clock(profile, &slower(there.clock_mhz)?, conditions)?
+            }
+        };
+        Ok(Prediction { power_limit_w: Some(limit_w), ..prediction })
+    }
+
+    /// The prediction at the clock that the GPU has, whatever the power.
+    ///
+    /// # Errors
+    ///
+    /// As [`Model::predict`].
+    fn predict_at_own_clock(
         &self,
         profile: &KernelProfile,
         gpu: &Gpu,
@@ -327,6 +367,12 @@ pub trait Model: Sync {
         {
             timing.extend(&mut outcome, profile, gpu)?;
         }
+        let is_asked = conditions.extent != Extent::WithoutWarnings;
+        let blocks = conditions.launch.map(|launch| launch.blocks);
+        let energy = match is_asked {
+            true => Energy::of(profile, blocks, gpu, outcome.time_ms),
+            false => None,
+        };
         let refused = conditions.launch.and_then(|launch| launch.refused_by(gpu));
         let unsure = conditions.launch.and_then(|launch| launch.depends_on_registers(gpu));
         outcome.warnings.splice(0..0, refused.or(unsure));
@@ -338,18 +384,19 @@ pub trait Model: Sync {
             outcome.warnings.extend(roof.map(below));
             let mut groups = self.read_here(conditions, gpu);
             groups.push(reads::UNDER_LOAD);
+            groups.extend(energy.as_ref().map(|_| reads::ENERGY));
             let unread = reads::unread(&groups, gpu);
             let model = self.name();
             outcome.warnings.extend(unread.map(|field| Warning::UnreadField { field, model }));
         }
-        let is_asked = conditions.extent != Extent::WithoutWarnings;
         let analysis = outcome.detail.simulation().filter(|_| is_asked);
         let kind =
             analysis.map(|one| sm_simulation::kind_of(one, profile.invocations, gpu, conditions));
         let sustained = is_asked
             .then(|| {
                 let class = kind.map(|kind| kind.class);
-                Sustained::published((outcome.time_ms, outcome.bound), class, gpu)
+                let load = Load::of(profile, blocks, gpu);
+                Sustained::of((outcome.time_ms, outcome.bound), class, load.as_ref(), gpu)
             })
             .flatten();
         let declined = || sm_simulation::declined_because(&outcome.warnings, conditions);
@@ -387,6 +434,8 @@ pub trait Model: Sync {
             interval: interval.ok(),
             clock_mhz,
             sustained,
+            power_limit_w: None,
+            energy,
             bound,
             parameters,
             intermediate,
@@ -441,10 +490,12 @@ impl dyn Model {
         let counts: Fields = &[reads::OCCUPANCY, reads::COUNTED];
         let timing: Fields = &[reads::TIMED];
         let under_load: Fields = &[reads::UNDER_LOAD];
+        let energy: Fields = &[reads::ENERGY];
         let all = models.chain([
             ("counts", counts),
             ("--timing", timing),
             ("the clock under load", under_load),
+            ("energy", energy),
         ]);
         all.filter(|(_, groups)| reads::reaches(field, groups)).map(|(name, _)| name).collect()
     }

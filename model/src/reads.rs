@@ -71,6 +71,32 @@ pub const TIMED: &[&str] = &[
 /// Fields that say what a long load leaves of the clock ([`crate::Sustained`]).
 pub const UNDER_LOAD: &[&str] = &["sp_clock", "sustained_clock", "sustained_tensor_clock"];
 
+/// Fields of the energy of a kernel and of the clock that `--power-limit` leaves
+/// ([`crate::energy`]).
+pub const ENERGY: &[&str] = &[
+    "sp_clock",
+    "sm_count",
+    "power_limit",
+    "idle_power",
+    "idle_power_floor",
+    "sm_power",
+    "energy_clock",
+    "voltage_floor",
+    "voltage_floor_clock",
+    "instruction_energy",
+    "fp32_energy",
+    "fp64_energy",
+    "integer_energy",
+    "special_energy",
+    "tensor_energy",
+    "shared_energy",
+    "l1_energy",
+    "l2_read_energy",
+    "l2_write_energy",
+    "dram_read_energy",
+    "dram_write_energy",
+];
+
 /// Fields of the first level that several models share.
 pub(crate) const FIRST_LEVEL: &[&str] = &[
     "compute_capability",

@@ -2,9 +2,10 @@
 
 use clap::{Arg, Args, ValueEnum};
 use gpucast_forecast::Failure;
+use gpucast_forecast::choice::gpu_argument::Running;
 use gpucast_forecast::choice::model_choice::Models;
 use gpucast_model::Timing;
-use gpucast_model::gpu::Clock;
+use gpucast_model::gpu::{Clock, PowerLimit};
 
 /// The GPUs that are predicted.
 #[derive(Debug, Args)]
@@ -91,6 +92,11 @@ pub(crate) struct MeasurementOptions {
     /// [default: sp_clock of the GPU's file]
     #[arg(long, value_name = "CLOCK")]
     pub(crate) clock: Option<Clock>,
+
+    /// Predict each kernel at the clock that this power of the board leaves: watts such as 300W, or
+    /// board for the data sheet's [default: no limit]
+    #[arg(long, value_name = "WATTS")]
+    pub(crate) power_limit: Option<PowerLimit>,
 }
 
 /// A way of measuring.
@@ -129,6 +135,11 @@ impl MeasurementOptions {
     /// The way of measuring, as models take it.
     pub(crate) fn timing(&self) -> Option<Timing> {
         self.timing.and_then(TimingChoice::on_gpu)
+    }
+
+    /// How GPUs run.
+    pub(crate) fn running(&self) -> Running {
+        Running { clock: self.clock, power_limit: self.power_limit }
     }
 
     /// True if the time of the execution on this machine is asked for.

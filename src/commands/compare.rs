@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use gpucast_corpus::published::metrics as published_counts;
 use gpucast_forecast::Kernel;
 use gpucast_forecast::choice::count_on::CountOn;
-use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::choice::gpu_argument::{self, Running};
 use gpucast_forecast::choice::model_choice::{self, Chosen, Models};
 use gpucast_forecast::comparison::{Comparison, Row};
 use gpucast_forecast::input::measurements::{self, Measured};
@@ -14,6 +14,7 @@ use gpucast_forecast::published;
 use gpucast_forecast::run::counting::MOST_TOGETHER;
 use gpucast_forecast::run::sources::{self, CountingGpu, Counts, Source};
 use gpucast_forecast::settings::{LaunchOptions, Size};
+use gpucast_model::gpu::Clock;
 use gpucast_model::{Conditions, Gpu, GpuLibrary, Timing, Warning};
 use gpucast_render::comparison;
 use gpucast_toolchain::compiler::plain_cuda;
@@ -174,10 +175,16 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
+    /// How the GPU of a time runs that was measured at some clock.
+    fn running(&self, measured_at: Option<Clock>) -> Running {
+        let asked = self.arguments.measurement.running();
+        Running { clock: asked.clock.or(measured_at), ..asked }
+    }
+
     fn of_file(&self, one: Measured) -> Result<Time, Report> {
         let Self { arguments, library, .. } = self;
         let gpu = gpu_argument::find(library, &one.gpu)
-            .and_then(|gpu| gpu_argument::at_clock(gpu, arguments.measurement.clock.or(one.clock)))
+            .and_then(|gpu| self.running(one.clock).of(gpu))
             .map_err(|report| match report.anchor {
                 Some(_) => report,
                 None => report.at(&one.anchor),
@@ -231,13 +238,12 @@ impl Choice<'_> {
                     self.executed(Launched { input, size: None, parameters }, &gpu, &models)
                 }
             };
-            let clock = arguments.measurement.clock.or(time.clock);
             Ok(Time {
                 counts,
                 models: models.of(&gpu),
                 label: time.label(),
                 function: None,
-                gpu: gpu_argument::at_clock(gpu, clock).map_err(|report| report.message),
+                gpu: self.running(time.clock).of(gpu).map_err(|report| report.message),
                 gpu_name: time.gpu.clone(),
                 measured_ms: time.measured_ms,
                 timing: arguments.measurement.timing().or(time.timing),

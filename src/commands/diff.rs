@@ -22,10 +22,10 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
     let models = arguments.models.read(&[])?;
     let library = gpu_argument::library()?;
     let measurement = &arguments.measurement;
-    let gpus = gpu_argument::find_all_at(
+    let gpus = gpu_argument::find_all_running(
         &library,
         &usual_gpu::or_usual(&arguments.gpus.gpu),
-        measurement.clock,
+        measurement.running(),
     )?;
     let count_on = CountOn::read(&library, arguments.counting.count_on.as_deref())?;
     let request = Request {

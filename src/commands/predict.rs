@@ -84,15 +84,15 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
     let models = models(&arguments)?;
     let what_ifs = what_if::read(&arguments.what_if)?;
     let library = gpu_argument::library()?;
-    let clock = arguments.measurement.clock;
-    let gpus =
-        gpu_argument::find_all_at(&library, &usual_gpu::or_usual(&arguments.gpus.gpu), clock)?;
+    let running = arguments.measurement.running();
+    let names = usual_gpu::or_usual(&arguments.gpus.gpu);
+    let gpus = gpu_argument::find_all_running(&library, &names, running)?;
     let measured = arguments
         .reference
         .as_deref()
         .map(|text| {
             let found = |name: &str| gpu_argument::find(&library, name);
-            reference(text, |name| gpu_argument::at_clock(found(name)?, clock))
+            reference(text, |name| running.of(found(name)?))
         })
         .transpose()?;
     let names = cost_model::read_names(&arguments.names.sizes, &arguments.names.tag)?;

@@ -1,6 +1,6 @@
 //! `gpucast trace`: a simulated kernel over time.
 
-use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::choice::gpu_argument::{self, Running};
 use gpucast_forecast::input::{cuda_source, kernel_argument};
 use gpucast_forecast::prediction::refusal;
 use gpucast_forecast::run::module;
@@ -19,7 +19,8 @@ use crate::output::{Output, Terminal};
 pub(crate) fn run(arguments: &Trace) -> Result<(), Failure> {
     let library = gpu_argument::library()?;
     let names = usual_gpu::or_usual(arguments.gpu.as_slice());
-    let gpus = gpu_argument::find_all_at(&library, &names, arguments.clock)?;
+    let running = Running { clock: arguments.clock, power_limit: None };
+    let gpus = gpu_argument::find_all_running(&library, &names, running)?;
     let [gpu] = gpus.as_slice() else {
         let report = Report::new("a timeline is that of one GPU");
         return Err(Failure::Usage(report.hint("name one: --gpu h100-sxm")));

@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
     let models = arguments.prediction.models()?;
     let library = gpu_argument::library()?;
     let gpu = gpu_argument::find(&library, &arguments.gpu)?;
-    let gpu = gpu_argument::at_clock(gpu, arguments.measurement.clock)?;
+    let gpu = arguments.measurement.running().of(gpu)?;
     let count_on = arguments.prediction.count_on(&library)?;
     gpu_argument::device_model(count_on.of(&gpu, &models.of(&gpu)))?;
     let measured = arguments.measured.as_deref().map(|path| measured(path, &space)).transpose()?;

@@ -50,8 +50,16 @@ fn an_executed_kernel_on_every_gpu_of_the_thesis_in_one_call() {
     assert_eq!(gpus.join(","), GPUS);
     for prediction in predictions {
         let keys: Vec<&str> = prediction.as_object().unwrap().keys().map(String::as_str).collect();
-        let form =
-            ["kernel", "gpu", "model", "time_ms", "clock_mhz", "bound", "parameters", "intermediate"];
+        let form = [
+            "kernel",
+            "gpu",
+            "model",
+            "time_ms",
+            "clock_mhz",
+            "bound",
+            "parameters",
+            "intermediate",
+        ];
         assert!(keys.starts_with(&form), "{keys:?}");
         assert!(keys.contains(&"warnings"), "{keys:?}");
         // 96 x 64 x 64 multiply-adds, two operations each.
@@ -182,6 +190,31 @@ fn a_clock_that_is_none_or_unknown_is_refused() {
     assert_eq!(outcome.status, 1);
     assert!(outcome.stderr.contains("has no `base_clock`"), "{}", outcome.stderr);
     assert_eq!(of("--timing stopwatch").status, 2);
+}
+
+#[test]
+fn a_power_limit_decides_the_clock() {
+    let of = |options: &str| {
+        let kernel = "predict sgemm --model quantitative-roofline --machine rules --format json";
+        json(&format!("{kernel} --gpu a100-pcie-40gb {options}"))["predictions"][0].clone()
+    };
+    let (free, limited) = (of(""), of("--power-limit 100W"));
+    let number =
+        |prediction: &Value, path: &str| prediction.pointer(path).unwrap().as_f64().unwrap();
+    assert_eq!(number(&free, "/clock_mhz"), 1410.0);
+    assert!(number(&free, "/energy/watts") > 100.0, "{free}");
+    assert_eq!(number(&limited, "/power_limit_w"), 100.0);
+    assert!(number(&limited, "/energy/watts") <= 100.0, "{limited}");
+    let (clock, time) = (number(&limited, "/clock_mhz"), number(&limited, "/time_ms"));
+    assert!(clock < 1410.0 && time > number(&free, "/time_ms"), "{limited}");
+    // A sweep over limits has the same row.
+    let sweep = "sweep sgemm --model quantitative-roofline --machine rules --format json";
+    let swept = json(&format!("{sweep} --gpu a100-pcie-40gb --set power_limit=100W"));
+    let row = &swept["rows"][0];
+    assert_eq!((row["clock_mhz"].as_f64(), row["time_ms"].as_f64()), (Some(clock), Some(time)));
+    let refused = gpucast("predict sgemm --gpu rtx-4090 --power-limit 300W");
+    assert!(refused.stderr.contains("there is no power model of rtx-4090"), "{}", refused.stderr);
+    assert_eq!(gpucast("predict sgemm --gpu l40 --power-limit much").status, 2);
 }
 
 #[test]

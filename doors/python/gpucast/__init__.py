@@ -104,6 +104,7 @@ def predict(
     count_on: str | None = None,
     timing: str | None = None,
     clock: str | float | None = None,
+    power_limit: str | float | None = None,
     what_if: Names = (),
     **options: Any,
 ) -> Forecast:
@@ -125,6 +126,7 @@ def predict(
         count_on=count_on,
         timing=timing,
         clock=None if clock is None else str(clock),
+        power_limit=None if power_limit is None else str(power_limit),
         what_if=names(what_if),
     )
     launch, settings = _split(options)
@@ -220,6 +222,7 @@ def sweep(
     count_on: str | None = None,
     timing: str | None = None,
     clock: str | float | None = None,
+    power_limit: str | float | None = None,
     **options: Any,
 ) -> Table:
     """Predicts corpus kernels and launch files on grids of GPUs, fields of GPUs and parameters.
@@ -238,6 +241,7 @@ def sweep(
         count_on=count_on,
         timing=timing,
         clock=None if clock is None else str(clock),
+        power_limit=None if power_limit is None else str(power_limit),
     )
     grid = SweepRequest([fspath(one) for one in kernels], names(size), _axes(set), _axes(vary))
     return Table(of=_gpucast.sweep(grid, request, settings))

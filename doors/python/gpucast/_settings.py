@@ -60,6 +60,7 @@ class Request:
     count_on: str | None = None
     timing: str | None = None
     clock: str | None = None
+    power_limit: str | None = None
     what_if: list[str] = field(default_factory=list)
 
 

@@ -1,14 +1,14 @@
 //! Predictions: executed, counted, and predicted as `gpucast predict` does it.
 
 use gpucast_forecast::choice::count_on::CountOn;
-use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::choice::gpu_argument::{self, Running};
 use gpucast_forecast::choice::model_choice::Models;
 use gpucast_forecast::prediction::{
     KernelView, PredictionView, left_with_predictions, predict as predicted, tell_stand_ins,
 };
 use gpucast_forecast::run::sources::{self, Counts};
 use gpucast_forecast::{Failure, Report, what_if};
-use gpucast_model::gpu::Clock;
+use gpucast_model::gpu::{Clock, PowerLimit};
 use gpucast_model::{Gpu, HierarchicalRoofline, Model as _, Timing};
 use gpucast_plot::{DrawError, Scene, Theme, svg};
 use gpucast_render::{Format, pictures, prediction};
@@ -29,6 +29,7 @@ pub(crate) struct Request {
     count_on: Option<String>,
     timing: Option<String>,
     clock: Option<String>,
+    power_limit: Option<String>,
     what_if: Vec<String>,
 }
 
@@ -47,12 +48,15 @@ impl Request {
         let library = crate::gpus::library()?;
         let clock = self.clock.as_deref().map(str::parse::<Clock>).transpose();
         let clock = clock.map_err(|error| usage(error.to_string()))?;
+        let power_limit = self.power_limit.as_deref().map(str::parse::<PowerLimit>).transpose();
+        let power_limit = power_limit.map_err(|error| usage(error.to_string()))?;
         let timing = self.timing.as_deref().map(str::parse::<Timing>).transpose();
+        let running = Running { clock, power_limit };
         Ok(Choices {
             models: Models::read(&self.models, &self.refine)?,
             count_on: CountOn::read(library, self.count_on.as_deref())?,
             timing: timing.map_err(|error| usage(error.to_string()))?,
-            gpus: gpu_argument::find_all_at(library, &self.gpus, clock)?,
+            gpus: gpu_argument::find_all_running(library, &self.gpus, running)?,
         })
     }
 }

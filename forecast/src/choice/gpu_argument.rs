@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gpucast_counters::DeviceModel;
-use gpucast_model::gpu::Clock;
+use gpucast_model::gpu::{Clock, PowerLimit};
 use gpucast_model::{CountingError, Gpu, GpuError, GpuLibrary};
 
 use super::foreign_gpu;
@@ -56,13 +56,37 @@ pub fn at_clock(gpu: Gpu, clock: Option<Clock>) -> Result<Gpu, Report> {
     gpu.at_clock(clock).map_err(|error| Report::new(error.to_string()))
 }
 
-/// [`find_all`], with the SMs of each GPU at another clock, if one is asked for.
-pub fn find_all_at(
+/// The clock that GPUs run at, and the limit of their power.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Running {
+    /// The clock of the SMs, if it is another one than the file's.
+    pub clock: Option<Clock>,
+    /// The limit of the power, if one decides the clock of each kernel.
+    pub power_limit: Option<PowerLimit>,
+}
+
+impl Running {
+    /// A GPU that runs so.
+    pub fn of(self, gpu: Gpu) -> Result<Gpu, Report> {
+        let gpu = at_clock(gpu, self.clock)?;
+        let Some(limit) = self.power_limit else { return Ok(gpu) };
+        if let Some(field) = gpu.lacks_for_power() {
+            let lack = format!("there is no power model of {}: it has no `{field}`", gpu.name);
+            return Err(Report::new(lack).hint(
+                "a GPU file of your own may give it; `--clock` predicts at a clock that you know",
+            ));
+        }
+        gpu.under_power_limit(limit).map_err(|error| Report::new(error.to_string()))
+    }
+}
+
+/// [`find_all`], with each GPU at a clock and under a limit of its power, if they are asked for.
+pub fn find_all_running(
     library: &GpuLibrary,
     arguments: &[String],
-    clock: Option<Clock>,
+    running: Running,
 ) -> Result<Vec<Gpu>, Report> {
-    find_all(library, arguments)?.into_iter().map(|gpu| at_clock(gpu, clock)).collect()
+    find_all(library, arguments)?.into_iter().map(|gpu| running.of(gpu)).collect()
 }
 
 fn is_path(argument: &str) -> bool {

@@ -5,6 +5,7 @@ pub mod what_if;
 
 use gpucast_counters::KernelProfile;
 use gpucast_counters::definitions::{Basis, definition};
+use gpucast_model::gpu::Clock;
 use gpucast_model::sm_simulation::RECORDED_BLOCKS;
 use gpucast_model::{
     CountingError, Gpu, Model, ModelError, Prediction, Reference, Warning, WhatIf,
@@ -242,14 +243,21 @@ fn view(answer: Answer<Prediction>, source: &Source, gpu: &Gpu) -> PredictionVie
     let published =
         name.and_then(|name| published::measurement(name, &gpu.name, prediction.time_ms));
     PredictionView {
+        gpu: as_run(gpu, &prediction),
         prediction,
         model,
         published,
         machine_code: source.machine_code.clone(),
         timing: source.timing,
         measured_as: source.conditions.timing.filter(|_| !model.includes_launches()),
-        gpu: gpu.clone(),
     }
+}
+
+/// The GPU at the clock that a prediction stands at: a power limit may have lowered it.
+fn as_run(gpu: &Gpu, prediction: &Prediction) -> Gpu {
+    let limited = prediction.power_limit_w.and(prediction.clock_mhz);
+    let slower = limited.and_then(|clock| gpu.at_clock(Clock::Megahertz(clock)).ok());
+    slower.unwrap_or_else(|| gpu.clone())
 }
 
 /// The outer error is one of the command line, which no other model would avoid.

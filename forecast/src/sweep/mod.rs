@@ -50,8 +50,17 @@ const KERNEL_COLUMNS: [&str; 3] = ["kernel", "function", "launch"];
 /// The columns that end it, behind metrics.
 const METRIC_COLUMNS: [&str; 2] = ["counted_by", "error"];
 /// The columns that end it.
-const RESULT_COLUMNS: [&str; 6] =
-    ["model", "time_ms", "bound", "warnings", "warning_codes", "error"];
+const RESULT_COLUMNS: [&str; 9] = [
+    "model",
+    "time_ms",
+    "bound",
+    "clock_mhz",
+    "energy_j",
+    "power_w",
+    "warnings",
+    "warning_codes",
+    "error",
+];
 
 /// The names of the parameters that a sweep varies, apart from GPUs and models.
 pub struct Axes {
@@ -271,6 +280,9 @@ fn row<S>(
             // What cannot run has no time that a search for the fastest could find.
             if prediction.is_refused() { Cell::Empty } else { Cell::Real(prediction.time_ms) },
             Cell::text(&prediction.bound.to_string()),
+            real(prediction.clock_mhz),
+            real(prediction.energy.as_ref().map(|energy| energy.joules)),
+            real(prediction.energy.as_ref().map(|energy| energy.watts)),
             Cell::Real(prediction.warnings.len() as f64),
             match prediction.warning_codes() {
                 none if none.is_empty() => Cell::Empty,
@@ -279,11 +291,16 @@ fn row<S>(
             prediction.refusal().map_or(Cell::Empty, |reason| Cell::text(&reason)),
         ]),
         Err(reason) => {
-            cells.extend([const { Cell::Empty }; 4]);
+            cells.extend([const { Cell::Empty }; 7]);
             cells.push(Cell::text(&reason));
         }
     }
     cells
+}
+
+/// A number, if there is one.
+fn real(number: Option<f64>) -> Cell {
+    number.map_or(Cell::Empty, Cell::Real)
 }
 
 /// The prediction, or why there is none.

@@ -9,9 +9,9 @@ use super::error::FieldError;
 use super::quantity::{
     Banks, Bits, Blocks, Bytes, CacheBytes, CacheReplacement, Clocks, ComputeCapability, Cores,
     CtaSchedule, Entries, Gflops, GigabytesPerSecond, Giops, Gops, Instructions, LanePairing,
-    Latencies, Megahertz, Microseconds, Partitions, PerClock, PerGpuClock, Percent, Pipes,
-    Quantity, Raw, Registers, SharedServing, Slices, Sms, Span, Text, Threads, TransactionMeaning,
-    Units, WarpScheduler, Warps, Watts, Ways,
+    Latencies, Megahertz, Microseconds, Partitions, PerClock, PerGpuClock, Percent, Picojoules,
+    Pipes, Quantity, Raw, Registers, SharedServing, Slices, Sms, Span, Text, Threads,
+    TransactionMeaning, Units, WarpScheduler, Warps, Watts, Ways,
 };
 use super::slot::{Figure, Slot};
 use super::source::{Source, Sourced};
@@ -346,6 +346,42 @@ gpu! {
     sustained_clock: Megahertz,
     /// The same for a long load of the tensor cores.
     sustained_tensor_clock: Megahertz,
+    /// Power of the board at `energy_clock` while no kernel runs.
+    idle_power: Watts,
+    /// The same at the least voltage of the SMs.
+    idle_power_floor: Watts,
+    /// Power that an SM adds as soon as it has work, without its instructions.
+    sm_power: Watts,
+    /// Clock of the SMs for which the energies are given.
+    energy_clock: Megahertz,
+    /// Share of the voltage at `energy_clock` that is left at low clocks.
+    voltage_floor: Percent,
+    /// Clock of the SMs up to which the voltage is at its floor.
+    voltage_floor_clock: Megahertz,
+    /// Energy to fetch, issue and retire an instruction of a warp, with its registers.
+    instruction_energy: Picojoules,
+    /// Energy of a single- or half-precision result of a thread, beside that of the instruction.
+    fp32_energy: Picojoules,
+    /// The same of a double-precision result.
+    fp64_energy: Picojoules,
+    /// The same of an integer result.
+    integer_energy: Picojoules,
+    /// The same of a result of a special function.
+    special_energy: Picojoules,
+    /// Energy of an operation of a tensor core in half precision; a multiply-add is two.
+    tensor_energy: Picojoules,
+    /// Energy of a pass through the banks of shared memory.
+    shared_energy: Picojoules,
+    /// Energy of a sector in the first-level cache.
+    l1_energy: Picojoules,
+    /// Energy of a sector that is read from the L2, with its way to the SM.
+    l2_read_energy: Picojoules,
+    /// Energy of a sector that is written to the L2, with its way from the SM.
+    l2_write_energy: Picojoules,
+    /// Energy of a byte that is read from device memory.
+    dram_read_energy: Picojoules,
+    /// Energy of a byte that is written to device memory.
+    dram_write_energy: Picojoules,
 
     /// Instructions of one warp that a scheduler issues in a clock.
     issue_width: Instructions,

@@ -148,6 +148,7 @@ real!(/** Results, lanes, bytes or instructions of an SM in each clock. */ PerCl
 real!(/** Events of the whole GPU in each clock. */ PerGpuClock: "/clk" = 1.0);
 real!(/** Time, 10⁻⁶ s. */ Microseconds: "us" = 1.0, "ns" = 1e-3, "ms" = 1e3);
 real!(/** Power. */ Watts: "W" = 1.0);
+real!(/** Energy, 10⁻¹² J. */ Picojoules: "pJ" = 1.0, "nJ" = 1e3);
 
 count!(/** Bytes. */ Bytes: "B" = 1.0, "KiB" = 1024.0, "MiB" = 1_048_576.0, "GiB" = 1_073_741_824.0);
 /// Bytes of a cache that can be switched off: 0 if it is.

@@ -3,6 +3,7 @@
 mod completed_gpus;
 mod component_throughput;
 mod device_models;
+mod energy;
 mod gpu_bases;
 mod gpu_files;
 mod gpu_imports;

@@ -48,14 +48,13 @@ fn predict(profile: &KernelProfile, gpu: &Gpu) -> Prediction {
 
 #[test]
 fn arithmetic_takes_longer_at_the_clock_that_a_long_load_leaves() {
-    let l40 = gpu("l40");
-    let prediction = predict(&kernel(1e12, 1e6), &l40);
-    assert_eq!(prediction.clock_mhz, Some(2490.0));
+    let prediction = predict(&kernel(1e12, 1e6), &gpu("a40"));
+    assert_eq!(prediction.clock_mhz, Some(1740.0));
     let sustained = prediction.sustained.as_ref().unwrap();
-    assert_eq!((sustained.clock_mhz, sustained.by), (1320.0, "sustained_clock"));
+    assert_eq!((sustained.clock_mhz, sustained.by), (1620.0, "sustained_clock"));
     let ratio = sustained.time_at_most_ms / prediction.time_ms;
-    assert!((ratio - 2490.0 / 1320.0).abs() < 1e-12, "{ratio}");
-    assert!(prediction.clock_text().starts_with("2490 MHz; a long load like this leaves 1320 MHz"));
+    assert!((ratio - 1740.0 / 1620.0).abs() < 1e-12, "{ratio}");
+    assert!(prediction.clock_text().starts_with("1740 MHz; a long load like this leaves 1620 MHz"));
 }
 
 #[test]
@@ -67,9 +66,9 @@ fn device_memory_does_not_wait_for_the_clock() {
 
 #[test]
 fn a_clock_that_holds_is_not_doubted() {
-    let slow = gpu("l40").at_clock(Clock::Megahertz(1200.0)).unwrap();
+    let slow = gpu("a40").at_clock(Clock::Megahertz(1200.0)).unwrap();
     let prediction = predict(&kernel(1e12, 1e6), &slow);
     assert_eq!((prediction.clock_mhz, prediction.sustained), (Some(1200.0), None));
-    // Nobody published one of ordinary arithmetic: an H200 holds 1980 MHz there.
-    assert_eq!(predict(&kernel(1e12, 1e6), &gpu("h200")).sustained, None);
+    // Nobody published one of ordinary arithmetic: of tensor cores alone.
+    assert_eq!(predict(&kernel(1e12, 1e6), &gpu("b200")).sustained, None);
 }

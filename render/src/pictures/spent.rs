@@ -83,6 +83,8 @@ mod tests {
             interval_declined_because: None,
             clock_mhz: None,
             sustained: None,
+            power_limit_w: None,
+            energy: None,
             bound: Bound::Compute,
             parameters: Symbols::default(),
             intermediate: Symbols::default(),

@@ -116,7 +116,7 @@ fn csv(kernels: &[KernelView]) -> Result<String, Report> {
     }
     let mut header =
         vec!["kernel", "gpu", "model", "time_ms", "bound", "interval_low_ms", "interval_high_ms"];
-    header.extend(["measured_ms", "error", "warning_codes"]);
+    header.extend(["measured_ms", "error", "warning_codes", "clock_mhz", "energy_j", "power_w"]);
     let declined = || kernels.iter().flat_map(|kernel| &kernel.declined);
     let any_declined = declined().next().is_some();
     if any_declined {
@@ -133,6 +133,7 @@ fn csv(kernels: &[KernelView]) -> Result<String, Report> {
         let prediction = &view.prediction;
         let published = view.published.as_ref();
         let interval = prediction.interval.as_ref();
+        let energy = prediction.energy.as_ref();
         let mut row = vec![
             prediction.kernel.clone(),
             prediction.gpu.clone(),
@@ -144,6 +145,9 @@ fn csv(kernels: &[KernelView]) -> Result<String, Report> {
             published.map_or_else(String::new, |it| it.measured_ms.to_string()),
             published.map_or_else(String::new, |it| it.error.to_string()),
             prediction.warning_codes(),
+            prediction.clock_mhz.map_or_else(String::new, |clock| clock.to_string()),
+            energy.map_or_else(String::new, |it| it.joules.to_string()),
+            energy.map_or_else(String::new, |it| it.watts.to_string()),
         ];
         row.resize(first_symbol, String::new());
         row.extend(symbols.iter().map(|name| {
@@ -154,7 +158,7 @@ fn csv(kernels: &[KernelView]) -> Result<String, Report> {
     });
     let without_time = declined().map(|one| {
         let mut row = vec![one.kernel.clone(), one.gpu.clone(), one.model.to_owned()];
-        row.extend(["", "", "", "", "", "", ""].map(str::to_owned));
+        row.extend([""; 10].map(str::to_owned));
         row.push(one.reason.clone());
         row.resize(header.len(), String::new());
         row
@@ -165,7 +169,7 @@ fn csv(kernels: &[KernelView]) -> Result<String, Report> {
             let bound = outcome.bound.map_or(String::new(), |bound| bound.to_string());
             let model = outcome.model.to_owned();
             let mut row = vec![view.kernel.clone(), outcome.gpu.clone(), model, time, bound];
-            row.extend(["", "", "", "", ""].map(str::to_owned));
+            row.extend([""; 8].map(str::to_owned));
             if any_declined {
                 row.push(outcome.declined_because.clone().unwrap_or_default());
             }

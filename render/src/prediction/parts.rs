@@ -1,6 +1,7 @@
 //! The parts of a time: a line for each part, a column for each resource.
 
-use gpucast_model::{Bound, Part, duration};
+use gpucast_model::energy::in_joules;
+use gpucast_model::{Bound, Energy, Part, duration};
 
 use crate::table::{Align, aligned};
 
@@ -39,4 +40,14 @@ pub(super) fn table(parts: &[Part]) -> Option<String> {
     let columns: Vec<Align> =
         columns.into_iter().chain(resources.iter().map(|_| Align::Right)).collect();
     Some(aligned(2, &columns, &rows))
+}
+
+/// The parts of an energy, each with its share.
+pub(super) fn energy_table(energy: &Energy) -> String {
+    let row = |of: &str, joules: f64| {
+        vec![of.to_owned(), in_joules(joules), format!("{:.0} %", 100.0 * joules / energy.joules)]
+    };
+    let rows: Vec<Vec<String>> =
+        energy.parts.iter().map(|part| row(part.of, part.joules)).collect();
+    aligned(2, &[Align::Left, Align::Right, Align::Right], &rows)
 }

@@ -7,7 +7,7 @@ use gpucast_forecast::input::kernel_name::{readable, signature};
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::together::{self, Total};
 use gpucast_forecast::prediction::{KernelView, PredictionView};
-use gpucast_model::{Gpu, GpuParameter, SymbolValue, Symbols, duration};
+use gpucast_model::{Energy, Gpu, GpuParameter, SymbolValue, Symbols, duration};
 
 use super::sections::{WIDTH, section};
 use super::{comparison, parts, what_if};
@@ -202,6 +202,10 @@ fn one_gpu(view: &PredictionView) -> String {
         vec!["measured as".to_owned(), protocol(view)],
         vec!["interval".to_owned(), prediction.interval_text()],
         vec!["clock".to_owned(), prediction.clock_text()],
+        vec![
+            "energy".to_owned(),
+            prediction.energy.as_ref().map_or_else(String::new, Energy::text),
+        ],
         vec!["bound by".to_owned(), prediction.bound.to_string()],
         vec!["model".to_owned(), prediction.model.to_owned()],
     ];
@@ -231,6 +235,10 @@ fn one_gpu(view: &PredictionView) -> String {
     if let Some(table) = parts::table(&prediction.parts) {
         text.push_str(&section("Parts of the time"));
         text.push_str(&table);
+    }
+    if let Some(energy) = &prediction.energy {
+        text.push_str(&section("Parts of the energy"));
+        text.push_str(&parts::energy_table(energy));
     }
     let parameters = view.model.gpu_parameters();
     if !parameters.is_empty() {

@@ -7,7 +7,7 @@ use gpucast_forecast::comparison::distinct;
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_forecast::run::counting::Counted;
-use gpucast_model::{Gpu, SymbolValue};
+use gpucast_model::{Energy, Gpu, SymbolValue};
 use gpucast_plot::axis::Kind as Scale;
 use gpucast_plot::number::{duration, percent};
 use gpucast_plot::{DrawError, Scene, Theme, svg};
@@ -86,6 +86,10 @@ pub(super) struct Panel {
     pub(super) time_ms: f64,
     /// The range of the time, if the model gives one.
     pub(super) interval: String,
+    /// The clock that the time stands at, and what a long load leaves.
+    pub(super) clock: String,
+    /// The energy, if the GPU has a power model.
+    pub(super) energy: String,
     pub(super) bound: &'static str,
     pub(super) measured: String,
     pub(super) error: String,
@@ -303,6 +307,8 @@ fn panel(kernel: &KernelView, view: &PredictionView) -> Panel {
         time: prediction.time_text(),
         time_ms: prediction.time_ms,
         interval: prediction.interval_text(),
+        clock: prediction.clock_text(),
+        energy: prediction.energy.as_ref().map_or_else(String::new, Energy::text),
         bound: prediction.bound.name(),
         measured: published.map_or_else(String::new, |one| duration(one.measured_ms)),
         error: published.map_or_else(String::new, |one| percent(one.error, 1)),

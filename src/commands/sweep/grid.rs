@@ -54,7 +54,7 @@ impl<'a> Parts<'a> {
         let models = Models::of_words(&words)?;
         let library = gpu_argument::library()?;
         let measurement = &arguments.measurement;
-        let gpus = gpu_argument::find_all_at(&library, &names, measurement.clock)?;
+        let gpus = gpu_argument::find_all_running(&library, &names, measurement.running())?;
         let count_on = arguments.prediction.count_on(&library)?;
         let fields = Axis::read_all("--set", &arguments.set).map_err(Failure::Usage)?;
         fields.iter().try_for_each(check_field)?;

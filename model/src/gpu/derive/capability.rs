@@ -124,6 +124,26 @@ mod tests {
         "tensor_memory_write_rate",
     ];
 
+    /// Figures of energy, which few generations were measured for.
+    const ENERGY: [&str; 16] = [
+        "sm_power",
+        "energy_clock",
+        "voltage_floor",
+        "voltage_floor_clock",
+        "instruction_energy",
+        "fp32_energy",
+        "fp64_energy",
+        "integer_energy",
+        "special_energy",
+        "tensor_energy",
+        "shared_energy",
+        "l1_energy",
+        "l2_read_energy",
+        "l2_write_energy",
+        "dram_read_energy",
+        "dram_write_energy",
+    ];
+
     /// Fields that only the simulation of an SM reads, which begins with capability 3.0.
     fn is_of_simulation(field: &str) -> bool {
         let place = |name: &str| Gpu::FIELDS.iter().position(|field| *field == name);
@@ -156,6 +176,7 @@ mod tests {
                 let may_lack = OPTIONAL.contains(&field)
                     || TENSOR_FORMATS.contains(&field)
                     || TENSOR_MEMORY.contains(&field)
+                    || ENERGY.contains(&field)
                     || (major == 1 && field == "l2_latency")
                     || (major < 3 && is_of_simulation(field));
                 assert!(is_there || may_lack, "{field} of {capability}");

@@ -377,6 +377,22 @@ pub const RULES: &[Rule] = &[
     ),
     tabulated("constant_line"),
     tabulated("constant_far_line"),
+    tabulated("sm_power"),
+    tabulated("energy_clock"),
+    tabulated("voltage_floor"),
+    tabulated("voltage_floor_clock"),
+    tabulated("instruction_energy"),
+    tabulated("fp32_energy"),
+    tabulated("fp64_energy"),
+    tabulated("integer_energy"),
+    tabulated("special_energy"),
+    tabulated("tensor_energy"),
+    tabulated("shared_energy"),
+    tabulated("l1_energy"),
+    tabulated("l2_read_energy"),
+    tabulated("l2_write_energy"),
+    tabulated("dram_read_energy"),
+    tabulated("dram_write_energy"),
 ];
 
 impl Rule {

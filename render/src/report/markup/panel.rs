@@ -18,6 +18,8 @@ pub(super) fn article(kernel: &str, panel: &Panel) -> Markup {
                 @if !panel.interval.is_empty() { " (" (panel.interval) ")" }
                 ", bound by " (panel.bound) ". " (panel.explanation)
             }
+            @if !panel.clock.is_empty() { p { "Clock: " (panel.clock) "." } }
+            @if !panel.energy.is_empty() { p { "Energy: " (panel.energy) "." } }
             p.muted { (panel.citation) }
             @if !panel.warnings.is_empty() {
                 ul.warnings {
