@@ -4,9 +4,10 @@
 //! The program of `examples/evaluate` reads this file, too.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use gpucast_model::agreement::{Pair, Summary, rank_correlation};
-use gpucast_model::conformal::{MeasuredError, Table, TimeClass};
+use gpucast_model::conformal::{COVERAGE, MeasuredError, Table, TimeClass};
 
 use super::times::{MODELS, Time};
 
@@ -55,7 +56,9 @@ fn scoreboard(times: &[Time]) -> String {
          on.\nErrors are (predicted − measured) / measured; ρ is Spearman's rank correlation. \
          Coverage is the share of held-back times in\ntheir interval. Intervals are taken from \
          half of the kernel families and tried on the other half, in {SPLITS} divisions. Each \
-         family\non a GPU weighs the same. 80 % are promised.\n\n| set | data |\n|---|---|\n"
+         family\non a GPU weighs the same. 80 % are promised. Width is the upper end over the \
+         lower one, in the median. Behind ± stands\nthe standard error that chance alone gives \
+         so many families on a GPU.\n\n| set | data |\n|---|---|\n"
     );
     let sets: BTreeSet<&str> = times.iter().map(|time| time.set.as_str()).collect();
     for set in &sets {
@@ -66,9 +69,9 @@ fn scoreboard(times: &[Time]) -> String {
         );
         text += &format!("| {set} | {data} |\n");
     }
-    text += "\n| set | machine code | model | times | mean % | median % | within 25 % | ρ | coverage % |\n\
-             |---|---|---|--:|--:|--:|--:|--:|--:|\n";
-    let held = held_back(times);
+    text += "\n| set | machine code | model | times | mean % | median % | within 25 % | ρ | coverage % | width |\n\
+             |---|---|---|--:|--:|--:|--:|--:|--:|--:|\n";
+    let held = held_back(times, 0..SPLITS);
     let mut worst = String::new();
     for set in &sets {
         for machine in ["rules", "ptxas"] {
@@ -82,19 +85,20 @@ fn scoreboard(times: &[Time]) -> String {
         }
     }
     text += &format!("\nThe largest errors of `sm-simulation`:\n\n{worst}");
-    text += "\nCoverage by what binds:\n\n| bound by | kernels on a GPU | coverage % |\n|---|--:|--:|\n";
-    for class in TimeClass::ALL.map(Some).into_iter().chain([None]) {
-        let is_meant = |time: &Time| class.is_none() || time.class == class;
-        let groups: BTreeSet<(&str, &str)> = times
-            .iter()
-            .filter(|time| is_meant(time) && time.class.is_some())
-            .map(|time| (time.family.as_str(), time.gpu.as_str()))
-            .collect();
-        if let Some(share) = coverage(&held, is_meant) {
-            let name = class.map_or("any", TimeClass::name);
-            text += &format!("| {name} | {} | {:.0} |\n", groups.len(), 100.0 * share);
+    text += "\nCoverage by what binds, and by the major number of the compute capability:\n\n\
+             | | kernels on a GPU | coverage % | width |\n|---|--:|--:|--:|\n";
+    let mut line_of = |name: &str, is_meant: &dyn Fn(&Time) -> bool| {
+        if let Some(found) = coverage(&held, is_meant) {
+            text += &format!("| {name} | {} | {} |\n", found.groups, found.cells());
         }
+    };
+    for class in TimeClass::ALL {
+        line_of(class.name(), &|time| time.class == Some(class));
     }
+    for major in times.iter().map(|time| time.capability).collect::<BTreeSet<_>>() {
+        line_of(&format!("capability {major}"), &|time| time.capability == major);
+    }
+    line_of("all", &|_| true);
     text += "\nPublished simulators on launches of Rodinia and PolyBench on a Quadro GV100, from \
              the cycles of `compare.xlsx`\n(github.com/RepositoryAnonymous/simulator-apps). The \
              programs are not in this repository.\n\n\
@@ -112,7 +116,7 @@ fn pairs(rows: &[&Time], model: usize) -> Vec<Pair> {
     rows.iter().filter_map(pair).collect()
 }
 
-fn line(name: &str, rows: &[&Time], model: usize, coverage: Option<f64>) -> String {
+fn line(name: &str, rows: &[&Time], model: usize, coverage: Option<Coverage>) -> String {
     let pairs = pairs(rows, model);
     let Some(summary) = Summary::of(&pairs) else { return String::new() };
     format!(
@@ -122,7 +126,7 @@ fn line(name: &str, rows: &[&Time], model: usize, coverage: Option<f64>) -> Stri
         100.0 * summary.median_ape,
         100.0 * summary.within_25_percent,
         rank_correlation(&pairs).map_or_else(String::new, |rho| format!("{rho:.2}")),
-        coverage.map_or_else(String::new, |share| format!("{:.0}", 100.0 * share)),
+        coverage.map_or_else(|| " | ".to_owned(), |coverage| coverage.cells()),
     )
 }
 
@@ -143,37 +147,48 @@ fn worst_rows(set: &str, machine: &str, rows: &[&Time]) -> String {
     }
 }
 
-/// The shares of held-back times that lie inside an interval: one pair for each group of a family
-/// on a GPU, with the number of the times that had an interval.
-fn held_back(times: &[Time]) -> Vec<(&Time, f64)> {
+/// A time that was held back, and the intervals that it had.
+struct Held<'a> {
+    time: &'a Time,
+    /// The share of them that it lies in.
+    inside: f64,
+    /// The mean of ln (upper end / lower end).
+    width: f64,
+}
+
+/// How often times lie in the intervals of divisions in which they were held back.
+fn held_back(times: &[Time], splits: Range<u64>) -> Vec<Held<'_>> {
     let families: Vec<&str> = times
         .iter()
         .map(|time| time.family.as_str())
         .collect::<BTreeSet<_>>()
         .into_iter()
         .collect();
-    let mut inside: Vec<(u32, u32)> = vec![(0, 0); times.len()];
-    for split in 0..SPLITS {
+    let mut sums: Vec<(f64, f64, f64)> = vec![(0.0, 0.0, 0.0); times.len()];
+    for split in splits {
         let order = shuffled(&families, split);
         let (one, other) = order.split_at(order.len() / 2);
         for (known, held) in [(one, other), (other, one)] {
             let errors = times.iter().filter(|time| known.contains(&time.family.as_str()));
             let errors: Vec<MeasuredError> = errors.filter_map(Time::error).collect();
             let table = Table::of(&errors);
-            for (time, (within, all)) in times.iter().zip(&mut inside) {
+            for (time, (all, inside, width)) in times.iter().zip(&mut sums) {
                 let Some(error) = time.error().filter(|_| held.contains(&time.family.as_str()))
                 else {
                     continue;
                 };
                 let found = table.find(error.kind).and_then(|(row, _)| row.factors);
                 let Some((low, high)) = found else { continue };
-                *within += u32::from((low.ln()..=high.ln()).contains(&error.error));
-                *all += 1;
+                *all += 1.0;
+                *inside += f64::from((low.ln()..=high.ln()).contains(&error.error));
+                *width += (high / low).ln();
             }
         }
     }
-    let counted = times.iter().zip(inside).filter(|(_, (_, all))| *all > 0);
-    counted.map(|(time, (within, all))| (time, f64::from(within) / f64::from(all))).collect()
+    let counted = times.iter().zip(sums).filter(|(_, (all, ..))| *all > 0.0);
+    let mean =
+        |(time, (all, inside, width))| Held { time, inside: inside / all, width: width / all };
+    counted.map(mean).collect()
 }
 
 /// Ways to divide the families into halves.
@@ -195,15 +210,42 @@ fn shuffled<'a>(families: &[&'a str], number: u64) -> Vec<&'a str> {
     order
 }
 
-/// The share of held-back times inside their intervals. Each family on a GPU weighs the same.
-fn coverage(held: &[(&Time, f64)], is_meant: impl Fn(&Time) -> bool) -> Option<f64> {
-    let mut groups: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
-    for (time, share) in held.iter().filter(|(time, _)| is_meant(time)) {
-        groups.entry((&time.family, &time.gpu)).or_default().push(*share);
+/// How well the intervals of some times hold.
+#[derive(Clone, Copy)]
+struct Coverage {
+    /// The share of held-back times inside. Each family on a GPU weighs the same.
+    share: f64,
+    /// The upper end over the lower one, in the median.
+    width: f64,
+    /// Families on a GPU.
+    groups: usize,
+}
+
+impl Coverage {
+    /// The standard error of the share of so many families where the promise holds.
+    fn standard_error(self) -> f64 {
+        (COVERAGE * (1.0 - COVERAGE) / self.groups as f64).sqrt()
     }
+
+    /// Two cells of a table.
+    fn cells(self) -> String {
+        let (share, error) = (100.0 * self.share, 100.0 * self.standard_error());
+        format!("{share:.0} ± {error:.0} | {:.2}", self.width)
+    }
+}
+
+fn coverage(held: &[Held<'_>], is_meant: impl Fn(&Time) -> bool) -> Option<Coverage> {
+    let mut groups: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+    let mut widths = Vec::new();
+    for Held { time, inside, width } in held.iter().filter(|held| is_meant(held.time)) {
+        groups.entry((&time.family, &time.gpu)).or_default().push(*inside);
+        widths.push(*width);
+    }
+    widths.sort_by(f64::total_cmp);
     let mean = |shares: &Vec<f64>| shares.iter().sum::<f64>() / shares.len() as f64;
-    let count = groups.len() as f64;
-    (!groups.is_empty()).then(|| groups.values().map(mean).sum::<f64>() / count)
+    let share = groups.values().map(mean).sum::<f64>() / groups.len() as f64;
+    let width = widths.get(widths.len() / 2)?.exp();
+    Some(Coverage { share, width, groups: groups.len() })
 }
 
 #[cfg(test)]
@@ -244,7 +286,27 @@ mod tests {
     #[test]
     fn intervals_hold_on_families_that_were_held_back() {
         let times = committed();
-        let all = coverage(&held_back(&times), |_| true).unwrap();
-        assert!((0.75..=0.85).contains(&all), "{all}");
+        // Other divisions say the same.
+        for seed in 0..4 {
+            let held = held_back(&times, seed * SPLITS..seed * SPLITS + SPLITS / 2);
+            let all = coverage(&held, |_| true).unwrap().share;
+            assert!((0.75..=0.85).contains(&all), "{all}");
+        }
+    }
+
+    #[test]
+    fn intervals_of_each_set_hold_as_often_as_promised() {
+        let times = committed();
+        let held = held_back(&times, 0..SPLITS);
+        let sets: BTreeSet<(&str, &str)> =
+            times.iter().map(|time| (time.set.as_str(), time.machine)).collect();
+        for (set, machine) in sets {
+            let is_meant = |time: &Time| (time.set.as_str(), time.machine) == (set, machine);
+            let found = coverage(&held, is_meant).unwrap();
+            // Five points, and what chance alone may add to so few families.
+            let most = 0.05 + found.standard_error();
+            let away = (found.share - COVERAGE).abs();
+            assert!(away <= most, "{set}, {machine}: {} is more than {most} away", found.share);
+        }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! An interval rests on the errors of the simulation itself, on kernels that were measured: ln
 //! (measured / predicted) of [`MeasuredError`]s, in groups by what binds the time, by generation
-//! and by back end. Their quantiles ([`central`]) are a committed [`Table`]. A class with too few
-//! kernels takes the quantiles of a wider [`Scope`].
+//! and by back end. Their quantiles are a committed [`Table`]. A class with too few kernels takes
+//! the quantiles of a wider [`Scope`]: first of its own generation, then of any. There each GPU
+//! counts once, however many kernels were measured on it.
 //!
 //! | file | holds |
 //! |---|---|
@@ -22,7 +23,6 @@ use serde::Serialize;
 use crate::text::duration_range;
 
 pub use class::{TimeClass, UnknownClass};
-pub use quantile::central;
 pub use table::{COVERAGE, Kind, MeasuredError, Quantiles, Scope, Table, back_end};
 
 /// The interval of a predicted time, and the measured times that it rests on.
@@ -50,6 +50,8 @@ pub struct TimeInterval {
     /// there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub covers_clock_mhz: Option<f64>,
+    /// The number of GPUs that they are of. Where these are of any generation, each counts once.
+    pub measured_gpus: usize,
     /// True if no kernel of this kind, or of this generation, was measured. The interval is the
     /// widest of those around it then.
     pub is_widest: bool,
@@ -59,7 +61,7 @@ impl TimeInterval {
     /// The interval of `time_ms`, if the table has one.
     #[must_use]
     pub fn new(time_ms: f64, kind: Kind, table: &Table) -> Option<Self> {
-        let (Quantiles { scope, times, groups, factors }, is_widest) = table.find(kind)?;
+        let (Quantiles { scope, times, groups, gpus, factors }, is_widest) = table.find(kind)?;
         let (low, high) = factors?;
         Some(Self {
             low_ms: low * time_ms,
@@ -72,6 +74,7 @@ impl TimeInterval {
             measured_times: times,
             measured_kernels: groups,
             covers_clock_mhz: None,
+            measured_gpus: gpus,
             is_widest,
         })
     }
@@ -96,7 +99,7 @@ impl TimeInterval {
     /// What the interval rests on, in a sentence.
     #[must_use]
     pub fn basis(&self) -> String {
-        let Self { measured_times, measured_kernels, .. } = self;
+        let Self { measured_times, measured_kernels, measured_gpus, .. } = self;
         let of_class = match self.measured_bound_by {
             ANY => String::new(),
             class => {
@@ -105,7 +108,7 @@ impl TimeInterval {
             }
         };
         let on = match self.measured_capability.as_str() {
-            ANY => String::new(),
+            ANY => format!(", on {measured_gpus} GPUs that count once each"),
             major => format!(", on capability {major}"),
         };
         let by = match self.measured_machine {
@@ -137,11 +140,11 @@ const ANY: &str = "any";
 mod tests {
     use super::*;
 
-    /// Errors of `groups` kernels of a kind: from −`most` to `most`, evenly spaced.
+    /// Errors of `groups` kernels of a kind on as many GPUs: from −`most` to `most`, evenly spaced.
     fn errors(kind: Kind, groups: u32, most: f64) -> Vec<MeasuredError> {
         let one = |at: u32| MeasuredError {
             family: format!("{kind:?} {at}"),
-            gpu: "gpu".to_owned(),
+            gpu: format!("gpu {at} of {}", kind.capability),
             kind,
             error: most * (2.0 * f64::from(at) / f64::from(groups - 1) - 1.0),
         };
@@ -153,11 +156,11 @@ mod tests {
     }
 
     /// 19 kernels bound by DRAM on capability 8 within 10 %, 9 on capability 7 within 20 %, five
-    /// bound by latency within 80 %.
+    /// bound by latency on capability 9 within 80 %.
     fn table() -> Table {
         let mut all = errors(kind_of(TimeClass::Dram, 8, "ptxas"), 19, 0.1);
         all.extend(errors(kind_of(TimeClass::Dram, 7, "rules"), 9, 0.2));
-        all.extend(errors(kind_of(TimeClass::Latency, 8, "ptxas"), 5, 0.8));
+        all.extend(errors(kind_of(TimeClass::Latency, 9, "ptxas"), 5, 0.8));
         Table::of(&all)
     }
 
@@ -183,17 +186,37 @@ mod tests {
 
     #[test]
     fn a_kind_with_few_kernels_takes_the_next_wider_scope() {
-        // No kernel on capability 8 by rules: those of any generation by rules.
-        let by_rules = TimeInterval::new(1.0, kind_of(TimeClass::Dram, 8, "rules"), &table());
-        let by_rules = by_rules.unwrap();
-        assert_eq!(by_rules.measured_capability, "any");
-        assert_eq!((by_rules.measured_bound_by, by_rules.measured_machine), ("dram", "rules"));
-        // Five kernels are too few; those of any class by the same back end are 24.
-        let latency = TimeInterval::new(1.0, kind_of(TimeClass::Latency, 8, "ptxas"), &table());
-        let latency = latency.unwrap();
-        assert_eq!((latency.measured_bound_by, latency.measured_kernels), ("any", 24));
+        let of = |kind| TimeInterval::new(1.0, kind, &table()).unwrap();
+        // No kernel on capability 8 by rules: those by any back end.
+        let by_rules = of(kind_of(TimeClass::Dram, 8, "rules"));
+        assert_eq!((by_rules.measured_bound_by, by_rules.measured_machine), ("dram", "any"));
+        assert_eq!((by_rules.measured_capability.as_str(), by_rules.measured_gpus), ("8", 19));
+        // None on that GPU bound by latency: its generation says more than the class.
+        let latency = of(kind_of(TimeClass::Latency, 8, "ptxas"));
+        assert_eq!((latency.measured_bound_by, latency.measured_kernels), ("any", 19));
+        assert_eq!(latency.measured_capability, "8");
         assert!(!latency.is_widest);
         assert!(latency.text().starts_with("4 of 5 measured kernels take "), "{}", latency.text());
+        // Five kernels on capability 9 are too few: those of any generation and class are 24.
+        let hopper = of(kind_of(TimeClass::Latency, 9, "ptxas"));
+        assert_eq!((hopper.measured_capability.as_str(), hopper.measured_kernels), ("any", 24));
+        assert!(hopper.basis().contains("on 24 GPUs that count once each"), "{}", hopper.basis());
+    }
+
+    #[test]
+    fn many_kernels_of_one_gpu_do_not_stand_for_other_generations() {
+        // A hundred kernels on one GPU within 1 %, one on each of eleven others from −50 to 50 %.
+        let mut all = errors(kind_of(TimeClass::Issue, 9, "ptxas"), 100, 0.01);
+        all.iter_mut().for_each(|one| one.gpu = "hopper".to_owned());
+        all.extend(errors(kind_of(TimeClass::Issue, 8, "ptxas"), 6, 0.5));
+        all.extend(errors(kind_of(TimeClass::Issue, 7, "ptxas"), 5, 0.4));
+        let table = Table::of(&all);
+        let of = |major| TimeInterval::new(1.0, kind_of(TimeClass::Issue, major, "ptxas"), &table);
+        let hopper = of(9).unwrap();
+        assert!(hopper.high_ms < 1.011, "{hopper:?}");
+        let ampere = of(8).unwrap();
+        assert_eq!((ampere.measured_gpus, ampere.measured_kernels), (12, 111));
+        assert!(ampere.low_ms < 0.68 && ampere.high_ms > 1.45, "{ampere:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::class::TimeClass;
-use super::quantile::central;
+use super::quantile::{Unit, central};
 
 /// The committed quantiles. `evaluate tables` (`forecast/examples/evaluate`) writes them from the
 /// committed times, and a test compares both.
@@ -18,7 +18,8 @@ pub const COVERAGE: f64 = 0.8;
 pub struct MeasuredError {
     /// The family of the kernel. Its variants err alike.
     pub family: String,
-    /// The GPU. Times of a family on one GPU are one group.
+    /// The GPU. Times of a family on one GPU are one group, and so are all times of a GPU for
+    /// another generation.
     pub gpu: String,
     /// What the errors may depend on.
     pub kind: Kind,
@@ -50,11 +51,18 @@ pub struct Scope {
 
 impl Scope {
     /// The scopes that hold a time of some kind, the narrowest first and that of all times last.
+    ///
+    /// Generations come before classes. Most measured times are of Hopper, where errors are small,
+    /// and say little of others: taken by class first, the published times of other GPUs were in
+    /// half of their intervals.
     fn around(kind: Kind) -> Vec<Self> {
         let Kind { class, capability, machine } = kind;
         let (class, capability) = (Some(class), Some(capability));
         let mut all = vec![
             Self { class, capability, machine },
+            Self { class, capability, machine: None },
+            Self { class: None, capability, machine },
+            Self { class: None, capability, machine: None },
             Self { class, capability: None, machine },
             Self { class, capability: None, machine: None },
             Self { class: None, capability: None, machine },
@@ -65,6 +73,20 @@ impl Scope {
     }
 }
 
+impl Scope {
+    /// The units that it needs at least. Of few, the ends are the least error and the greatest one.
+    /// A generation's may be those of one kernel that something else binds.
+    fn least_units(self) -> usize {
+        match (self.class, self.capability) {
+            (None, Some(_)) => LEAST_OF_OTHER_CLASSES,
+            _ => 0,
+        }
+    }
+}
+
+/// Of as many, the ends of an interval of 80 % are the second error from either side.
+const LEAST_OF_OTHER_CLASSES: usize = 19;
+
 /// The errors of a scope.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantiles {
@@ -74,7 +96,10 @@ pub struct Quantiles {
     pub times: usize,
     /// The number of groups: kernel families on a GPU.
     pub groups: usize,
-    /// The ends of the interval as factors of the predicted time, where there are groups enough.
+    /// The number of GPUs.
+    pub gpus: usize,
+    /// The ends of the interval as factors of the predicted time, where there are enough: groups of
+    /// one generation, or GPUs of any.
     pub factors: Option<(f64, f64)>,
 }
 
@@ -87,7 +112,7 @@ pub struct Table {
 /// Back ends, as the table names them.
 const MACHINES: [&str; 2] = ["ptxas", "rules"];
 
-const HEADER: &str = "bound_by,capability,machine,times,kernels,low,high";
+const HEADER: &str = "bound_by,capability,machine,times,kernels,gpus,low,high";
 
 impl Table {
     /// The committed table.
@@ -107,19 +132,26 @@ impl Table {
         for one in errors {
             for scope in Scope::around(one.kind) {
                 let groups = scopes.entry(scope).or_default();
-                groups.entry((&one.family, &one.gpu)).or_default().push(one.error);
+                groups.entry((&one.gpu, &one.family)).or_default().push(one.error);
             }
         }
         let quantiles = |(scope, groups): (Scope, Groups<'_>)| {
-            let groups: Vec<Vec<f64>> = groups.into_values().collect();
+            let (times, count) = (groups.values().map(Vec::len).sum(), groups.len());
+            let mut by_gpu: BTreeMap<&str, Unit> = BTreeMap::new();
+            for ((gpu, _), errors) in groups {
+                by_gpu.entry(gpu).or_default().push(errors);
+            }
+            let gpus = by_gpu.len();
+            // What other generations say of a new one is what GPUs say of a new GPU.
+            let units: Vec<Unit> = match scope.capability {
+                Some(_) => by_gpu.into_values().flatten().map(|group| vec![group]).collect(),
+                None => by_gpu.into_values().collect(),
+            };
             // A prediction lies in its own interval, even where all measured times are longer.
             let ends = |(low, high): (f64, f64)| (low.exp().min(1.0), high.exp().max(1.0));
-            Quantiles {
-                scope,
-                times: groups.iter().map(Vec::len).sum(),
-                groups: groups.len(),
-                factors: central(&groups, COVERAGE).map(ends),
-            }
+            let has_enough = units.len() >= scope.least_units();
+            let factors = central(&units, COVERAGE).filter(|_| has_enough).map(ends);
+            Quantiles { scope, times, groups: count, gpus, factors }
         };
         Self { rows: scopes.into_iter().map(quantiles).collect() }
     }
@@ -130,9 +162,9 @@ impl Table {
         &self.rows
     }
 
-    /// The quantiles for a time: those of the narrowest scope that has groups enough. Where no
-    /// time of its class or of its generation was measured, they are the widest of all scopes that
-    /// hold it. The flag tells that case.
+    /// The quantiles for a time: those of the narrowest scope that has groups or GPUs enough. Where
+    /// no time of its class or of its generation was measured, they are the widest of all scopes
+    /// that hold it. The flag tells that case.
     #[must_use]
     pub fn find(&self, kind: Kind) -> Option<(Quantiles, bool)> {
         let has =
@@ -157,13 +189,13 @@ impl Table {
     #[must_use]
     pub fn to_csv(&self) -> String {
         let mut text = format!("{HEADER}\n");
-        for Quantiles { scope, times, groups, factors } in &self.rows {
+        for Quantiles { scope, times, groups, gpus, factors } in &self.rows {
             let class = scope.class.map_or("any", TimeClass::name);
             let capability = scope.capability.map_or("any".to_owned(), |major| major.to_string());
             let machine = scope.machine.unwrap_or("any");
             let factors =
                 factors.map_or(",".to_owned(), |(low, high)| format!("{low:.4},{high:.4}"));
-            text += &format!("{class},{capability},{machine},{times},{groups},{factors}\n");
+            text += &format!("{class},{capability},{machine},{times},{groups},{gpus},{factors}\n");
         }
         text
     }
@@ -180,9 +212,10 @@ impl Table {
 
 fn row(line: &str) -> Option<Quantiles> {
     let cells: Vec<&str> = line.split(',').collect();
-    let &[class, capability, machine, times, groups, low, high] = cells.as_slice() else {
+    let &[class, capability, machine, times, groups, gpus, low, high] = cells.as_slice() else {
         return None;
     };
+    let number = |text: &str| text.parse().ok();
     let any = |text: &str| text == "any";
     let scope = Scope {
         class: if any(class) { None } else { Some(class.parse().ok()?) },
@@ -193,7 +226,8 @@ fn row(line: &str) -> Option<Quantiles> {
         ("", "") => None,
         (low, high) => Some((low.parse().ok()?, high.parse().ok()?)),
     };
-    Some(Quantiles { scope, times: times.parse().ok()?, groups: groups.parse().ok()?, factors })
+    let (times, groups, gpus) = (number(times)?, number(groups)?, number(gpus)?);
+    Some(Quantiles { scope, times, groups, gpus, factors })
 }
 
 /// The name of a back end as the table has it.
