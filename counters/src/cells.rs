@@ -324,6 +324,7 @@ impl Frame<'_> {
         };
         let facts = LaunchFacts {
             estimated_registers: self.registers.and_then(|one| one.estimated),
+            spilled_registers: self.registers.map_or(0, |one| one.spilled),
             cluster_ctas: self.cluster_ctas,
             ..LaunchFacts::new(ctas, cta, &self.device)
         };

@@ -124,6 +124,12 @@ impl LaunchProfile {
         }
     }
 
+    /// Registers of a thread that are surely spilled, and that no machine code shows.
+    #[must_use]
+    pub fn spilled_registers(&self) -> u32 {
+        self.launch.spilled_registers
+    }
+
     /// The same launch with the metrics of instructions counted on the machine's. Their values on
     /// PTX go to [`LaunchProfile::ptx_metrics`]. Local memory that machine code keeps in registers
     /// causes no traffic.

@@ -218,6 +218,7 @@ impl Counter {
             Some(self.device.registers_of_thread(registers, self.cta.threads));
         self.facts = LaunchFacts {
             estimated_registers: registers.estimated,
+            spilled_registers: registers.spilled,
             cluster_ctas: self.facts.cluster_ctas,
             ..LaunchFacts::new(self.facts.ctas, self.cta, &self.device)
         };

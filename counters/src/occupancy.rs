@@ -36,6 +36,9 @@ pub struct ThreadRegisters {
     /// Where the true number is taken to lie, unless `count` is stated or that of machine code for
     /// the GPU's own generation.
     pub estimated: Option<RegisterRange>,
+    /// Registers that the values of the kernel surely need beyond `count`: they are spilled to
+    /// local memory, and no machine code shows it. 0 where machine code does.
+    pub spilled: u32,
 }
 
 /// The range of an estimated number of registers.
@@ -53,7 +56,7 @@ impl DeviceModel {
     /// with which the CTA fits an SM, the true one is taken to be among them: somebody launches it.
     #[must_use]
     pub fn registers_of_thread(&self, registers: ThreadRegisters, threads: u64) -> u32 {
-        let ThreadRegisters { count, estimated } = registers;
+        let ThreadRegisters { count, estimated, spilled: _ } = registers;
         let Some(RegisterRange { least, .. }) = estimated else { return count };
         let count = count.min(self.limits.max_registers_per_thread);
         let fits = |registers: &u32| {

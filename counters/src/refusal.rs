@@ -318,7 +318,7 @@ mod tests {
             [(100, 66, 100, true), (80, 65, 80, true), (80, 60, 64, false), (48, 40, 48, false)]
         {
             let range = RegisterRange { least, most: 2 * count };
-            let registers = ThreadRegisters { count, estimated: Some(range) };
+            let registers = ThreadRegisters { count, estimated: Some(range), spilled: 0 };
             assert_eq!(device.registers_of_thread(registers, 1024), taken);
             let estimated_registers = Some(range);
             let launch = RequestedLaunch { estimated_registers, ..launch(1024, taken, 0) };

@@ -76,6 +76,8 @@ pub struct LaunchFacts {
     /// The range of its registers, if they are not those of machine code for the modelled GPU's
     /// generation.
     pub estimated_registers: Option<RegisterRange>,
+    /// Registers of a thread that are surely spilled, and that no machine code shows.
+    pub spilled_registers: u32,
     /// CTAs of a cluster; 1 without clusters, and 0 where nothing says it.
     pub cluster_ctas: u32,
     /// CTAs that one SM runs at a time.
@@ -102,6 +104,7 @@ impl LaunchFacts {
             threads_per_cta: cta.threads,
             cta,
             estimated_registers: None,
+            spilled_registers: 0,
             cluster_ctas: 1,
             ctas_per_sm: device.ctas_per_sm(cta).into(),
             max_warps_per_sm: device.limits.max_warps.into(),

@@ -5,8 +5,9 @@
 //!     corpus/kernels/sgemm/sm_80.ptx sgemm sm_80
 //! ```
 //!
-//! A line has the clocks to the next instruction, the barrier that is signalled, the barriers that
-//! are waited for, the mnemonic, its class and its PTX line.
+//! First come the most words that are live at once. A line has the clocks to the next instruction,
+//! the barrier that is signalled, the barriers that are waited for, the mnemonic, its class and its
+//! PTX line.
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
@@ -16,7 +17,7 @@ use gpucast_counters::machine::architecture::Architecture;
 use gpucast_counters::table::BaseTable;
 use gpucast_counters::trace::LaunchTrace;
 use gpucast_interpreter::Program;
-use gpucast_machine::rules::schedule;
+use gpucast_machine::rules::Compiled;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,7 +29,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let program = Program::new(&loaded, &text, kernel)?;
     let target: Architecture = target.parse()?;
     let table = BaseTable { rows: Vec::new() };
-    let launch = schedule(target, &program, &table, &LaunchTrace::default());
+    let compiled = Compiled::new(target, &program, &table);
+    println!("{} live words", compiled.live_words());
+    let launch = compiled.schedule(&LaunchTrace::default());
     for (index, block) in launch.code.blocks.iter().enumerate() {
         println!("block {index}");
         for place in block.start as usize..block.end as usize {

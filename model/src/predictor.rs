@@ -98,6 +98,8 @@ pub struct LaunchShape {
     pub registers: Option<u32>,
     /// The range of the registers, if they are not those of machine code for the GPU's generation.
     pub estimated_registers: Option<RegisterRange>,
+    /// Registers of a thread that are surely spilled, and that no machine code shows.
+    pub spilled_registers: u32,
     /// The shape of the grid, if it is known.
     pub extents: Option<Extents>,
     /// Blocks of a cluster; 1 without clusters, and 0 where nothing says it.
@@ -114,6 +116,7 @@ impl LaunchShape {
             shared_bytes: launch.cta.shared_bytes,
             registers: launch.cta.registers_per_thread,
             estimated_registers: launch.estimated_registers,
+            spilled_registers: 0,
             extents: launch.extents,
             cluster_blocks: launch.cluster_ctas,
         }
@@ -193,6 +196,15 @@ impl LaunchShape {
             blocks,
             blocks_at_most,
         })
+    }
+}
+
+impl LaunchShape {
+    /// The warning that registers are spilled which no machine code shows; `None` if none are.
+    #[must_use]
+    pub fn spills(&self) -> Option<Warning> {
+        let (registers, spilled) = (self.registers?, self.spilled_registers);
+        (spilled > 0).then(|| Warning::UncountedSpills { registers, needed: registers + spilled })
     }
 }
 
@@ -375,7 +387,8 @@ pub trait Model: Sync {
         };
         let refused = conditions.launch.and_then(|launch| launch.refused_by(gpu));
         let unsure = conditions.launch.and_then(|launch| launch.depends_on_registers(gpu));
-        outcome.warnings.splice(0..0, refused.or(unsure));
+        let spills = conditions.launch.and_then(|launch| launch.spills());
+        outcome.warnings.splice(0..0, refused.or(unsure).into_iter().chain(spills));
         if conditions.extent != Extent::WithoutWarnings {
             let data_clocks = conditions.data_clocks(gpu);
             let roof = roofs::above(outcome.time_ms, profile, gpu, data_clocks);

@@ -53,6 +53,14 @@ pub enum Warning {
         /// Blocks that it holds with the most; 0 if the GPU refuses the launch.
         blocks_at_most: u32,
     },
+    /// Values of a thread need more registers than it has. What is spilled is in no count, because
+    /// no assembler made the code.
+    UncountedSpills {
+        /// Registers of a thread.
+        registers: u32,
+        /// The registers that its values surely need.
+        needed: u32,
+    },
     /// An invocation shorter than half a millisecond (section 5.2.6), if launching takes a visible
     /// part of it.
     ShortLaunch {
@@ -270,6 +278,11 @@ impl fmt::Display for Warning {
                      {most} {so_many} (`--registers` states them)"
                 )
             }
+            Self::UncountedSpills { registers, needed } => write!(
+                f,
+                "a thread has {registers} registers, and its values need {needed} or more: the rest is \
+                 spilled to local memory, which no count has (`--machine ptxas` counts it)"
+            ),
             Self::ShortLaunch { milliseconds, share: None } => write!(
                 f,
                 "an invocation is predicted to take {}, less than 0.5 ms: the cost of launching, \
@@ -466,6 +479,7 @@ codes! {
     SmallBlocks => "small-blocks", "Blocks have too few threads to fill the GPU.";
     Unlaunchable => "unlaunchable", "The GPU refuses the launch: threads, registers, shared memory, extents or clusters.";
     EstimatedRegisters => "estimated-registers", "Registers are estimated; with the most of their range an SM holds fewer blocks, or none.";
+    UncountedSpills => "uncounted-spills", "Values need more registers than a thread has; their spills are in no count.";
     ShortLaunch => "short-launch", "Launching takes a share of the time that the model leaves out.";
     LeftOut => "left-out", "A refinement that was not asked for would make the time much longer.";
     Divergence => "divergence", "Lanes idle because threads of a warp part.";

@@ -125,6 +125,32 @@ fn the_program_ends_with_gpucast() {
     assert_eq!(gpucast.wait().unwrap().code(), Some(128 + 15));
 }
 
+/// One that does not care for signals is ended by force.
+#[test]
+fn a_program_that_ignores_signals_ends_with_gpucast() {
+    let text = "#include <signal.h>
+        #include <stdio.h>
+        #include <unistd.h>
+        int main(void)
+        {
+            signal(SIGTERM, SIG_IGN);
+            puts(\"runs\");
+            fflush(stdout);
+            for (;;) pause();
+        }";
+    let program = compiled("ignores", text, &[]);
+    let mut gpucast = command(&format!("exec {}", program.display()));
+    let mut gpucast = gpucast.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut said = BufReader::new(gpucast.stdout.take().unwrap());
+    said.read_line(&mut String::new()).unwrap();
+    let asked = Command::new("kill").arg(gpucast.id().to_string()).status().unwrap();
+    assert!(asked.success());
+    assert_eq!(said.read_line(&mut String::new()).unwrap(), 0);
+    let status = gpucast.wait().unwrap().code();
+    // On a loaded machine the end by force comes with that of `gpucast` itself.
+    assert!([Some(128 + 9), Some(130)].contains(&status), "{status:?}");
+}
+
 /// A program that looks at no error ends well. Its launch did not.
 #[test]
 fn a_fault_is_told_by_the_status() {

@@ -52,6 +52,8 @@ mod schemas;
 mod sensitivity;
 mod shared_sweep;
 mod shell;
+#[cfg(target_os = "linux")]
+mod signals;
 mod sweep;
 #[cfg(feature = "cloud")]
 mod sweep_on_s3;

@@ -853,7 +853,7 @@ fn registers_keep_ctas_away() {
     let resident = |counter: &Counter| counter.device.wave(counter.cta);
     assert_eq!(resident(&new()), 15 * 6);
     // 63 registers: 16 warps in an SM.
-    let counter = new().with_registers(ThreadRegisters { count: 63, estimated: None });
+    let counter = new().with_registers(ThreadRegisters { count: 63, estimated: None, spilled: 0 });
     assert_eq!(resident(&counter), 15 * 2);
     assert_eq!(counter.occupancy().limiters().collect::<Vec<_>>(), [Limiter::Registers]);
 }

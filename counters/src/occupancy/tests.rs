@@ -186,7 +186,7 @@ fn registers_of_profilers_limit_fermi_and_kepler() {
 
 #[test]
 fn estimates_are_cut_at_the_limit_of_a_thread() {
-    let known = ThreadRegisters { count: 80, estimated: None };
+    let known = ThreadRegisters { count: 80, estimated: None, spilled: 0 };
     let estimated = Some(RegisterRange { least: 80, most: 80 });
     let of_other_code = ThreadRegisters { estimated, ..known };
     assert_eq!(device(2, 0).registers_of_thread(of_other_code, 32), 63);

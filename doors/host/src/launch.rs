@@ -270,7 +270,7 @@ impl Device {
         }
         if !self.fits(kernel, threads, u64::from(shared_bytes)) {
             let device = self.properties.model();
-            let registers = kernel.machine.thread_registers(kernel.program.kernel(), device);
+            let registers = kernel.machine.thread_registers(&kernel.program, device);
             let registers = registers
                 .map_or(String::new(), |one| format!(" with {} registers each", one.count));
             self.program.note(&format!(

@@ -387,8 +387,7 @@ impl Device {
 
     /// Registers of a thread; 0 where nothing says it.
     fn registers(&self, kernel: &Kernel) -> u32 {
-        let registers =
-            kernel.machine.thread_registers(kernel.program.kernel(), self.properties.model());
+        let registers = kernel.machine.thread_registers(&kernel.program, self.properties.model());
         registers.map_or(0, |registers| registers.count)
     }
 
@@ -454,7 +453,7 @@ fn cta_shape(
     threads: u64,
     dynamic_shared_bytes: u64,
 ) -> CtaShape {
-    let registers = kernel.machine.thread_registers(kernel.program.kernel(), device);
+    let registers = kernel.machine.thread_registers(&kernel.program, device);
     CtaShape {
         threads,
         shared_bytes: kernel.program.static_shared_bytes().saturating_add(dynamic_shared_bytes),

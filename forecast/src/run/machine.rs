@@ -3,7 +3,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use gpucast_counters::machine::architecture::Architecture;
 use gpucast_counters::machine::{KnownAccesses, MachineProfile};
@@ -44,7 +44,7 @@ enum Chosen {
     Nothing,
     Rules {
         /// What each kernel says of its registers.
-        demands: BTreeMap<String, RegisterDemand>,
+        demands: BTreeMap<String, Demand>,
     },
     Ptxas {
         version: String,
@@ -52,6 +52,13 @@ enum Chosen {
         /// The cubin of each kernel.
         images: BTreeMap<String, Vec<u8>>,
     },
+}
+
+/// What decides the registers of a kernel by rules.
+struct Demand {
+    of_kernel: RegisterDemand,
+    /// The live words of its machine code, once somebody asked.
+    code_words: OnceLock<u32>,
 }
 
 impl Machine {
@@ -126,7 +133,8 @@ impl Machine {
         let named = kernels.clone();
         let rules = |note| {
             let demand = |kernel: &str| {
-                Some((kernel.to_owned(), RegisterDemand::new(&loaded.module, kernel)?))
+                let of_kernel = RegisterDemand::new(&loaded.module, kernel)?;
+                Some((kernel.to_owned(), Demand { of_kernel, code_words: OnceLock::new() }))
             };
             let names: BTreeSet<&str> = named.collect();
             new(Chosen::Rules { demands: names.into_iter().filter_map(demand).collect() }, note)
@@ -162,21 +170,36 @@ impl Machine {
 
     /// Registers of a thread of a kernel on the modelled GPU. Those of another generation's code
     /// are an estimate, and so are those that follow from live values where nothing assembles.
-    pub fn thread_registers(&self, kernel: &str, device: &DeviceModel) -> Option<ThreadRegisters> {
-        if let Some(count) = self.stated_registers {
-            return Some(ThreadRegisters { count, estimated: None });
-        }
+    pub fn thread_registers(
+        &self,
+        program: &Program,
+        device: &DeviceModel,
+    ) -> Option<ThreadRegisters> {
+        let kernel = program.kernel();
+        let stated = self.stated_registers;
+        let plainly = |count| ThreadRegisters { count, estimated: None, spilled: 0 };
         match &self.back_end {
-            Chosen::Nothing => None,
+            Chosen::Nothing => stated.map(plainly),
             Chosen::Rules { demands } => {
-                self.rules_for?;
-                Some(demands.get(kernel)?.on(device))
+                let (Some(target), Some(demand)) = (self.rules_for, demands.get(kernel)) else {
+                    return stated.map(plainly);
+                };
+                let words = || Compiled::new(target, program, &BaseTable::default()).live_words();
+                let words = *demand.code_words.get_or_init(words);
+                Some(match stated {
+                    Some(count) => demand.of_kernel.with(count, words),
+                    None => demand.of_kernel.on(device, words),
+                })
             }
             Chosen::Ptxas { images, .. } => {
-                let facts = Cubin::parse(images.get(kernel)?).ok()?;
-                let count = facts.kernel(kernel)?.registers;
-                let range = RegisterRange { least: count, most: count };
-                Some(ThreadRegisters { count, estimated: (!self.is_of_the_gpu).then_some(range) })
+                let of_code = || {
+                    let facts = Cubin::parse(images.get(kernel)?).ok()?;
+                    let count = facts.kernel(kernel)?.registers;
+                    let range = RegisterRange { least: count, most: count };
+                    let estimated = (!self.is_of_the_gpu).then_some(range);
+                    Some(ThreadRegisters { estimated, ..plainly(count) })
+                };
+                stated.map(plainly).or_else(of_code)
             }
         }
     }

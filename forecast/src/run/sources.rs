@@ -295,7 +295,10 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
             number::count(threads_per_block),
         ),
         conditions: Conditions {
-            launch: Some(LaunchShape::of(&profile.requested(), blocks)),
+            launch: Some(LaunchShape {
+                spilled_registers: profile.spilled_registers(),
+                ..LaunchShape::of(&profile.requested(), blocks)
+            }),
             evidence: counted.evidence.clone(),
             machine: profile.machine.as_ref().map(|machine| machine.back_end.clone()),
             cost_models: None,

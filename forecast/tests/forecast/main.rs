@@ -21,6 +21,7 @@ mod registers;
 mod repeats;
 mod rungs;
 mod samples;
+mod shared_memory;
 mod stopping;
 mod tensor_memory;
 mod textures;

@@ -112,6 +112,12 @@ impl<'p> Compiled<'p> {
         }
     }
 
+    /// The most words of 32 bits that live values of the code take at the same time.
+    #[must_use]
+    pub fn live_words(&self) -> u32 {
+        schedule::live_words(self)
+    }
+
     /// The launch, ready to be simulated, with the recorded CTAs of `trace`.
     ///
     /// Its code has the instructions that [`profile`](Self::profile) counts. Executions of a

@@ -1,9 +1,10 @@
 //! Registers of a thread, estimated from the values that are live at the same time.
 //!
 //! The rules assign no registers. `ptxas` needs a place for each value that is still read, so the
-//! most live words of the PTX lie near the registers that it takes. It takes fewer where it
-//! computes addresses again, and more where it unrolls a loop and loads ahead.
-//! `docs/evidence/machine-rules.md` has how far `ptxas` 12.9 is from the estimate.
+//! most live words of the code that the rules arrange lie near the registers that it takes. The
+//! rules load ahead without regard to registers. `ptxas` does so with up to 32, and beyond them
+//! keeps to what the order of the PTX needs. `docs/evidence/machine-rules.md` has how far `ptxas`
+//! 12.9 is from the estimate.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +15,20 @@ use gpucast_ptx_frontend::module::{
     Function, FunctionId, FunctionKind, Module, Operand, PerformanceDirectives, TargetList,
 };
 
+/// Registers that `ptxas` 12.9 takes beyond live words: the median of small kernels. Pairs and
+/// quadruples must be aligned, and addresses are computed where the rules see none.
+const RESERVE: u32 = 5;
+
+/// The registers up to which `ptxas` 12.9 loads ahead (sm_50 to sm_90).
+const AHEAD: u32 = 32;
+
 /// Registers that `ptxas` takes beyond the estimate, of kernels with few.
 const MORE: u32 = 12;
 
 /// What a kernel says of its registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterDemand {
-    /// The most words of 32 bits that live values take at the same time.
+    /// The most words of 32 bits that live values take at the same time, in the order of the PTX.
     pub live_words: u32,
     /// `.maxnreg`.
     most: Option<u32>,
@@ -54,20 +62,42 @@ impl RegisterDemand {
         })
     }
 
-    /// The registers that an assembler would give a thread on a GPU. It keeps to the limits that
-    /// the kernel states, and spills what is beyond.
+    /// The registers that an assembler would give a thread on a GPU, if `code_words` are live in
+    /// the code that the rules arrange ([`Compiled::live_words`](super::Compiled::live_words)). It
+    /// keeps to the limits of the GPU and to those that the kernel states, and spills what is
+    /// beyond.
     #[must_use]
-    pub fn on(&self, device: &DeviceModel) -> ThreadRegisters {
-        let of_bounds = self.threads.and_then(|threads| device.most_registers(threads, self.ctas));
-        let limit = self.most.into_iter().chain(of_bounds).min().unwrap_or(u32::MAX);
-        let words = self.live_words;
-        let least = u64::from(words) * 2 / 3;
-        let most = (u64::from(words) * 4 / 3).max(u64::from(words) + u64::from(MORE));
-        let limited = |registers: u64| u32::try_from(registers).unwrap_or(u32::MAX).min(limit);
+    pub fn on(&self, device: &DeviceModel, code_words: u32) -> ThreadRegisters {
+        let limit = self.limit(device);
+        let (count, RegisterRange { least, most }) = self.unlimited(code_words);
         ThreadRegisters {
-            count: words.min(limit),
-            estimated: Some(RegisterRange { least: limited(least), most: limited(most) }),
+            count: count.min(limit),
+            estimated: Some(RegisterRange { least: least.min(limit), most: most.min(limit) }),
+            spilled: least.saturating_sub(limit),
         }
+    }
+
+    /// The same for a thread that is known to have `count` registers.
+    #[must_use]
+    pub fn with(&self, count: u32, code_words: u32) -> ThreadRegisters {
+        let (_, RegisterRange { least, .. }) = self.unlimited(code_words);
+        ThreadRegisters { count, estimated: None, spilled: least.saturating_sub(count) }
+    }
+
+    /// The most registers of a thread, by the GPU and by what the kernel states.
+    fn limit(&self, device: &DeviceModel) -> u32 {
+        let of_bounds = self.threads.and_then(|threads| device.most_registers(threads, self.ctas));
+        let stated = self.most.into_iter().chain(of_bounds);
+        stated.chain([device.limits.max_registers_per_thread]).min().unwrap_or(u32::MAX)
+    }
+
+    /// The registers without any limit, and their range.
+    fn unlimited(&self, code_words: u32) -> (u32, RegisterRange) {
+        let of_code = code_words.saturating_add(RESERVE);
+        let count = of_code.min(self.live_words.max(AHEAD));
+        let two_thirds = u64::from(count) * 2 / 3;
+        let most = (count / 2).max(MORE).saturating_add(count).max(of_code);
+        (count, RegisterRange { least: u32::try_from(two_thirds).unwrap_or(u32::MAX), most })
     }
 }
 

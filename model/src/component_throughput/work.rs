@@ -2,9 +2,11 @@
 //!
 //! Stages carry PTX instructions. If the profile has machine-level counts, those of each class are
 //! scaled to them, the same in every stage. That is an estimate, because unrolled and folded
-//! instructions need not lie evenly. On compute capability 1.x, arithmetic takes an operand from
-//! shared memory. A load from there is then no instruction as long as there is arithmetic to take
-//! it.
+//! instructions need not lie evenly. So are passes over the banks of shared memory, of which
+//! machine code has fewer where it joins accesses.
+//!
+//! On compute capability 1.x, arithmetic takes an operand from shared memory. A load from there is
+//! then no instruction as long as there is arithmetic to take it.
 
 use gpucast_counters::metric;
 use gpucast_counters::operation::class_metric;
@@ -81,6 +83,7 @@ impl Work {
             return Err(ModelError::NothingExecuted { kernel: profile.kernel.clone() });
         }
         let scale = Scale::of(totals, &all, executed)?;
+        let banks = BankScale::of(totals, &all)?;
         let bytes = reads + writes;
         let all_sectors = (all.global.sectors + all.local.sectors) as f64;
         let served = Served {
@@ -101,8 +104,8 @@ impl Work {
                 blocks: stage.ctas as f64,
                 active_warps: warps as f64 / stage.ctas.max(1) as f64,
                 instructions: instructions(stage, folds).scaled(|one| scale.factor(one)),
-                passes: stage.shared.passes as f64,
-                conflict_free: stage.shared.conflict_free as f64,
+                passes: banks.passes * stage.shared.passes as f64,
+                conflict_free: banks.conflict_free * stage.shared.conflict_free as f64,
                 bytes: if all_sectors == 0.0 { 0.0 } else { bytes * sectors / all_sectors },
                 load_batches: stage.global_load_batches as f64,
                 loads: stage.global_loads as f64,
@@ -114,7 +117,10 @@ impl Work {
                 requests: of(|memory| memory.requests),
             }
         };
-        Ok(Self { stages: stages.stages.iter().map(stage).collect(), scaled: scale.is_any() })
+        Ok(Self {
+            stages: stages.stages.iter().map(stage).collect(),
+            scaled: scale.is_any() || banks.is_any(),
+        })
     }
 }
 
@@ -201,5 +207,44 @@ impl Scale {
 
     fn is_any(&self) -> bool {
         self.0.iter().any(|factor| (factor - 1.0).abs() > 1e-9)
+    }
+}
+
+/// Passes over the banks of shared memory by the launch's counts, for each of the stages'.
+struct BankScale {
+    passes: f64,
+    conflict_free: f64,
+}
+
+impl BankScale {
+    fn of(totals: Totals<'_>, all: &Stage) -> Result<Self, ModelError> {
+        let mut passes = 0.0;
+        for metric in metric![
+            "shared_load_transactions",
+            "shared_store_transactions",
+            "shared_update_transactions"
+        ] {
+            passes += totals.get(metric)?.unwrap_or_default();
+        }
+        // Of several invocations it is the same.
+        let degree = totals.0.metrics.get(metric!("shared_conflict_degree"));
+        let degree = degree.map(|figure| figure.value.as_f64()).filter(|degree| *degree >= 1.0);
+        let StageMemory { passes: of_stages, conflict_free, .. } = all.shared;
+        let factor = |count: f64, of_stages: u128| match of_stages > 0 && count > 0.0 {
+            true => count / of_stages as f64,
+            false => 1.0,
+        };
+        let of_passes = factor(passes, of_stages);
+        Ok(Self {
+            passes: of_passes,
+            conflict_free: match degree {
+                Some(degree) => factor(passes / degree, conflict_free),
+                None => of_passes,
+            },
+        })
+    }
+
+    fn is_any(&self) -> bool {
+        [self.passes, self.conflict_free].iter().any(|factor| (factor - 1.0).abs() > 1e-9)
     }
 }

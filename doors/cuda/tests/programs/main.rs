@@ -7,6 +7,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     reason = "helpers of tests are not inside the test functions that the lints spare"
 )]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -17,6 +18,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use gpucast_cuda::facade::{FACADES, LIBRARY};
+use gpucast_forecast::settings::MachineChoice;
 use gpucast_forecast::{Argument, Kernel, LaunchOptions};
 use gpucast_host::Settings;
 use gpucast_host::report::ProcessReport;
@@ -407,6 +409,76 @@ fn the_gpu_is_the_one_that_was_chosen() {
         let ran = run("13", "occupancy", Settings { gpu: gpu.to_owned(), ..running() }).right();
         assert!(ran.stdout().contains(expected), "{}", ran.stdout());
     }
+}
+
+/// The PTX with a `stencil` that loads `words` words, and stores each with the sum of all.
+fn holding(words: u32) -> String {
+    let text = fs::read_to_string(format!("{SOURCES}/kernels.ptx")).unwrap();
+    let (before, rest) = text.split_once(".entry stencil(").unwrap();
+    let (head, body) = rest.split_once('{').unwrap();
+    let mut held = format!(
+        ".reg .b64 %hp; .reg .b32 %hs; .reg .b32 %hw<{words}>;\nld.param.u64 %hp, [stencil_param_0];\n\
+         mov.u32 %hs, 0;\n"
+    );
+    for at in 0..words {
+        held += &format!("ld.global.u32 %hw{at}, [%hp+{}];\n", 4 * at);
+    }
+    for at in 0..words {
+        held += &format!("add.u32 %hs, %hs, %hw{at};\n");
+    }
+    for at in 0..words {
+        held +=
+            &format!("add.u32 %hw{at}, %hw{at}, %hs;\nst.global.u32 [%hp+{}], %hw{at};\n", 4 * at);
+    }
+    format!("{before}.entry stencil({head}{{{held}{body}")
+}
+
+/// The registers of `stencil`, and the CTAs of 256 threads that an SM of an H100 holds.
+fn registers_and_ctas(ptx: &Path, settings: Settings) -> (u32, u32) {
+    let environment = [("TEST_PTX", ptx.to_str().unwrap())];
+    let ran = run_in("programs13", &["occupancy"], settings, &environment).right();
+    let said = ran.stdout();
+    let mut words = said.split([' ', ',']).filter_map(|word| word.parse().ok());
+    (words.next().unwrap(), words.next().unwrap())
+}
+
+/// A quarter of an SM has 16,384 registers, and a warp takes them by 256. A CTA has eight warps.
+fn ctas_that_fit(registers: u32) -> u32 {
+    16_384 / (32 * registers).next_multiple_of(256) * 4 / 8
+}
+
+#[test]
+fn estimated_registers_are_told_and_limit_the_occupancy() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for (words, least, most) in [(1, 16, 40), (100, 90, 160)] {
+        fs::write(&file, holding(words)).unwrap();
+        let (registers, ctas) = registers_and_ctas(file.path(), by_rules());
+        assert!((least..most).contains(&registers), "{registers}");
+        assert_eq!(ctas, ctas_that_fit(registers).min(8));
+    }
+}
+
+fn by_rules() -> Settings {
+    Settings { machine: MachineChoice::Rules, ..running() }
+}
+
+#[test]
+fn registers_of_an_assembler_are_told_and_limit_the_occupancy() {
+    let Some(ptxas) = std::env::var_os("GPUCAST_TEST_PTXAS").map(PathBuf::from) else {
+        eprintln!("skipped: no GPUCAST_TEST_PTXAS");
+        return;
+    };
+    let file = tempfile::NamedTempFile::new().unwrap();
+    // Any assembler since CUDA 11.8 takes it.
+    fs::write(&file, holding(100).replace(".version 9.5", ".version 7.8")).unwrap();
+    let mut assemble = Command::new(&ptxas);
+    assemble.args(["-v", "-arch", "sm_90", "-o", "/dev/null"]).arg(file.path());
+    let said = String::from_utf8(assemble.output().unwrap().stderr).unwrap();
+    let (_, of_stencil) = said.split_once("'stencil'").unwrap();
+    let (_, used) = of_stencil.split_once("Used ").unwrap();
+    let used: u32 = used.split(' ').next().unwrap().parse().unwrap();
+    let settings = Settings { machine: MachineChoice::Ptxas, ptxas: Some(ptxas), ..running() };
+    assert_eq!(registers_and_ctas(file.path(), settings), (used, ctas_that_fit(used)));
 }
 
 #[test]

@@ -665,7 +665,7 @@ static void occupancy(void)
     DO(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&ctas, KERNEL(stencil), 256, 0));
     DO(cudaFuncGetAttributes(&facts, KERNEL(stencil)));
     MUST(facts.sharedSizeBytes == 18 * 18 * 4);
-    printf("%d CTAs, %d SMs, capability %d\n", ctas, sms, major);
+    printf("%d registers, %d CTAs, %d SMs, capability %d\n", facts.numRegs, ctas, sms, major);
 }
 
 static void empty(void)

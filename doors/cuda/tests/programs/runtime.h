@@ -239,7 +239,7 @@ __attribute__((constructor)) static void register_kernels(void)
             uint32_t sm, name, name_bytes;
             uint64_t flags, reserved, uncompressed;
         } entry;
-        char text[1 << 16];
+        char text[1 << 17];
     } container = {0xBA55ED50, 1, 16, 0, {1, 0x101, 64, 0, 0, 0, 0, 9, 75, 0, 0, 0, 0, 0}, {0}};
     size_t bytes = fread(container.text, 1, sizeof container.text - 8, file);
     fclose(file);

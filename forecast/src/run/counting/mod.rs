@@ -521,7 +521,7 @@ fn counter<C: Counts>(
 ) -> C {
     let shared_bytes = program.static_shared_bytes();
     let mut counter = Counter::new(program, launch, shared_bytes, counting.device);
-    if let Some(registers) = counting.machine.thread_registers(program.kernel(), &counting.device) {
+    if let Some(registers) = counting.machine.thread_registers(program, &counting.device) {
         counter = counter.with_registers(registers);
     }
     // A trace has the levels that served requests.

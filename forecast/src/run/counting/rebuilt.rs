@@ -70,7 +70,7 @@ pub(crate) fn rebuilt(
             grid: planned.grid,
             block: planned.block,
             dynamic_shared_bytes: planned.shared_bytes,
-            registers: machine.thread_registers(program.kernel(), &device),
+            registers: machine.thread_registers(program, &device),
             cluster_ctas: program.cluster_ctas(planned.cluster),
             device,
             has_caches: counting.caches != CacheChoice::None,

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::ScalarType;
+use gpucast_simulation::code::{AccessKind, Action};
 use smallvec::SmallVec;
 
 use super::super::Compiled;
@@ -19,7 +20,7 @@ use super::constants::Banks;
 use super::effects::{Effect, Memory, effect};
 use super::latency::Use;
 use super::layout::Content;
-use super::node::{LiveIn, Node, Source};
+use super::node::{LiveIn, Node, Source, result_words};
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,6 +199,20 @@ impl Builder<'_, '_, '_> {
         first..self.body.nodes.len() as u32
     }
 
+    /// Says how many registers the results of an operation take, which its last instructions have.
+    fn takes_registers(&mut self, op: &Op<'_>, tails: &[u32]) {
+        let share = result_words(op).div_ceil(tails.len().max(1) as u32);
+        for &tail in tails {
+            let node = &mut self.body.nodes[tail as usize];
+            node.words = match node.action {
+                Action::Access(access) if access.kind == AccessKind::Load => {
+                    access.bytes.div_ceil(4).max(1)
+                }
+                _ => share,
+            };
+        }
+    }
+
     fn give_results(&mut self, nodes: impl IntoIterator<Item = u32>) {
         for node in nodes {
             self.body.nodes[node as usize].has_result = true;
@@ -235,6 +250,7 @@ impl Builder<'_, '_, '_> {
         let mut origins: Origins = tails.iter().copied().map(Origin::Node).collect();
         if has_own {
             if !op.results.is_empty() {
+                self.takes_registers(op, &tails);
                 self.give_results(tails);
             }
         } else {

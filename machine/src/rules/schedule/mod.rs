@@ -16,6 +16,7 @@
 //! | `effects` | accesses to memory that must stay in order |
 //! | `latency` | fixed latencies of each generation |
 //! | `order` | list scheduling |
+//! | `pressure` | live values |
 //! | `control` | stall counts and barriers |
 //! | `walk` | recorded warps |
 //!
@@ -31,6 +32,7 @@ mod latency;
 mod layout;
 mod node;
 mod order;
+mod pressure;
 mod walk;
 
 use std::borrow::Cow;
@@ -131,16 +133,7 @@ fn code(compiled: &Compiled<'_>, layout: &Layout, queues: &[Queue]) -> Code {
     let banks = Banks::new(compiled.program, Family::of(target).family(), target.sm());
     let numbers: HashMap<u32, u32> =
         (0..).zip(queues).map(|(number, queue)| (queue.operation, number)).collect();
-    let places = Places::new(compiled, &banks, &numbers);
-    let blocks: Vec<Ordered> = layout
-        .blocks
-        .iter()
-        .map(|block| {
-            let body = places.body(&block.content);
-            let order = order::order(&body.nodes, latencies);
-            Ordered { body, order, successors: block.successors.clone() }
-        })
-        .collect();
+    let blocks = ordered(compiled, layout, latencies, &banks, &numbers);
     let mut code = Code { queues: queues.len() as u32, ..Code::default() };
     for (block, controls) in blocks.iter().zip(controls(&blocks, latencies)) {
         let start = code.instructions.len() as u32;
@@ -159,6 +152,32 @@ fn code(compiled: &Compiled<'_>, layout: &Layout, queues: &[Queue]) -> Code {
     }
     code.bytes = code_bytes(target, code.instructions.len());
     code
+}
+
+/// The blocks of machine code, each in its order.
+fn ordered(
+    compiled: &Compiled<'_>,
+    layout: &Layout,
+    latencies: &Latencies,
+    banks: &Banks<'_>,
+    queues: &HashMap<u32, u32>,
+) -> Vec<Ordered> {
+    let places = Places::new(compiled, banks, queues);
+    let ordered = |block: &layout::Block| {
+        let body = places.body(&block.content);
+        let order = order::order(&body.nodes, latencies);
+        Ordered { body, order, successors: block.successors.clone() }
+    };
+    layout.blocks.iter().map(ordered).collect()
+}
+
+/// The most words that live values of the machine code take at the same time.
+pub(super) fn live_words(compiled: &Compiled<'_>) -> u32 {
+    let target = compiled.target;
+    let banks = Banks::new(compiled.program, Family::of(target).family(), target.sm());
+    let (layout, latencies) = (Layout::new(&compiled.graph), Latencies::of(target));
+    let blocks = ordered(compiled, &layout, latencies, &banks, &HashMap::new());
+    pressure::most_words(&compiled.graph, &blocks)
 }
 
 /// The class that tells the unit and the latency. No unit of conversions reads special registers.

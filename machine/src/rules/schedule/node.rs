@@ -56,6 +56,8 @@ pub(super) struct Node {
     pub(super) is_fence: bool,
     /// True if somebody may wait for its result.
     pub(super) has_result: bool,
+    /// Registers of 32 bits that the result takes.
+    pub(super) words: u32,
 }
 
 impl Node {
@@ -90,6 +92,7 @@ impl Node {
             after: SmallVec::new(),
             is_fence: class == Class::Branch && !matches!(mnemonic, "SSY" | "BSSY" | "BMOV"),
             has_result: false,
+            words: 1,
         }
     }
 
@@ -104,6 +107,20 @@ impl Node {
             Action::Access(access) => !matches!(access.space, Space::Shared | Space::Constant),
             _ => matches!(self.class, Class::Texture),
         }
+    }
+}
+
+/// Words of 32 bits of all results of an operation. Predicates are no registers.
+pub(super) fn result_words(op: &Op<'_>) -> u32 {
+    use Opcode as O;
+    let results = op.results.len() as u32;
+    match op.opcode {
+        O::Setp | O::Testp | O::Elect | O::MbarrierTestWait | O::MbarrierTryWait => 0,
+        _ if op.ty == ScalarType::Pred => 0,
+        _ if op.low_half_only => 1,
+        O::Mov if results > 1 && op.args.len() == 1 => op.result_bits().div_ceil(32),
+        O::Shfl | O::Match => 1,
+        _ => op.result_bits().div_ceil(32).max(1) * results,
     }
 }
 
