@@ -69,8 +69,8 @@ const CLASSES: &[(Class, &str)] = &[
     ),
 ];
 
-/// The class of a mnemonic without modifiers; every mnemonic of the opcode tables has one. `None` if
-/// it is no machine instruction.
+/// The class of a mnemonic without modifiers. Every mnemonic of the opcode tables has one.
+/// `None` if it is no machine instruction.
 ///
 /// Modifiers can tell more: `IMAD.WIDE` is a [`Class::WideMultiply`], and a conversion of 64 bits a
 /// [`Class::WideConversion`].

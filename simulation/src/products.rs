@@ -76,8 +76,8 @@ impl Parameters {
         if of_sub_core > 0.0 { f64::from(bytes) / of_sub_core } else { 0.0 }
     }
 
-    /// The unit that an instruction keeps busy, and for how long. Of a product it is the tensor core
-    /// at the rate of its format (AMALI, `II_tensor`).
+    /// The unit that an instruction keeps busy, and for how long. Of a product it is the tensor
+    /// core at the rate of its format (AMALI, `II_tensor`).
     #[must_use]
     pub fn unit_of(&self, instruction: &Instruction) -> UnitUse {
         let units = self.units[instruction.class as usize];
