@@ -89,7 +89,7 @@ fn a_slower_kernel_of_a_change_is_flagged_and_an_equal_one_is_not() {
     let text = module.lines().nth(line as usize - 1).unwrap();
     assert!(text.contains("ld.shared"), "{text}");
     let cases = read("gpucast-1.xml");
-    assert!(cases.contains(&format!("kernel.ptx:{line}: ")), "{cases}");
+    assert!(cases.contains(&format!(">kernel.ptx:{line}</failure>")), "{cases}");
     let said = String::from_utf8(slower.stdout).unwrap();
     assert!(said.contains(&format!("::error file=kernel.ptx,line={line},title=gpucast")), "{said}");
     // A kernel that the revision lacks is new and no failure; one that nobody has is a failure.

@@ -51,7 +51,7 @@ static DOCUMENTS: [Documented; 24] = [
             "predict --from-metrics sgemm-metrics.toml --gpu gtx-660 --model quantitative-roofline",
             "predict sgemm --size small --gpu a100 --count-on h100-sxm --model sm-simulation --machine rules",
             "predict sgemm --gpu l40 --model quantitative-roofline --machine rules",
-            "predict sgemm --size small --gpu a100 --power-limit board --machine rules",
+            "predict transpose --size small --gpu a100 --power-limit board --machine rules",
         ],
         fits: &[
             "predict transpose --size small --gpu h100-sxm --model all --machine rules",
