@@ -201,6 +201,10 @@ pub struct Outcome {
     pub detail: Detail,
 }
 
+/// The power over its limit up to which the limit is held. Clocks come in steps, and times between
+/// two of them are not simulated.
+const HELD: f64 = 1.01;
+
 impl Prediction {
     /// The interval in words that follow the time, or why there is none; empty for other models.
     #[must_use]
@@ -219,7 +223,12 @@ impl Prediction {
         let Some(clock) = self.clock_mhz else { return String::new() };
         match (&self.sustained, self.power_limit_w) {
             (Some(sustained), _) => format!("{clock:.0} MHz; {}", sustained.text()),
-            (None, Some(limit)) => format!("{clock:.0} MHz, within {limit:.0} W"),
+            (None, Some(limit)) => match self.energy.as_ref().map(|energy| energy.watts) {
+                Some(watts) if watts > HELD * limit => format!(
+                    "{clock:.0} MHz, where it takes {watts:.0} W, more than the limit of {limit:.0} W"
+                ),
+                _ => format!("{clock:.0} MHz, within {limit:.0} W"),
+            },
             (None, None) => format!("{clock:.0} MHz"),
         }
     }

@@ -141,6 +141,17 @@ fn a_limit_that_is_not_reached_changes_nothing() {
     assert_eq!(limited.clock_text(), "1980 MHz, within 700 W");
 }
 
+/// The least clock is no promise: the board alone takes more than such a limit.
+#[test]
+fn a_limit_that_no_clock_holds_is_said_to_be_exceeded() {
+    let gpu = gpu("l40").under_power_limit(PowerLimit::Watts(20.0)).unwrap();
+    let limited = predict(&roofline(1e9, 1e12), &gpu);
+    let watts = limited.energy.as_ref().unwrap().watts;
+    assert!(watts > 20.0, "{watts}");
+    let expected = format!("210 MHz, where it takes {watts:.0} W, more than the limit of 20 W");
+    assert_eq!(limited.clock_text(), expected);
+}
+
 #[test]
 fn nothing_is_said_of_a_gpu_without_a_power_model() {
     let gpu = gpu("rtx-4090");
