@@ -31,8 +31,8 @@ const FEW_THREADS: u64 = 1 << 12;
 const TOO_LONG: u32 = 4;
 /// Warp instructions of a launch that is tried.
 const BUDGET: u64 = 1 << 23;
-/// Launches that take too long, in each half of the search. What is found does not depend on how
-/// busy the computer is, unless that is very slow.
+/// Launches that take too long, in each half of the search. The search counts work, so that a busy
+/// computer finds the same.
 const MOST_LONG: u32 = 6;
 /// Time for one launch, and for all that are tried.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -92,8 +92,8 @@ fn reduction(instruction: &Instruction) -> Lowered<Option<(AtomicOperation, T)>>
 }
 
 fn emit(builder: &mut Builder<'_>, op: BulkOp) -> Lowered<()> {
-    // A variable's name says the space where the instruction names none. What an mbarrier is told
-    // of is held back as a place in shared memory.
+    // A variable's name says the space where the instruction names none. A copy that completes
+    // on an mbarrier is held back as a place in shared memory.
     match op.destination.space {
         Space::Shared | Space::Generic => {}
         Space::Global if op.mbarrier.is_none() => {}
