@@ -8,8 +8,8 @@
 //! | [`ptxas`] | machine code that NVIDIA's assembler made of the kernel |
 //! | [`rules`] | passes and tables of our own |
 //!
-//! Both know the classes of units that execute a mnemonic (`unit_class`). Nothing here runs a
-//! program or reads a file.
+//! Both know the classes of units that execute a mnemonic (`unit_class`). `replay` finds the ways
+//! of recorded warps through the code of either. Nothing here runs a program or reads a file.
 //!
 //! `LaunchProfile::with_machine` recounts the metrics of instructions on a back end's rows and
 //! keeps the PTX figures. An instruction's name decides its class; both back ends read one table
@@ -21,6 +21,7 @@
 
 mod bulk_copies;
 pub mod ptxas;
+mod replay;
 pub mod rules;
 mod tensor_memory;
 mod unit_class;

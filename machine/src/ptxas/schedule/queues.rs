@@ -1,17 +1,16 @@
-//! The recorded requests that machine instructions make.
+//! The queues of requests that machine instructions take.
 //!
-//! Each PTX instruction with requests has a queue of them. An access of the machine that stands for
-//! it takes them in order. If the assembler joined accesses of several PTX instructions into a
-//! wider one, its line names one of them. Then requests of all of them are joined.
+//! If the assembler joined accesses of several PTX instructions into a wider one, its line names
+//! one of them. Then requests of all of them are joined.
 
 use std::collections::{BTreeMap, HashMap};
 
-use gpucast_counters::trace::{LaunchTrace, WarpRecord};
+use gpucast_counters::trace::LaunchTrace;
 use gpucast_ptx_frontend::module::{Address, Instruction as PtxInstruction, Operand};
 use gpucast_simulation::code::Space;
-use gpucast_simulation::launch::Request;
 
 use super::super::listing::{Listing, bytes_accessed};
+use crate::replay;
 
 /// The queues of a launch.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,20 +67,14 @@ impl Queues {
         (space == Space::Generic || queue.spaces.contains(&space)).then_some(queue.number)
     }
 
-    /// The requests of a warp by queue.
-    pub(super) fn requests(&self, record: &WarpRecord) -> Vec<Vec<Request>> {
-        let of_ptx = |ptx: &u32| record.requests.get(ptx).map_or(&[][..], Vec::as_slice);
-        let of_queue = |(ptx, queue): (&u32, &Queue)| {
-            let mut requests = of_ptx(ptx).to_vec();
-            for other in queue.joined.iter().map(of_ptx) {
-                // Instructions of one block differ only if they have guards.
-                if other.len() == requests.len() {
-                    requests.iter_mut().zip(other).for_each(|(one, other)| one.join(other));
-                }
-            }
-            requests
+    /// The queues by number. Nobody knows which executions take their requests.
+    pub(super) fn sources(&self) -> Vec<replay::Queue> {
+        let source = |(&ptx, queue): (&u32, &Queue)| replay::Queue {
+            ptx,
+            joined: queue.joined.clone(),
+            draw: None,
         };
-        self.by_ptx.iter().map(of_queue).collect()
+        self.by_ptx.iter().map(source).collect()
     }
 }
 

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::super::branches::{home, outside_of, run_into, terminator};
 use super::super::graph::Graph;
+use crate::replay::{Follower, Nest, Plan, Rate};
 
 /// A block of machine code to be.
 #[derive(Clone, Debug)]
@@ -53,6 +54,29 @@ pub(super) enum Visit {
     },
 }
 
+impl Visit {
+    /// The machine blocks that follow such visits. A loop takes whole turns of its unrolled rounds
+    /// first, and then the rest.
+    fn followers(&self) -> Vec<Follower> {
+        let follower = |block, rate| Follower { block, rate, start: 0.0, length: 1.0 };
+        match self {
+            Self::Absorbed => Vec::new(),
+            Self::Block(block) => vec![follower(*block, Rate::EACH)],
+            Self::RunInto { block, from } => vec![follower(*block, Rate::Behind(from.clone()))],
+            Self::Loop { entry, rounds } => {
+                let most = rounds.len() as u64;
+                let mut followers = vec![follower(*entry, Rate::OfRuns)];
+                followers.extend(rounds.last().map(|&all| follower(all, Rate::OfRounds(most))));
+                followers.extend((1..most).zip(rounds).map(|(rest, &block)| Follower {
+                    start: 1.0,
+                    ..follower(block, Rate::OfRest { rounds: most, rest })
+                }));
+                followers
+            }
+        }
+    }
+}
+
 /// All blocks of machine code.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
@@ -92,6 +116,20 @@ impl Layout {
         }
         layout.connect(graph, &roots);
         layout
+    }
+
+    /// The plan of all warps.
+    pub(super) fn plan(&self) -> Plan {
+        Plan { by_ptx_block: self.visits.iter().map(Visit::followers).collect() }
+    }
+
+    /// The loops that were unrolled, each of one block of PTX.
+    pub(super) fn unrolled(&self) -> Nest {
+        let again = |(block, visit): (usize, &Visit)| match visit {
+            Visit::Loop { .. } => vec![block],
+            Visit::Absorbed | Visit::Block(_) | Visit::RunInto { .. } => Vec::new(),
+        };
+        Nest::new(&self.visits.iter().enumerate().map(again).collect::<Vec<_>>())
     }
 
     fn add(&mut self, content: Content) -> u32 {

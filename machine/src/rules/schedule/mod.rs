@@ -1,10 +1,10 @@
 //! Machine code with scheduling fields, as an assembler would write it, and recorded CTAs on it.
 //!
 //! ```text
-//! emission ─► layout ─► depend ─► order ──► control ─► code
-//!             blocks    uses,     list      stalls,
-//!                       memory    schedule  barriers
-//! trace ────► walk ─► paths and requests
+//! emission ─► layout ─► depend ─► order ──► control ─► code ─┐
+//!             blocks    uses,     list      stalls,          ├─► replay ─► launch
+//!                       memory    schedule  barriers         │
+//! trace ────► queues ────────────────────────────────────────┘
 //! ```
 //!
 //! | file | idea |
@@ -18,7 +18,7 @@
 //! | `order` | list scheduling |
 //! | `pressure` | live values |
 //! | `control` | stall counts and barriers |
-//! | `walk` | recorded warps |
+//! | `queues` | the operations whose requests machine instructions take |
 //!
 //! An assembler is imitated as far as time depends on it. Registers are not assigned: there are no
 //! spills, no read barriers and no bank conflicts, and loads move as far forward as dependences
@@ -33,21 +33,20 @@ mod layout;
 mod node;
 mod order;
 mod pressure;
-mod walk;
+mod queues;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use gpucast_counters::machine::architecture::Architecture;
-use gpucast_counters::trace::{ClassTrace, LaunchTrace};
-use gpucast_ptx_frontend::types::StateSpace;
-use gpucast_simulation::Combining;
+use gpucast_counters::trace::LaunchTrace;
 use gpucast_simulation::code::{Class, Code, Instruction};
-use gpucast_simulation::launch::{CtaClass, Launch};
+use gpucast_simulation::launch::Launch;
 
 use super::Compiled;
-use super::emit::Role;
+use super::branches::home;
 use super::family::Family;
+use crate::replay::{self, MachineListing, Queue};
 use crate::unit_class::unit_class;
 use constants::Banks;
 use control::{Ordered, controls};
@@ -55,75 +54,25 @@ use depend::Places;
 use latency::Latencies;
 use layout::Layout;
 use node::{Node, reads_special_registers};
-use walk::{Queue, Walker};
+use queues::{combining, queues};
 
 /// The simulated launch of a program that the rules have translated; see [`Compiled::schedule`].
 pub(super) fn schedule(compiled: &Compiled<'_>, trace: &LaunchTrace) -> Launch {
     let layout = Layout::new(&compiled.graph);
     let queues = queues(compiled, trace);
     let code = code(compiled, &layout, &queues);
-    let lengths: Vec<u32> = code.blocks.iter().map(|block| block.end - block.start).collect();
-    let walker = Walker { compiled, layout: &layout, lengths: &lengths, queues: &queues };
-    let classes = classes(&walker, &trace.classes);
-    let order = if classes.is_empty() { Vec::new() } else { trace.order.clone() };
     let combining = combining(compiled, &queues);
-    Launch {
-        code,
-        classes,
-        order,
-        dram_writes_per_store: trace.dram_writes_per_store,
-        tensor_columns: trace.tensor_columns,
-        turns: trace.turns.clone(),
-    }
-    .with_equal_pairs()
-    .with_combined_atomics(&combining)
-}
-
-/// The queues of atomics that fewer lanes execute than the PTX says.
-fn combining(compiled: &Compiled<'_>, queues: &[Queue]) -> HashMap<u32, Combining> {
-    let kinds: HashMap<u32, Combining> = compiled
-        .emission
-        .instructions
-        .iter()
-        .filter_map(|emitted| Some((emitted.operation, emitted.selected.combining?)))
-        .collect();
-    (0..)
-        .zip(queues)
-        .filter_map(|(number, queue)| Some((number, *kinds.get(&queue.operation)?)))
-        .collect()
-}
-
-/// The operations whose requests machine instructions take, in order.
-fn queues(compiled: &Compiled<'_>, trace: &LaunchTrace) -> Vec<Queue> {
-    let is_recorded = |operation: u32| {
-        let samples = trace.classes.iter().flat_map(|class| &class.samples);
-        samples.flat_map(|cta| &cta.warps).any(|warp| warp.requests.contains_key(&operation))
+    let blocks = 0..compiled.graph.blocks.len() as u32;
+    let listing = MachineListing {
+        lengths: code.blocks.iter().map(|block| block.end - block.start).collect(),
+        ptx_lengths: replay::ptx_lengths(compiled.program),
+        loops: layout.unrolled(),
+        homes: blocks.map(|block| home(&compiled.graph, block)).collect(),
+        queues,
+        // A visit brings about two machine blocks at most, so the recording's limit is enough.
+        most_visits: usize::MAX,
     };
-    let mut parts: BTreeMap<u32, u32> = BTreeMap::new();
-    for emitted in &compiled.emission.instructions {
-        let op = compiled.graph.op(emitted.operation);
-        let accesses = emitted.selected.access.is_some() && depend::draws(op, emitted);
-        let copies = emitted.role == Role::Own && is_recorded(emitted.operation);
-        if accesses || copies {
-            // Constants may not be recorded: they come from their cache.
-            let is_constant = matches!(
-                emitted.selected.access.and_then(|access| access.space),
-                Some(StateSpace::Const | StateSpace::Param)
-            );
-            if !is_constant || copies {
-                let count = if accesses { emitted.selected.count } else { 0 };
-                *parts.entry(emitted.operation).or_default() += count;
-            }
-        }
-    }
-    let queue = |(operation, parts)| {
-        let leads = |access: &&super::passes::MergedAccess| access.leader == operation;
-        let followers = compiled.merged.iter().find(leads).map(|access| access.followers.clone());
-        let op = compiled.graph.op(operation);
-        let space = node::space(op.memory.and_then(|memory| memory.space));
-        Queue { operation, space, followers: followers.unwrap_or_default(), parts }
-    };
-    parts.into_iter().map(queue).collect()
+    replay::launch(code, &listing, &mut layout.plan(), trace, &combining)
 }
 
 /// The machine code.
@@ -132,7 +81,7 @@ fn code(compiled: &Compiled<'_>, layout: &Layout, queues: &[Queue]) -> Code {
     let latencies = Latencies::of(target);
     let banks = Banks::new(compiled.program, Family::of(target).family(), target.sm());
     let numbers: HashMap<u32, u32> =
-        (0..).zip(queues).map(|(number, queue)| (queue.operation, number)).collect();
+        (0..).zip(queues).map(|(number, queue)| (queue.ptx, number)).collect();
     let blocks = ordered(compiled, layout, latencies, &banks, &numbers);
     let mut code = Code { queues: queues.len() as u32, ..Code::default() };
     for (block, controls) in blocks.iter().zip(controls(&blocks, latencies)) {
@@ -198,27 +147,4 @@ fn code_bytes(target: Architecture, instructions: usize) -> u32 {
         _ => 16 * instructions,
     };
     u32::try_from(bytes).unwrap_or(u32::MAX)
-}
-
-/// The classes of CTAs with their samples; none if nothing was recorded.
-fn classes(walker: &Walker<'_, '_>, classes: &[ClassTrace]) -> Vec<CtaClass> {
-    let recorded: Vec<&ClassTrace> =
-        classes.iter().filter(|class| !class.samples.is_empty()).collect();
-    let mut launch = Vec::with_capacity(classes.len());
-    for class in classes {
-        let distance =
-            |other: &&&ClassTrace| other.warp_instructions.abs_diff(class.warp_instructions);
-        let own = Some(&class).filter(|class| !class.samples.is_empty());
-        let Some(from) = own.or_else(|| recorded.iter().min_by_key(distance)) else {
-            return Vec::new();
-        };
-        let scale = if own.is_some() || from.warp_instructions == 0 {
-            1.0
-        } else {
-            class.warp_instructions as f64 / from.warp_instructions as f64
-        };
-        let samples = from.samples.iter().map(|sample| walker.cta(sample)).collect();
-        launch.push(CtaClass { samples, scale });
-    }
-    launch
 }

@@ -3,14 +3,14 @@
 /// The loops of a graph. A loop is the blocks from which the edges back to its first block can be
 /// reached without passing that block.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Nest {
+pub(crate) struct Nest {
     /// For each block the loops around it, innermost first.
     around: Vec<Vec<u32>>,
 }
 
 impl Nest {
     /// Finds the loops of a graph that is given by the successors of each block.
-    pub(super) fn new(successors: &[Vec<usize>]) -> Self {
+    pub(crate) fn new(successors: &[Vec<usize>]) -> Self {
         let mut predecessors = vec![Vec::new(); successors.len()];
         for (from, to) in successors.iter().enumerate() {
             to.iter().for_each(|&to| predecessors[to].push(from));
@@ -34,28 +34,28 @@ impl Nest {
     }
 
     /// The innermost loop around a block.
-    pub(super) fn innermost(&self, block: usize) -> Option<u32> {
+    pub(crate) fn innermost(&self, block: usize) -> Option<u32> {
         self.around[block].first().copied()
     }
 
     /// The loops around a block.
-    pub(super) fn depth(&self, block: usize) -> usize {
+    pub(crate) fn depth(&self, block: usize) -> usize {
         self.around[block].len()
     }
 
     /// The innermost one of the `depth` outermost loops around a block.
-    pub(super) fn innermost_of(&self, block: usize, depth: usize) -> Option<u32> {
+    pub(crate) fn innermost_of(&self, block: usize, depth: usize) -> Option<u32> {
         let around = &self.around[block];
         around[around.len().saturating_sub(depth)..].first().copied()
     }
 
     /// The loops around one block that are not around another one.
-    pub(super) fn left(&self, from: usize, to: usize) -> impl Iterator<Item = u32> {
+    pub(crate) fn left(&self, from: usize, to: usize) -> impl Iterator<Item = u32> {
         self.around[from].iter().copied().filter(move |one| !self.around[to].contains(one))
     }
 
     /// Loops in all.
-    pub(super) fn loops(&self) -> usize {
+    pub(crate) fn loops(&self) -> usize {
         self.around.iter().flatten().max().map_or(0, |&last| last as usize + 1)
     }
 }

@@ -1,4 +1,4 @@
-//! When machine blocks follow from the visits of PTX blocks.
+//! The PTX block that brings about each machine block.
 //!
 //! A machine block is *anchored* to the PTX block that most of its work stands for. It runs at a
 //! fixed rate of that block's visits: a loop that was unrolled four times, once in four. A loop
@@ -6,35 +6,8 @@
 //! window of the visits that follow each other, as long as its share of the work.
 
 use super::super::listing::Listing;
-use super::nest::Nest;
 use super::solutions::{Executions, WarpCounts};
-
-/// The machine blocks that visits of each PTX block bring about.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Plan {
-    pub(super) by_ptx_block: Vec<Vec<Follower>>,
-}
-
-/// A machine block that follows the visits of a PTX block.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Follower {
-    /// The machine block.
-    pub(super) block: u32,
-    /// It runs `executions` times in `visits` visits.
-    pub(super) executions: u64,
-    pub(super) visits: u64,
-    /// The part of each run of visits in which it runs, from 0 to 1.
-    pub(super) start: f64,
-    pub(super) length: f64,
-}
-
-impl Follower {
-    /// Executions in the first `visits` visits.
-    pub(super) fn executions_in(&self, visits: u64) -> u64 {
-        let [executions, visits, all] = [self.executions, visits, self.visits].map(u128::from);
-        (2 * executions * visits + all).checked_div(2 * all).unwrap_or(0) as u64
-    }
-}
+use crate::replay::{Follower, Nest, Plan, Rate};
 
 /// The loops of both kinds of code.
 #[derive(Clone, Copy)]
@@ -115,8 +88,10 @@ impl Anchors {
                 let windows = windows(&blocks, loops.machine, loops.ptx.depth(anchor));
                 let followers = blocks.iter().zip(windows).map(|(&(block, _), window)| Follower {
                     block,
-                    executions: warps[block as usize],
-                    visits: counts.visits(anchor),
+                    rate: Rate::Share {
+                        executions: warps[block as usize],
+                        visits: counts.visits(anchor),
+                    },
                     start: window.0,
                     length: window.1,
                 });
@@ -223,16 +198,6 @@ fn windows(blocks: &[(u32, f64)], nest: &Nest, depth: usize) -> Vec<(f64, f64)> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_executions_of_all_visits_are_exact_and_spread_evenly() {
-        let follower = Follower { block: 0, executions: 7, visits: 19, start: 0.0, length: 1.0 };
-        let sums: Vec<u64> = (0..=19).map(|visits| follower.executions_in(visits)).collect();
-        assert_eq!((sums[0], sums[19]), (0, 7));
-        assert!(sums.windows(2).all(|pair| pair[1] - pair[0] <= 1));
-        let often = Follower { executions: u64::MAX / 2, visits: 3, ..follower };
-        assert_eq!(often.executions_in(3), u64::MAX / 2);
-    }
 
     #[test]
     fn versions_of_a_loop_follow_each_other() {

@@ -1,16 +1,12 @@
-//! The way of a warp through the machine code, from its way through the PTX.
+//! The order of machine blocks, from a warp's way through the PTX.
 //!
-//! Visits of the PTX's blocks are taken in their order, and each brings about the machine blocks
-//! that its plan says. So the order of loops, branches and divergent parts is that of the
-//! execution, and every machine block runs as often as it was found to.
+//! The order of loops, branches and divergent parts is that of the execution, and every machine
+//! block runs as often as the plan says.
 
 use gpucast_counters::trace::BlockVisit;
 
 use super::nest::Nest;
-use super::plan::{Follower, Plan};
-
-/// The most visits of machine blocks that the paths of a launch hold.
-pub(super) const MOST_VISITS: usize = 4 << 20;
+use super::plan::{Follower, Plan, Run};
 
 /// A path with what it leaves out.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,27 +24,22 @@ struct Progress {
     /// Executions in this run, and those so far.
     due: u64,
     done: u64,
-}
-
-/// Visits of a PTX block that no other loop interrupts, and those before them.
-#[derive(Clone, Copy, Default)]
-struct Run {
-    visits: u64,
-    at: u64,
+    /// Executions in the runs before it.
     before: u64,
 }
 
-/// Replays the visits of a warp. `nest` has the loops of the PTX, `lengths` the instructions of
-/// machine blocks. At most `room` blocks fit into the path.
-pub(super) fn replay(
+/// Walks through the visits of a warp. `loops` are those of the PTX, `lengths` the instructions of
+/// machine blocks. Blocks without instructions are passed by. At most `room` blocks fit into the
+/// path.
+pub(super) fn walk(
     visits: &[BlockVisit],
     plan: &Plan,
-    nest: &Nest,
+    loops: &Nest,
     lengths: &[u32],
     room: usize,
 ) -> Path {
-    let runs = runs(visits, nest, plan.by_ptx_block.len());
-    let mut next_run = vec![0; runs.len()];
+    let runs = runs(visits, loops, plan.by_ptx_block.len());
+    let mut begun = vec![0; runs.len()];
     let mut now = vec![Run::default(); runs.len()];
     let mut progress: Vec<Vec<Progress>> =
         plan.by_ptx_block.iter().map(|all| vec![Progress::default(); all.len()]).collect();
@@ -58,12 +49,13 @@ pub(super) fn replay(
         let Some(followers) = plan.by_ptx_block.get(ptx) else { continue };
         let (run, progress) = (&mut now[ptx], &mut progress[ptx]);
         if run.at == run.visits {
-            let before = run.before + run.visits;
-            *run = Run { visits: runs[ptx][next_run[ptx]], at: 0, before };
-            next_run[ptx] += 1;
+            let visits = runs[ptx].get(begun[ptx]).copied().unwrap_or(1);
+            *run = Run { visits, at: 0, before: run.before + run.visits };
+            begun[ptx] += 1;
             for (follower, progress) in followers.iter().zip(progress.iter_mut()) {
-                let due = follower.executions_in(before + run.visits);
-                *progress = Progress { due: due - follower.executions_in(before), done: 0 };
+                let before = progress.before + progress.due;
+                let due = follower.rate.executions(*run, &begun, before);
+                *progress = Progress { due, done: 0, before };
             }
         }
         loop {
@@ -72,13 +64,7 @@ pub(super) fn replay(
                 if progress.done < progress.due && place(follower, progress, run.visits) <= run.at {
                     progress.done += 1;
                     is_done = false;
-                    let length = u64::from(lengths[follower.block as usize]);
-                    if path.blocks.len() < room {
-                        path.blocks.push(follower.block);
-                        path.instructions += length;
-                    } else {
-                        path.left_out += length;
-                    }
+                    path.push(follower.block, lengths, room);
                 }
             }
             if is_done {
@@ -90,6 +76,18 @@ pub(super) fn replay(
     path
 }
 
+impl Path {
+    fn push(&mut self, block: u32, lengths: &[u32], room: usize) {
+        let length = u64::from(lengths[block as usize]);
+        if length > 0 && self.blocks.len() < room {
+            self.blocks.push(block);
+            self.instructions += length;
+        } else {
+            self.left_out += length;
+        }
+    }
+}
+
 /// The visit of a run at which a follower's next execution is due.
 fn place(follower: &Follower, progress: &Progress, visits: u64) -> u64 {
     let share = follower.start + follower.length * progress.done as f64 / progress.due as f64;
@@ -98,8 +96,8 @@ fn place(follower: &Follower, progress: &Progress, visits: u64) -> u64 {
     place.min(visits - 1)
 }
 
-/// For each block, the numbers of visits that follow each other without leaving its loop. A visit
-/// outside of loops is a run of its own.
+/// For each block in a loop, the numbers of visits that follow each other without leaving it. A
+/// visit outside of loops is a run of its own.
 fn runs(visits: &[BlockVisit], nest: &Nest, blocks: usize) -> Vec<Vec<u64>> {
     let mut runs: Vec<Vec<u64>> = vec![Vec::new(); blocks];
     // Times that each loop was left, and those when each block was last visited.
@@ -115,8 +113,9 @@ fn runs(visits: &[BlockVisit], nest: &Nest, blocks: usize) -> Vec<Vec<u64>> {
             nest.left(last, block).for_each(|one| left[one as usize] += 1);
         }
         last = Some(block);
-        let time = nest.innermost(block).map(|one| left[one as usize]);
-        match runs[block].last_mut().filter(|_| time.is_some() && seen[block] == time) {
+        let Some(innermost) = nest.innermost(block) else { continue };
+        let time = Some(left[innermost as usize]);
+        match runs[block].last_mut().filter(|_| seen[block] == time) {
             Some(run) => *run += 1,
             None => runs[block].push(1),
         }
@@ -127,6 +126,7 @@ fn runs(visits: &[BlockVisit], nest: &Nest, blocks: usize) -> Vec<Vec<u64>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::Rate;
     use super::*;
 
     fn visits(blocks: &[u32]) -> Vec<BlockVisit> {
@@ -139,14 +139,15 @@ mod tests {
     }
 
     fn follower(block: u32, executions: u64, visits: u64, start: f64, length: f64) -> Follower {
-        Follower { block, executions, visits, start, length }
+        let rate = Rate::Share { executions, visits };
+        Follower { block, rate, start, length }
     }
 
     #[test]
     fn visits_of_a_loop_are_a_run_until_it_is_left() {
         let way = visits(&[0, 1, 1, 1, 2, 3, 0, 1, 1, 2, 3, 4]);
-        // Blocks 0, 2 and 3 are in the outer loop, which is left once.
-        let expected: [&[u64]; 5] = [&[2], &[3, 2], &[2], &[2], &[1]];
+        // Blocks 0, 2 and 3 are in the outer loop, which is left once. Block 4 is in none.
+        let expected: [&[u64]; 5] = [&[2], &[3, 2], &[2], &[2], &[]];
         assert_eq!(runs(&way, &nest(), 5), expected);
     }
 
@@ -164,10 +165,10 @@ mod tests {
             vec![follower(11, 4, 18, 0.0, 8.0 / 9.0), follower(12, 2, 18, 8.0 / 9.0, 1.0 / 9.0)];
         plan.by_ptx_block[4] = vec![follower(13, 1, 1, 0.0, 1.0)];
         let lengths = [1; 14];
-        let path = replay(&visits(&way), &plan, &nest(), &lengths, 100);
+        let path = walk(&visits(&way), &plan, &nest(), &lengths, 100);
         assert_eq!(path.blocks, [10, 11, 11, 12, 10, 11, 11, 12, 13]);
         assert_eq!((path.instructions, path.left_out), (9, 0));
-        let cut = replay(&visits(&way), &plan, &nest(), &lengths, 3);
+        let cut = walk(&visits(&way), &plan, &nest(), &lengths, 3);
         assert_eq!((cut.blocks, cut.instructions, cut.left_out), (vec![10, 11, 11], 3, 6));
     }
 
@@ -175,8 +176,42 @@ mod tests {
     fn blocks_that_run_more_often_than_their_anchor_alternate() {
         let mut plan = Plan { by_ptx_block: vec![Vec::new(); 5] };
         plan.by_ptx_block[4] = vec![follower(0, 3, 1, 0.0, 1.0), follower(1, 3, 1, 0.0, 1.0)];
-        let path = replay(&visits(&[4]), &plan, &nest(), &[1, 1], 100);
+        let path = walk(&visits(&[4]), &plan, &nest(), &[1, 1], 100);
         assert_eq!(path.blocks, [0, 1, 0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn an_unrolled_loop_takes_whole_turns_first_and_then_the_rest() {
+        let of_run = |block, rate| Follower { block, rate, start: 0.0, length: 1.0 };
+        let rest = |block, rest| Follower {
+            start: 1.0,
+            ..of_run(block, Rate::OfRest { rounds: 3, rest })
+        };
+        let mut plan = Plan { by_ptx_block: vec![Vec::new(); 5] };
+        plan.by_ptx_block[1] =
+            vec![of_run(9, Rate::OfRuns), of_run(3, Rate::OfRounds(3)), rest(1, 1), rest(2, 2)];
+        for (rounds, expected) in
+            [(1, &[9, 1][..]), (2, &[9, 2]), (3, &[9, 3]), (7, &[9, 3, 3, 1]), (8, &[9, 3, 3, 2])]
+        {
+            let way = [vec![0], vec![1; rounds], vec![2]].concat();
+            let path = walk(&visits(&way), &plan, &nest(), &[1; 10], 100);
+            assert_eq!(path.blocks, expected, "{rounds} rounds");
+        }
+    }
+
+    #[test]
+    fn a_block_that_others_run_into_runs_once_for_each_of_them() {
+        // Parts of a warp come to block 2 one after the other; only block 0 runs into it.
+        let follower = |block, rate| Follower { block, rate, start: 0.0, length: 1.0 };
+        let mut plan = Plan { by_ptx_block: vec![Vec::new(); 5] };
+        plan.by_ptx_block[0] = vec![follower(0, Rate::EACH)];
+        plan.by_ptx_block[2] = vec![follower(2, Rate::Behind([0].into_iter().collect()))];
+        let way = visits(&[2, 0, 2, 2, 0, 0, 2, 2, 2]);
+        let path = walk(&way, &plan, &Nest::new(&vec![Vec::new(); 5]), &[1; 3], 100);
+        assert_eq!(path.blocks, [0, 2, 0, 0, 2, 2]);
+        // A block without instructions is on no path.
+        let path = walk(&way, &plan, &Nest::new(&vec![Vec::new(); 5]), &[0, 1, 1], 100);
+        assert_eq!(path.blocks, [2; 3]);
     }
 
     proptest::proptest! {
@@ -193,7 +228,7 @@ mod tests {
                 follower(block as u32, executions[block], count(block) as u64, window.0, window.1)
             };
             let plan = Plan { by_ptx_block: (0..5).map(|block| vec![of_block(block)]).collect() };
-            let path = replay(&visits(&way), &plan, &nest(), &[1; 5], usize::MAX);
+            let path = walk(&visits(&way), &plan, &nest(), &[1; 5], usize::MAX);
             for block in 0..5 {
                 let expected = if count(block) == 0 { 0 } else { executions[block] };
                 let found = path.blocks.iter().filter(|&&one| one as usize == block).count();
