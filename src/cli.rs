@@ -11,6 +11,7 @@ pub(crate) mod exec;
 mod explore;
 mod gpus;
 pub(crate) mod kernels;
+mod limits;
 pub(crate) mod names;
 pub(crate) mod ncu;
 mod options;
@@ -45,6 +46,7 @@ pub(crate) use counts::Counts;
 pub(crate) use early::Early;
 pub(crate) use explore::{Compare, Sensitivity, Sweep};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
+pub(crate) use limits::{LimitedOutput, PredictionFormat};
 use options::with_formulas;
 pub(crate) use options::{
     CacheChoice, CountingChoice, ExecutionOptions, KernelOptions, LaunchOptions, MachineOptions,
@@ -303,7 +305,7 @@ pub(crate) struct Predict {
     pub(crate) execution: ExecutionOptions,
 
     #[command(flatten)]
-    pub(crate) output: OutputOptions,
+    pub(crate) output: LimitedOutput,
 }
 
 /// What names in the features of a cost model stand for.

@@ -37,7 +37,8 @@ pub(crate) struct Diff {
     pub(crate) counting: CountingOptions,
 
     /// End with exit status 1 if a time grows by more than this, slower:5%, or a metric does,
-    /// inst_executed:1%, or falls, branch_efficiency:-2%; repeat for more
+    /// inst_executed:1%, or falls, branch_efficiency:-2%, or if the kernel after is beyond a value,
+    /// 'time>120us'; repeat for more
     #[arg(long, help_heading = "Output", value_name = "CONDITION")]
     pub(crate) fail_if: Vec<Condition>,
 

@@ -78,10 +78,9 @@ fn with_format(command: Command, ending: &str) -> Command {
 #[cfg(test)]
 mod tests {
     use clap::{CommandFactory as _, FromArgMatches as _};
-    use gpucast_render::Format;
 
     use super::*;
-    use crate::cli::{self, Cli, RunFormat};
+    use crate::cli::{self, Cli, PredictionFormat, RunFormat};
 
     fn words(line: &str) -> Vec<OsString> {
         line.split_whitespace().map(OsString::from).collect()
@@ -111,10 +110,14 @@ mod tests {
             cli::Command::Predict(predict) => predict.output.format,
             _ => panic!("it is a prediction"),
         };
-        assert_eq!(form("gpucast predict k --gpu a100 -o x.json"), Format::Json);
-        assert_eq!(form("gpucast predict k --gpu a100 -o x.csv"), Format::Csv);
-        assert_eq!(form("gpucast predict k --gpu a100 -o x.txt"), Format::Text);
-        assert_eq!(form("gpucast predict k --gpu a100 -o x.json --format text"), Format::Text);
+        assert_eq!(form("gpucast predict k --gpu a100 -o x.json"), PredictionFormat::Json);
+        assert_eq!(form("gpucast predict k --gpu a100 -o x.csv"), PredictionFormat::Csv);
+        assert_eq!(form("gpucast predict k --gpu a100 -o x.xml"), PredictionFormat::Junit);
+        assert_eq!(form("gpucast predict k --gpu a100 -o x.txt"), PredictionFormat::Text);
+        assert_eq!(
+            form("gpucast predict k --gpu a100 -o x.json --format text"),
+            PredictionFormat::Text
+        );
         let cli::Command::Run(run) = parsed("gpucast run k -o x.json").command else {
             panic!("it is a run")
         };

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use gpucast_host::settings;
 use gpucast_interpreter::AsyncTiming;
 
-use super::MachineOptions;
+use super::{MachineOptions, size};
 
 /// What is done with a program's launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -123,6 +123,16 @@ pub(crate) struct Exec {
     /// .html with the tables, .txt; .parquet in builds that have it
     #[arg(long, help_heading = "Output", value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+
+    /// Write calls, copies and kernels over the predicted time, for ui.perfetto.dev: .json for the
+    /// Trace Event Format, else Perfetto's protobuf
+    #[arg(long, help_heading = "Output", value_name = "FILE", conflicts_with = "check")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// The longest file of --trace; what comes later is left out
+    #[arg(long, help_heading = "Output", value_name = "SIZE", default_value = "100MB",
+          value_parser = size::bytes)]
+    pub(crate) trace_limit: u64,
 }
 
 #[derive(Debug, Args)]

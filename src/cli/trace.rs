@@ -104,10 +104,7 @@ fn clocks(text: &str) -> Result<Clocks, String> {
 impl Trace {
     /// The form that is asked for, or that the file's name asks for.
     pub(crate) fn format(&self) -> TimelineFormat {
-        let is_json =
-            self.output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
-        let by_name = if is_json { TimelineFormat::Json } else { TimelineFormat::Perfetto };
-        self.format.unwrap_or(by_name)
+        self.format.unwrap_or_else(|| TimelineFormat::of(&self.output))
     }
 
     /// What is shown.

@@ -9,6 +9,8 @@ use gpucast_render::sweep::TableFormat;
 use gpucast_render::timeline::{TimeUnit, TimelineFormat};
 use gpucast_render::{Format, TextOrJson};
 
+use super::limits::PredictionFormat;
+
 /// Declares the words of an option with their help, and a parser that gives the library's value.
 macro_rules! words {
     ($(#[$doc:meta])* $parser:ident as $name:ident for $of:ty {
@@ -75,6 +77,25 @@ words! {
         /// Checks and expectations as test cases, for CI systems: JUnit's XML
         #[value(alias = "xml")]
         Junit,
+    }
+}
+
+words! {
+    /// Forms of a prediction.
+    prediction_format as PredictionFormatWord for PredictionFormat {
+        /// For people
+        Text,
+        /// For programs, versioned
+        Json,
+        /// For spreadsheets
+        Csv,
+        /// Broken limits at their lines, for code hosts and editors: SARIF 2.1.0
+        Sarif,
+        /// Limits as test cases, for CI systems: JUnit's XML
+        #[value(alias = "xml")]
+        Junit,
+        /// Broken limits as annotations of a GitHub workflow
+        Github,
     }
 }
 

@@ -89,6 +89,7 @@ impl Shown {
         let files = cuda_source::files(&plan, &loaded.module, request.source_root);
         let places = Places { files: &files, loaded: &loaded };
         let mut advice = Vec::new();
+        let launches = counted.len();
         let mut predicted = |at: usize, one: &mut Launched, gpus: &[Gpu]| {
             one.source.conditions.timing = request.measurement.timing();
             let view = predict(request.models, &one.source, gpus, None, &[])?;
@@ -99,7 +100,7 @@ impl Shown {
                 let known = Known { predictions: &predictions, depth: request.depth };
                 advice.push(advise(&plan, places, one, at, gpu, known)?);
             }
-            Ok::<_, Report>(view)
+            Ok::<_, Report>(KernelView { launch: at, launches, ..view })
         };
         let mut launched: Vec<Launched> = counted
             .into_iter()

@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
     let after = Compared::of(&arguments.after, &request, &terminal)?;
     let difference = Difference::of(&before.figures, &after.figures)?;
     let check = |condition: &Condition| {
-        let broken = condition.broken_by(&difference)?;
+        let broken = condition.broken_by(&after.figures, Some(&difference))?;
         Ok(Checked { condition: condition.clone(), broken })
     };
     let checked = arguments.fail_if.iter().map(check).collect::<Result<Vec<Checked>, Report>>()?;
@@ -81,6 +81,11 @@ impl Compared {
     fn of(input: &str, request: &Request<'_>, terminal: &Terminal) -> Result<Self, Failure> {
         if Path::new(input).extension().is_some_and(|ending| ending == "json") {
             let figures = read_baseline(&module_text::read_text(Path::new(input))?)?;
+            let [figures] = <[Figures; 1]>::try_from(figures).map_err(|several| {
+                let message = format!("{input} is about {} kernels", several.len());
+                let hint = "`gpucast predict KERNEL… --baseline FILE` compares several";
+                Report::new(message).hint(hint)
+            })?;
             return Ok(Self { figures, shown: None });
         }
         let shown = Shown::of(input, request, terminal)?;

@@ -15,6 +15,7 @@ pub(crate) mod exec;
 pub(crate) mod gpus;
 pub(crate) mod kernels;
 mod launch_template;
+mod limits;
 pub(crate) mod man;
 pub(crate) mod ncu;
 pub(crate) mod plot;

@@ -25,11 +25,12 @@ use gpucast_forecast::what_if;
 use gpucast_forecast::{Kernel, Supervisor as _};
 use gpucast_model::cost_model::CostModels;
 use gpucast_model::{Gpu, GpuLibrary, Needs, Timing, WhatIf};
-use gpucast_render::{Format, prediction};
+use gpucast_render::prediction;
 
+use super::limits::{self, LaunchLines, Limits};
 use super::proposal;
 use super::usual_gpu;
-use crate::cli::Predict;
+use crate::cli::{Predict, PredictionFormat};
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
 use crate::project;
@@ -75,6 +76,10 @@ struct Answer {
     kernels: Vec<KernelView>,
     /// Advice on each launch, where it is asked for.
     advice: Vec<Advice>,
+    /// The name of each KERNEL.
+    names: Vec<String>,
+    /// Lines, where broken limits are shown at theirs.
+    lines: LaunchLines,
 }
 
 pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
@@ -103,15 +108,22 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
         cost_models: cost_model::read(&arguments.cost_model, names)?.map(Arc::new),
         timing: arguments.measurement.timing(),
     };
+    let limits = Limits::read(&arguments.output)?;
     let mut output = Output::open(arguments.output.output.clone())?;
-    let terminal = Terminal::new(&arguments.execution, arguments.output.format)?;
+    let format = arguments.output.format;
+    let terminal = Terminal::new(&arguments.execution, format.document())?;
     let answer = match &arguments.from_metrics {
         Some(path) => from_metrics(&arguments, path, &gpus, &question)?,
         None => executed(&arguments, &library, gpus, &question, &terminal)?,
     };
     let kernels = left_with_predictions(answer.kernels, &terminal)?;
     tell_stand_ins(&kernels, &terminal);
-    output.write(&prediction::document(&kernels, &answer.advice, arguments.output.format)?)
+    let verdicts = limits.hold(&answer.names, &kernels)?;
+    output.write(&match format.marks() {
+        Some(marks) => limits::document(&verdicts, answer.lines, marks)?,
+        None => prediction::document(&kernels, &answer.advice, format.document())?,
+    })?;
+    limits::verdict(&verdicts)
 }
 
 /// A profile in the place of the kernel is a file of counts: it stands for `--from-metrics`.
@@ -162,7 +174,7 @@ fn from_metrics(
             question.predict(source, gpus, Place { argument: 0, launch, launches })
         })
         .collect::<Result<Vec<KernelView>, Report>>()?;
-    Ok(Answer { kernels, advice: Vec::new() })
+    Ok(Answer { kernels, names: vec![path.display().to_string()], ..Answer::default() })
 }
 
 /// Predictions from executions, one for GPUs whose counts are equal.
@@ -180,7 +192,7 @@ fn executed(
     launch.cuda.suggest_for(&gpus);
     let inputs = kernel_argument::expanded(&arguments.input, project::current().as_deref())?;
     // A kernel that cannot be read is refused before another one is executed.
-    let is_text = arguments.output.format == Format::Text;
+    let is_text = arguments.output.format == PredictionFormat::Text;
     let kernels = match inputs.as_slice() {
         [input] if is_text => vec![opened(input, &launch, &mut asked)?],
         inputs => {
@@ -242,11 +254,19 @@ fn executed(
                             Known { predictions: &view.predictions, depth: Depth::OneModel };
                         answer.advice.push(advise(plan, places, one, launch, gpu, known)?);
                     }
+                    if arguments.output.format.marks().is_some() {
+                        let files = cuda_source::files(plan, &loaded.module, None);
+                        let lines =
+                            || limits::lines(&group.counting_gpu, &loaded, &files, &one.counted);
+                        // Counts for other GPUs stand at the same lines.
+                        answer.lines.entry((argument, launch)).or_insert_with(lines);
+                    }
                     answer.kernels.push(view);
                 }
             }
         }
     }
+    answer.names = inputs;
     Ok(answer)
 }
 
@@ -330,7 +350,7 @@ fn all_launched(
 /// Returns true if the answer begins with advice: text about one kernel on one GPU, by models of
 /// the kernel alone. A correction and a way of measuring would change times but not gains.
 fn is_advised(arguments: &Predict, gpus: &[Gpu], kernels: &[Kernel]) -> bool {
-    arguments.output.format == Format::Text
+    arguments.output.format == PredictionFormat::Text
         && kernels.len() == 1
         && matches!(gpus, [gpu] if gpu.device_model().is_ok())
         && arguments.reference.is_none()

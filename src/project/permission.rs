@@ -57,7 +57,8 @@ pub(super) enum Place {
 }
 
 /// Options whose files are read alone. Every other option with a file writes it.
-const READ: [&str; 8] = [
+const READ: [&str; 9] = [
+    "baseline",
     "calibration",
     "cost-model",
     "from-metrics",

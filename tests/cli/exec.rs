@@ -200,3 +200,91 @@ fn wrong_settings_and_programs_are_told_before_anything_runs() {
         assert!(ran.stderr.contains(expected), "{arguments}: {}", ran.stderr);
     }
 }
+
+/// Runs a program of `doors/cuda/tests` for a timeline and a report.
+fn traced(program: &str, name: &str, options: &str) -> (Vec<u8>, serde_json::Value, String) {
+    let path = programs(&format!("traced-{program}"));
+    let folder = tempfile::tempdir().unwrap();
+    let (trace, report) = (folder.path().join(name), folder.path().join("report.json"));
+    let files = format!("--trace {} --report {}", trace.display(), report.display());
+    let mut gpucast = command(&format!("exec --gpu gtx-480 --link 8 {options} {files}"));
+    gpucast.args(["--".as_ref(), path.as_os_str(), program.as_ref()]);
+    gpucast.env("TEST_PTX", sources().join("kernels.ptx"));
+    let ran = outcome(gpucast);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let report = serde_json::from_str(&fs::read_to_string(report).unwrap()).unwrap();
+    (fs::read(trace).unwrap(), report, ran.stderr)
+}
+
+/// Slices of a category.
+fn slices(events: &[serde_json::Value], category: &str) -> Vec<serde_json::Value> {
+    let is_meant = |event: &&serde_json::Value| event["ph"] == "X" && event["cat"] == category;
+    events.iter().filter(is_meant).cloned().collect()
+}
+
+#[test]
+fn a_timeline_of_a_program_has_the_launches_and_copies_of_its_report() {
+    let (file, report, _) = traced("streams", "t.json", "");
+    let document: serde_json::Value = serde_json::from_slice(&file).unwrap();
+    let events = document["traceEvents"].as_array().unwrap();
+    let process = &report["processes"][0];
+    assert!(process.get("timeline").is_none(), "the report is of launches");
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    // Each launch of the report is a slice of its time, in microseconds to the nanosecond.
+    let launches = process["launches"].as_array().unwrap();
+    let kernels = slices(events, "kernel");
+    assert_eq!(kernels.len(), launches.len());
+    for (slice, launch) in kernels.iter().zip(launches) {
+        assert_eq!(slice["name"], launch["kernel"]);
+        let start = (number(&slice["ts"]) - 1e3 * number(&launch["start_ms"])).abs();
+        let time = (number(&slice["dur"]) - 1e3 * number(&launch["time_ms"])).abs();
+        assert!(start <= 0.001 && time <= 0.002, "{slice} is {launch}");
+    }
+    let copies = process["copies"].as_array().unwrap();
+    let all = |of: &str| -> f64 { copies.iter().map(|one| number(&one[of])).sum() };
+    let copied = slices(events, "copy");
+    assert_eq!(copied.len() as f64, all("count"));
+    let bytes: f64 = copied.iter().map(|one| number(&one["args"]["bytes"])).sum();
+    assert_eq!(bytes, all("bytes"));
+    // A track is one engine's work for a stream, and nothing on it overlaps.
+    let names = events.iter().filter(|event| event["name"] == "thread_name");
+    let names: Vec<&str> = names.map(|event| event["args"]["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"host") && names.len() >= 5, "{names:?}");
+    let mut ends: std::collections::BTreeMap<i64, f64> = std::collections::BTreeMap::new();
+    for slice in ["call", "kernel", "copy", "fill"].iter().flat_map(|one| slices(events, one)) {
+        let (from, time) = (number(&slice["ts"]), number(&slice["dur"]));
+        let end = ends.entry(slice["tid"].as_i64().unwrap()).or_default();
+        assert!(from >= *end - 0.001, "{slice} begins before {end}");
+        *end = end.max(from + time);
+    }
+    // The last track ends where the report says that the program's work does.
+    let last = ends.values().copied().fold(0.0, f64::max);
+    assert!((last - 1e3 * number(&process["end_ms"])).abs() < 0.01, "{last}");
+    // An arrow leads to each operation from its call, which did not begin after it.
+    let calls = slices(events, "call");
+    let has = |name: &str| calls.iter().any(|call| call["name"] == name);
+    assert!(has("cudaLaunchKernel") && has("cudaMemcpyAsync"), "{calls:?}");
+    assert!(calls.iter().any(|call| number(&call["dur"]) > 0.0), "nothing waits");
+    let ends_of = |kind: &str| -> std::collections::BTreeMap<i64, f64> {
+        let all = events.iter().filter(|event| event["ph"] == kind);
+        all.map(|event| (event["id"].as_i64().unwrap(), number(&event["ts"]))).collect()
+    };
+    let (from, to) = (ends_of("s"), ends_of("f"));
+    assert_eq!(from.len(), kernels.len() + copied.len() + slices(events, "fill").len());
+    assert!(to.iter().all(|(id, at)| from[id] <= *at));
+}
+
+#[test]
+fn a_timeline_that_is_too_long_ends_and_says_so() {
+    let (file, _, said) = traced("heat", "t.pftrace", "--trace-limit 3kB");
+    assert!((3000..4000).contains(&file.len()), "{}", file.len());
+    assert!(said.contains("note: the timeline has ") && said.contains(" no room for "), "{said}");
+    let (whole, _, said) = traced("heat", "t.pftrace", "");
+    assert!(whole.len() > file.len() && !said.contains("no room"), "{said}");
+    assert!(whole.windows(16).any(|bytes| bytes == b"cudaLaunchKernel"));
+    // Nothing has a time there.
+    for option in ["--mode run", "--check all"] {
+        let refused = gpucast(&format!("exec --trace t.pftrace {option} ./program"));
+        assert_eq!(refused.status, 2, "{}", refused.stderr);
+    }
+}

@@ -13,6 +13,7 @@ mod broken;
 mod calibrate;
 mod changes;
 mod check;
+#[cfg(unix)]
 mod ci;
 mod clients;
 mod collection;
@@ -33,6 +34,7 @@ mod help;
 #[cfg(unix)]
 mod killed_workers;
 mod large_counts;
+mod limits;
 mod machine;
 mod management;
 mod measuring;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gpucast_host::{BlockRange, Device, Error, FunctionId, Image, ModuleId, Settings};
@@ -37,6 +37,27 @@ pub(crate) fn begun() -> Begun {
 /// The program begins by an interface. One that has used the runtime stays with it.
 pub(crate) fn begin(by: Begun) {
     BEGUN.fetch_max(by as u8, Ordering::Relaxed);
+}
+
+/// True if a timeline has the program's calls.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
+/// Makes a call of an interface, and tells the timeline of it if there is one.
+pub(crate) fn told<T>(name: &str, call: impl FnOnce() -> T) -> T {
+    if !TOLD.load(Ordering::Relaxed) {
+        return call();
+    }
+    // A timeline without a call is no reason to fail one.
+    let _ = on_device(|device| {
+        device.call_begins(name);
+        Ok(())
+    });
+    let result = call();
+    let _ = on_device(|device| {
+        device.call_ends();
+        Ok(())
+    });
+    result
 }
 
 /// A fatbin that a program registers before `main`.
@@ -119,8 +140,10 @@ impl State {
     pub(crate) fn device(&mut self) -> Result<&mut Device, Error> {
         let device = self.device.get_or_insert_with(|| {
             self.process = std::process::id();
-            let device = Settings::of_environment()
-                .and_then(|settings| Device::new(settings, Arc::new(ThisProcess::new())));
+            let device = Settings::of_environment().and_then(|settings| {
+                TOLD.store(settings.keep_timeline, Ordering::Relaxed);
+                Device::new(settings, Arc::new(ThisProcess::new()))
+            });
             crate::abi::at_exit(report_at_exit);
             device.map(Box::new).map_err(|report| {
                 notices::once(&report.to_string());

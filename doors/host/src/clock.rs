@@ -266,6 +266,11 @@ impl Clock {
         Ok(moment(end)? - moment(start)?)
     }
 
+    /// The moment at which the host is: the end of all that it has waited for.
+    pub(crate) fn host_ms(&self) -> f64 {
+        self.host_ms
+    }
+
     /// The end of the last operation of all streams.
     #[must_use]
     pub fn end_ms(&self) -> f64 {

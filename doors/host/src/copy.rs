@@ -6,6 +6,8 @@ use crate::block::BlockKind;
 use crate::clock::{Engine, StreamId};
 use crate::graph::Work;
 use crate::place::{Extent, Place};
+use crate::record::Copied;
+use crate::timeline::What;
 use crate::{Device, Error};
 
 impl Device {
@@ -54,8 +56,9 @@ impl Device {
             (false, false) => return Ok(()),
         };
         let duration = self.copy_ms(engine, extent.bytes());
-        self.clock.submit(stream, engine, duration)?;
-        self.record.copied(engine, extent.bytes(), duration);
+        let start_ms = self.clock.submit(stream, engine, duration)?;
+        let (bytes, stream) = (extent.bytes(), self.clock.origin(stream));
+        self.record.copied(Copied { engine, bytes, stream, start_ms, time_ms: duration });
         Ok(())
     }
 
@@ -102,7 +105,11 @@ impl Device {
         }
         self.written(to, extent);
         let duration = self.copy_ms(Engine::Compute, extent.bytes()) / 2.0;
-        self.clock.submit(stream, Engine::Compute, duration)?;
+        let start_ms = self.clock.submit(stream, Engine::Compute, duration)?;
+        let stream = self.clock.origin(stream);
+        if let Some(timeline) = &mut self.record.timeline {
+            timeline.add(What::Fill { bytes: extent.bytes() }, stream, start_ms, duration);
+        }
         Ok(())
     }
 

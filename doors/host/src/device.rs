@@ -141,7 +141,7 @@ impl Device {
         Ok(Self {
             hazards: Hazards::default(),
             checking: Checking::new(settings.check.as_deref())?,
-            record: Record::new(settings.list_launches),
+            record: Record::new(settings.list_launches, settings.keep_timeline),
             properties: Properties::new(gpu)?,
             counting: CountingChoice {
                 device: gpu_argument::device_model(&counting_gpu)?,
@@ -232,6 +232,20 @@ impl Device {
         let (gpu, end_ms) = (self.properties.gpu(), self.clock.end_ms());
         let profiles = self.profiler.as_ref().map_or(Vec::new(), Profiler::profiles);
         self.record.report(&self.settings, &self.counting, gpu, end_ms, checked, profiles)
+    }
+
+    /// A call of this thread begins, for the timeline.
+    pub fn call_begins(&mut self, name: &str) {
+        if let Some(timeline) = &mut self.record.timeline {
+            timeline.begin(name, self.clock.host_ms());
+        }
+    }
+
+    /// The call of this thread ends.
+    pub fn call_ends(&mut self) {
+        if let Some(timeline) = &mut self.record.timeline {
+            timeline.end(self.clock.host_ms());
+        }
     }
 
     /// The settings that it was made with.

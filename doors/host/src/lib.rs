@@ -66,6 +66,7 @@ pub mod report;
 mod request;
 pub mod settings;
 mod texture;
+pub mod timeline;
 mod workers;
 
 pub use array::{Array, ArrayId, ArrayShape, Corner};

@@ -11,6 +11,7 @@ use crate::device::CountingChoice;
 use crate::predicted::Predicted;
 use crate::report::{Copies, Direction, Found, KernelRow, LaunchRow, ProcessReport};
 use crate::settings::Settings;
+use crate::timeline::{Timeline, What};
 
 /// The properties by which launches are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +35,16 @@ pub(crate) struct Launched {
     pub(crate) repeated: bool,
     /// The number of its metrics, if it was profiled.
     pub(crate) profile: Option<usize>,
+}
+
+/// A copy that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copied {
+    pub(crate) engine: Engine,
+    pub(crate) bytes: u64,
+    pub(crate) stream: StreamId,
+    pub(crate) start_ms: f64,
+    pub(crate) time_ms: f64,
 }
 
 /// The counted launches of one shape.
@@ -67,13 +78,15 @@ pub(crate) struct Record {
     samples: HashMap<Shape, Samples>,
     copies: BTreeMap<Engine, Copies>,
     launches: Option<Vec<LaunchRow>>,
+    pub(crate) timeline: Option<Timeline>,
     /// By kernel and the error's name.
     faults: BTreeMap<(String, &'static str), Found>,
 }
 
 impl Record {
-    pub(crate) fn new(lists_launches: bool) -> Self {
-        Self { launches: lists_launches.then(Vec::new), ..Self::default() }
+    pub(crate) fn new(lists_launches: bool, keeps_timeline: bool) -> Self {
+        let launches = lists_launches.then(Vec::new);
+        Self { launches, timeline: keeps_timeline.then(Timeline::default), ..Self::default() }
     }
 
     /// The mean time of a shape's counted launches, once there are enough.
@@ -104,6 +117,15 @@ impl Record {
             samples.count += 1;
             samples.time_ms += time_ms;
             samples.bound = Some(bound);
+        }
+        if let Some(timeline) = &mut self.timeline {
+            let what = What::Kernel {
+                name: kernel.to_owned(),
+                grid: shape.grid,
+                block: shape.block,
+                bound: predicted.map(|one| one.bound.to_owned()),
+            };
+            timeline.add(what, stream, start_ms, predicted.map_or(0.0, |one| one.time_ms));
         }
         if let Some(launches) = &mut self.launches {
             launches.push(LaunchRow {
@@ -149,12 +171,12 @@ impl Record {
         fault.occurrences += occurrences;
     }
 
-    pub(crate) fn copied(&mut self, engine: Engine, bytes: u64, time_ms: f64) {
-        let direction = match engine {
-            Engine::Compute => Direction::OnDevice,
-            Engine::ToDevice => Direction::ToDevice,
-            Engine::ToHost => Direction::ToHost,
-        };
+    pub(crate) fn copied(&mut self, copied: Copied) {
+        let Copied { engine, bytes, stream, start_ms, time_ms } = copied;
+        let direction = Direction::from(engine);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.add(What::Copy { direction, bytes }, stream, start_ms, time_ms);
+        }
         let none = Copies { direction, count: 0, bytes: 0, time_ms: 0.0 };
         let copies = self.copies.entry(engine).or_insert(none);
         copies.count += 1;
@@ -206,6 +228,7 @@ impl Record {
             faults: self.faults.values().cloned().collect(),
             launches: self.launches.clone(),
             profiles,
+            timeline: self.timeline.clone(),
         }
     }
 }
@@ -221,7 +244,7 @@ mod tests {
 
     #[test]
     fn launches_of_a_shape_are_sampled_until_there_are_enough() {
-        let mut record = Record::new(true);
+        let mut record = Record::new(true, false);
         let shape = Shape { function: 0, grid: [1; 3], block: [32, 1, 1], shared_bytes: 0 };
         let other = Shape { grid: [2, 1, 1], ..shape };
         let launched = |time_ms| Launched {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::collection::LaunchMetrics;
 use crate::settings::Mode;
+use crate::timeline::Timeline;
 
 /// The report of one process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +47,9 @@ pub struct ProcessReport {
     /// Metrics of the launches that were profiled; equal launches share them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<LaunchMetrics>,
+    /// Calls and work over time, if they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
 }
 
 /// All launches of a kernel.

@@ -83,6 +83,8 @@ pub struct Settings {
     pub report_folder: Option<PathBuf>,
     /// True if the report lists each launch.
     pub list_launches: bool,
+    /// True if the report has calls and work over time.
+    pub keep_timeline: bool,
     /// Metrics of launches under a profiler's names, and whose; none if nobody profiles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profiler: Option<ProfilerSettings>,
@@ -109,6 +111,7 @@ impl Default for Settings {
             link_gbps: None,
             report_folder: None,
             list_launches: false,
+            keep_timeline: false,
             profiler: None,
         }
     }

@@ -26,6 +26,7 @@ struct Document {
 #[derive(Deserialize)]
 #[serde(expecting = "the time of all launches")]
 struct Total {
+    argument: usize,
     gpu: String,
     model: String,
     time_ms: f64,
@@ -57,14 +58,14 @@ struct Predicted {
     time_ms: f64,
 }
 
-/// The figures of a document that `gpucast predict --format json` wrote.
+/// The figures of each KERNEL of a document that `gpucast predict --format json` wrote.
 ///
 /// Where GPUs are counted apart, a launch has the counts of the first, as a run has.
 ///
 /// # Errors
 ///
 /// If the text is no such document, or has no launch, with the place in it.
-pub fn read(source: &SourceText) -> Result<Figures, Report> {
+pub fn read(source: &SourceText) -> Result<Vec<Figures>, Report> {
     let document: Document = serde_json::from_str(&source.text).map_err(|error| {
         let at = offset(&source.text, error.line(), error.column());
         let message = format!("{} is no baseline: {error}", source.name);
@@ -76,34 +77,37 @@ pub fn read(source: &SourceText) -> Result<Figures, Report> {
             Report::new(format!("{name} is a {schema}, and a baseline is a {SCHEMA}")).hint(HINT)
         );
     }
-    let mut launches: BTreeMap<(usize, usize), LaunchFigures> = BTreeMap::new();
+    let mut kernels: BTreeMap<usize, BTreeMap<usize, LaunchFigures>> = BTreeMap::new();
     for Counts { argument, launch, kernel, metrics } in document.counts {
         let metrics = metrics.into_iter().map(|(name, metric)| (name, (metric.value, metric.unit)));
-        launches.entry((argument, launch)).or_insert_with(|| LaunchFigures {
+        let launches = kernels.entry(argument).or_default();
+        launches.entry(launch).or_insert_with(|| LaunchFigures {
             kernel,
             metrics: metrics.collect(),
             times: Vec::new(),
         });
     }
     for Predicted { argument, launch, gpu, model, time_ms } in document.predictions {
-        if let Some(figures) = launches.get_mut(&(argument, launch)) {
+        let launches = kernels.get_mut(&argument);
+        if let Some(figures) = launches.and_then(|launches| launches.get_mut(&launch)) {
             figures.times.push(Time { gpu, model, ms: time_ms, text: duration(time_ms) });
         }
     }
-    if launches.is_empty() {
+    if kernels.is_empty() {
         return Err(Report::new(format!("{} has no launch", source.name)).hint(HINT));
     }
-    // Several KERNELs have a total each.
-    let is_one = launches.keys().all(|(argument, _)| *argument == 0);
-    let totals = document.totals.into_iter().filter(|_| is_one);
-    let together = totals.map(|Total { gpu, model, time_ms }| Time {
-        gpu,
-        model,
-        ms: time_ms,
-        text: duration(time_ms),
-    });
-    let together = together.collect();
-    Ok(Figures { launches: launches.into_values().collect(), together })
+    let figures = |(argument, launches): (usize, BTreeMap<usize, LaunchFigures>)| {
+        let together = document.totals.iter().filter(|total| total.argument == argument);
+        let together = together.map(|Total { gpu, model, time_ms, .. }| Time {
+            gpu: gpu.clone(),
+            model: model.clone(),
+            ms: *time_ms,
+            text: duration(*time_ms),
+        });
+        let together = together.collect();
+        Figures { launches: launches.into_values().collect(), together }
+    };
+    Ok(kernels.into_iter().map(figures).collect())
 }
 
 /// The offset of a line and a column of bytes, both from 1 on, inside the text.

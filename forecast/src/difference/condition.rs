@@ -1,32 +1,38 @@
-//! What makes a difference a failure.
+//! What makes a prediction or a difference a failure.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::{CountChange, Difference, TimeChange};
+use gpucast_model::duration;
+
+use super::bound::Bound;
+use super::{CountChange, Difference, Figures, Time, TimeChange};
 use crate::comparison::distinct;
 use crate::failure::{Report, suggest};
 use crate::number;
 
-/// The name under which conditions know the time of all launches.
-const TIME: &str = "slower";
+/// The name of the time of all launches.
+const TIME: &str = "time";
 
-/// A figure and how far it may change: `slower:5%`, `inst_executed:1%`, `branch_efficiency:-2%`.
+/// The same, for a change alone.
+const SLOWER: &str = "slower";
+
+/// A figure and its limit: a change against a baseline, as `time:5%`, `inst_executed:1%` and
+/// `branch_efficiency:-2%`, or a value, as `time>120us` and `gld_efficiency<50`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// As it was written.
     text: String,
-    /// The metric; `None` for times.
-    metric: Option<String>,
-    /// The relative change that is still accepted; a negative one bounds a fall.
-    limit: f64,
+    /// `time`, `slower`, or a metric.
+    figure: String,
+    bound: Bound,
 }
 
 /// What breaks a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Broken {
-    /// The figure: `slower`, or a metric.
+    /// The figure: `time`, `slower`, or a metric.
     pub figure: String,
     /// The place of the launch among those compared; `None` for the time of all.
     pub launch: Option<usize>,
@@ -45,30 +51,34 @@ impl FromStr for Condition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, limit) = text.split_once(':').unwrap_or((text, "0%"));
-        let number = limit.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-        let is_name = |name: &str| {
-            !name.is_empty()
-                && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-        };
-        match number {
-            Some(percent) if percent.is_finite() && is_name(name) => {
-                let metric = (name != TIME).then(|| name.to_owned());
-                if metric.is_none() && percent.is_sign_negative() {
-                    return Err("a time that falls is no failure".to_owned());
-                }
-                Ok(Self { text: text.to_owned(), metric, limit: percent / 100.0 })
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let (figure, limit) = text.split_at(text.find(|it| !is_name(it)).unwrap_or(text.len()));
+        let is_time = [TIME, SLOWER].contains(&figure);
+        let bound = Bound::read(limit, is_time).filter(|_| !figure.is_empty());
+        let bound = bound.ok_or("write it like slower:5%, inst_executed:1%, or 'time>120us'")?;
+        match bound {
+            Bound::Change(change) if is_time && change.is_sign_negative() => {
+                Err("a time that falls is no failure".to_owned())
             }
-            _ => Err("write it like slower:5% or inst_executed:1%".to_owned()),
+            Bound::Above(_) | Bound::Below(_) if figure == SLOWER => {
+                Err("slower is about a change; write it like 'time>120us'".to_owned())
+            }
+            _ => Ok(Self { text: text.to_owned(), figure: figure.to_owned(), bound }),
         }
     }
 }
 
 impl Condition {
-    /// The figure that it bounds: `slower`, or a metric.
+    /// The figure that it bounds: `time`, `slower`, or a metric.
     #[must_use]
     pub fn figure(&self) -> &str {
-        self.metric.as_deref().unwrap_or(TIME)
+        &self.figure
+    }
+
+    /// Returns true if it bounds a change, which takes a run before.
+    #[must_use]
+    pub fn is_of_change(&self) -> bool {
+        matches!(self.bound, Bound::Change(_))
     }
 
     /// What breaks the condition; nothing if it holds. A metric that only one side has breaks it,
@@ -76,9 +86,51 @@ impl Condition {
     ///
     /// # Errors
     ///
-    /// If no launch has the metric.
-    pub fn broken_by(&self, difference: &Difference) -> Result<Vec<Broken>, Report> {
-        let Some(metric) = &self.metric else { return Ok(self.slower(difference)) };
+    /// If no launch has the metric, no model the time of all launches, and if it bounds a change
+    /// and there is no `difference` to a run before.
+    pub fn broken_by(
+        &self,
+        after: &Figures,
+        difference: Option<&Difference>,
+    ) -> Result<Vec<Broken>, Report> {
+        let is_time = [TIME, SLOWER].contains(&self.figure());
+        match (self.bound, difference) {
+            (Bound::Change(limit), Some(difference)) if is_time => {
+                Ok(self.slower(difference, limit))
+            }
+            (Bound::Change(limit), Some(difference)) => self.changed(difference, limit),
+            (Bound::Change(_), None) => Err(self.without_baseline()),
+            (Bound::Above(_) | Bound::Below(_), _) if is_time => self.times_beyond(after),
+            (Bound::Above(_) | Bound::Below(_), _) => self.values_beyond(after),
+        }
+    }
+
+    /// Says that a change takes a run before.
+    #[must_use]
+    pub fn without_baseline(&self) -> Report {
+        let hint = "give --baseline FILE, which `gpucast predict … -o FILE` wrote, or bound the \
+                    value, as 'time>120us'";
+        Report::new(format!("{self} bounds a change, and there is no baseline")).hint(hint)
+    }
+
+    fn broken(&self, launch: Option<usize>, sentence: String) -> Broken {
+        Broken { figure: self.figure.clone(), launch, sentence }
+    }
+
+    fn slower(&self, difference: &Difference, limit: f64) -> Vec<Broken> {
+        let is_slower = |time: &&TimeChange| time.change > limit;
+        let broken = |time: &TimeChange| {
+            let (percent, limit) = (100.0 * time.change, 100.0 * limit);
+            let (gpu, model) = (&time.gpu, &time.model);
+            let sentence =
+                format!("{percent:.1} % slower on {gpu}, says {model}: the limit is {limit} %");
+            self.broken(None, sentence)
+        };
+        difference.totals.iter().filter(is_slower).map(broken).collect()
+    }
+
+    fn changed(&self, difference: &Difference, limit: f64) -> Result<Vec<Broken>, Report> {
+        let metric = &self.figure;
         let mut broken = Vec::new();
         let mut is_known = false;
         for (at, launch) in difference.launches.iter().enumerate() {
@@ -87,63 +139,83 @@ impl Condition {
             };
             is_known = true;
             let sentence = |words: String| {
-                let limit = 100.0 * self.limit;
+                let limit = 100.0 * limit;
                 format!("{metric} of {} {words}: the limit is {limit} %", launch.after)
             };
-            broken.extend(self.changed(count).map(|words| Broken {
-                figure: metric.clone(),
-                launch: Some(at),
-                sentence: sentence(words),
-            }));
-        }
-        if is_known {
-            return Ok(broken);
+            let words = how_changed(count, limit);
+            broken.extend(words.map(|words| self.broken(Some(at), sentence(words))));
         }
         let counts = difference.launches.iter().flat_map(|launch| &launch.counts);
         let names = counts.map(|count| count.metric.as_str());
+        if is_known { Ok(broken) } else { Err(self.unknown(names)) }
+    }
+
+    fn times_beyond(&self, after: &Figures) -> Result<Vec<Broken>, Report> {
+        let totals = after.totals();
+        if totals.is_empty() {
+            return Err(Report::new("no model predicts the time of all launches"));
+        }
+        let beyond = |time: &Time| {
+            let limit = self.bound.passed_by(time.ms)?;
+            let (gpu, model, text) = (&time.gpu, &time.model, &time.text);
+            let limit = duration(limit);
+            let sentence = format!("{text} on {gpu}, says {model}: the limit is {limit}");
+            Some(self.broken(None, sentence))
+        };
+        Ok(totals.iter().filter_map(beyond).collect())
+    }
+
+    fn values_beyond(&self, after: &Figures) -> Result<Vec<Broken>, Report> {
+        let metric = &self.figure;
+        let values = |(at, launch): (usize, &super::LaunchFigures)| {
+            let (value, _) = launch.metrics.get(metric)?;
+            let beyond = self.bound.passed_by(*value).map(|limit| {
+                let (value, limit) = (number::whole_or_real(*value), number::whole_or_real(limit));
+                let kernel = &launch.kernel;
+                let sentence = format!("{metric} of {kernel} is {value}: the limit is {limit}");
+                self.broken(Some(at), sentence)
+            });
+            Some(beyond)
+        };
+        let known: Vec<Option<Broken>> =
+            after.launches.iter().enumerate().filter_map(values).collect();
+        if known.is_empty() {
+            let names = after.launches.iter().flat_map(|launch| launch.metrics.keys());
+            return Err(self.unknown(names.map(String::as_str)));
+        }
+        Ok(known.into_iter().flatten().collect())
+    }
+
+    /// Says that no launch has the metric, and which of `names` is near.
+    fn unknown<'a>(&self, names: impl Iterator<Item = &'a str>) -> Report {
+        let metric = &self.figure;
         let report = Report::new(format!("no launch has the metric {metric}"));
-        Err(match suggest(metric, distinct(names)) {
+        match suggest(metric, distinct(names)) {
             Some(near) => report.hint(near),
             None => report.hint("docs/metrics.md lists the metrics"),
-        })
-    }
-
-    fn slower(&self, difference: &Difference) -> Vec<Broken> {
-        let is_slower = |time: &&TimeChange| time.change > self.limit;
-        let sentence = |time: &TimeChange| {
-            let percent = 100.0 * time.change;
-            let limit = 100.0 * self.limit;
-            let (gpu, model) = (&time.gpu, &time.model);
-            format!("{percent:.1} % slower on {gpu}, says {model}: the limit is {limit} %")
-        };
-        let broken = |time: &TimeChange| Broken {
-            figure: TIME.to_owned(),
-            launch: None,
-            sentence: sentence(time),
-        };
-        difference.totals.iter().filter(is_slower).map(broken).collect()
-    }
-
-    /// How a count broke the condition.
-    fn changed(&self, count: &CountChange) -> Option<String> {
-        let is_fall = self.limit.is_sign_negative();
-        match (count.before, count.after) {
-            (Some(before), Some(after)) => {
-                let grows = after > before * (1.0 + self.limit);
-                let falls = after < before * (1.0 + self.limit);
-                let is_broken = if is_fall { falls } else { grows };
-                is_broken.then(|| match count.change() {
-                    Some(change) => {
-                        let word = if is_fall { "falls" } else { "grows" };
-                        let (before, after) =
-                            (number::whole_or_real(before), number::whole_or_real(after));
-                        format!("{word} by {:.2} %, from {before} to {after}", 100.0 * change.abs())
-                    }
-                    None => format!("grows from 0 to {}", number::whole_or_real(after)),
-                })
-            }
-            (Some(_), None) => Some("is not counted any more".to_owned()),
-            (None, _) => Some("was not counted before".to_owned()),
         }
+    }
+}
+
+/// How a count goes beyond the change that is accepted; a negative one bounds a fall.
+fn how_changed(count: &CountChange, limit: f64) -> Option<String> {
+    let is_fall = limit.is_sign_negative();
+    match (count.before, count.after) {
+        (Some(before), Some(after)) => {
+            let grows = after > before * (1.0 + limit);
+            let falls = after < before * (1.0 + limit);
+            let is_broken = if is_fall { falls } else { grows };
+            is_broken.then(|| match count.change() {
+                Some(change) => {
+                    let word = if is_fall { "falls" } else { "grows" };
+                    let (before, after) =
+                        (number::whole_or_real(before), number::whole_or_real(after));
+                    format!("{word} by {:.2} %, from {before} to {after}", 100.0 * change.abs())
+                }
+                None => format!("grows from 0 to {}", number::whole_or_real(after)),
+            })
+        }
+        (Some(_), None) => Some("is not counted any more".to_owned()),
+        (None, _) => Some("was not counted before".to_owned()),
     }
 }

@@ -1,6 +1,7 @@
 //! Two predictions side by side: a kernel before and after a change.
 
 mod baseline;
+mod bound;
 mod condition;
 
 use std::collections::BTreeMap;
@@ -30,6 +31,14 @@ pub struct LaunchFigures {
     pub times: Vec<Time>,
 }
 
+impl LaunchFigures {
+    /// The longest of the times in milliseconds; 0 if there is none.
+    #[must_use]
+    pub fn longest_ms(&self) -> f64 {
+        self.times.iter().map(|time| time.ms).fold(0.0, f64::max)
+    }
+}
+
 /// What is compared of a KERNEL.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -41,7 +50,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Those of a KERNEL that was counted.
+    /// Those of one KERNEL that was counted.
     #[must_use]
     pub fn of(kernels: &[KernelView]) -> Self {
         let together = together::totals(kernels).into_iter().map(|total| Time {
@@ -50,8 +59,43 @@ impl Figures {
             ms: total.time_ms,
             text: duration(total.time_ms),
         });
-        let together = together.collect();
-        Self { launches: kernels.iter().map(LaunchFigures::from).collect(), together }
+        // GPUs that are counted apart have a view each, and a launch has the counts of the first.
+        let mut launches: BTreeMap<usize, LaunchFigures> = BTreeMap::new();
+        for view in kernels {
+            let figures = LaunchFigures::from(view);
+            match launches.get_mut(&view.launch) {
+                Some(first) => first.times.extend(figures.times),
+                None => {
+                    launches.insert(view.launch, figures);
+                }
+            }
+        }
+        Self { launches: launches.into_values().collect(), together: together.collect() }
+    }
+
+    /// Those of each KERNEL of a command.
+    #[must_use]
+    pub fn of_each(kernels: &[KernelView]) -> Vec<Self> {
+        kernels.chunk_by(|one, next| one.argument == next.argument).map(Self::of).collect()
+    }
+
+    /// The times of all launches together, where a model predicts each of them.
+    #[must_use]
+    pub fn totals(&self) -> Vec<Time> {
+        let keys = self.launches.iter().flat_map(|launch| &launch.times);
+        let keys = distinct(keys.map(|time| (time.gpu.as_str(), time.model.as_str())));
+        let total = |(gpu, model): (&str, &str)| {
+            let is_meant = |time: &&Time| time.gpu == gpu && time.model == model;
+            let of_launch = |launch: &LaunchFigures| launch.times.iter().find(is_meant).cloned();
+            let mut times = self.launches.iter().map(of_launch).collect::<Option<Vec<Time>>>()?;
+            if let ([_, _, ..], Some(together)) = (&*times, self.together(gpu, model)) {
+                return Some(together.clone());
+            }
+            let ms = times.iter().map(|time| time.ms).sum();
+            let first = times.swap_remove(0);
+            Some(if times.is_empty() { first } else { Time { ms, text: duration(ms), ..first } })
+        };
+        keys.into_iter().filter_map(total).collect()
     }
 
     fn together(&self, gpu: &str, model: &str) -> Option<&Time> {
@@ -220,6 +264,14 @@ impl Difference {
             return Err(Report::new("no model predicts a time of both for the same GPU"));
         }
         Ok(Self { schema: SCHEMA, launches, totals })
+    }
+
+    /// The growth of each launch's time in milliseconds, where it grew most; 0 if none grew.
+    #[must_use]
+    pub fn growths(&self) -> Vec<f64> {
+        let growth = |time: &TimeChange| time.after_ms - time.before_ms;
+        let of_launch = |one: &LaunchChange| one.times.iter().map(growth).fold(0.0, f64::max);
+        self.launches.iter().map(of_launch).collect()
     }
 }
 

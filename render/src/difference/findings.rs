@@ -1,11 +1,11 @@
 //! Broken limits where other programs look for findings: each with the line that it belongs to.
 
 use gpucast_counters::definitions::{Basis, definition};
-use gpucast_forecast::difference::{Broken, Condition, LaunchChange};
-use gpucast_forecast::number;
+use gpucast_forecast::difference::{Broken, Condition};
+use gpucast_forecast::{Report, number};
 
 use super::lines::{Costs, LineChange};
-use crate::marks::{Looked, Mark, Rule};
+use crate::marks::{self, Looked, Mark, MarkFormat, Rule};
 
 /// A condition, and what breaks it.
 #[derive(Clone, Debug)]
@@ -16,14 +16,16 @@ pub struct Checked {
     pub broken: Vec<Broken>,
 }
 
-/// The launches of two runs that findings are looked for in.
-pub(super) struct Launches<'a> {
-    /// What changed of each.
-    pub(super) changes: &'a [LaunchChange],
-    /// The lines of each; those after alone if the run before is a document.
-    pub(super) lines: &'a [Vec<LineChange>],
-    /// The name of the run after.
-    pub(super) after: &'a str,
+/// A KERNEL that was held to conditions.
+pub struct Held<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The conditions.
+    pub checked: &'a [Checked],
+    /// The lines of each launch; those after alone if nothing is known of those before.
+    pub lines: &'a [Vec<LineChange>],
+    /// The growth of each launch's time, in milliseconds; the time where there was none before.
+    pub growths: Vec<f64>,
 }
 
 /// A cost of lines.
@@ -95,10 +97,36 @@ impl Grown<'_> {
     }
 }
 
+/// Conditions and what breaks them in a form for CI. Runs of `command` are named by it.
+///
+/// # Errors
+///
+/// If the result has a value that the form cannot hold, which no input brings about.
+pub fn held(command: &str, kernels: &[Held<'_>], format: MarkFormat) -> Result<String, Report> {
+    let marks = || kernels.iter().flat_map(Held::findings).collect::<Vec<Mark>>();
+    match format {
+        MarkFormat::Sarif => marks::sarif(rules(kernels), &marks()),
+        MarkFormat::Github => Ok(marks::annotations(&marks())),
+        MarkFormat::Junit => {
+            let suite = match kernels {
+                [one] => format!("gpucast {command} {}", one.name),
+                _ => format!("gpucast {command}"),
+            };
+            Ok(marks::junit(&suite, &kernels.iter().map(Held::looked).collect::<Vec<Looked>>()))
+        }
+    }
+}
+
 /// Figures with limits: their names stay when limits move. Those whose limits hold are named, too.
-pub(super) fn rules(checked: &[Checked]) -> Vec<Rule> {
+fn rules(kernels: &[Held<'_>]) -> Vec<Rule> {
     let mut rules: Vec<Rule> = Vec::new();
-    for Checked { condition, .. } in checked {
+    let mut known: Vec<String> = Vec::new();
+    for Checked { condition, .. } in kernels.iter().flat_map(|kernel| kernel.checked) {
+        // Each KERNEL is held to the same conditions.
+        if known.contains(&condition.to_string()) {
+            continue;
+        }
+        known.push(condition.to_string());
         match rules.iter_mut().find(|rule| rule.id() == condition.figure()) {
             Some(rule) => rule.add(&format!(", {condition}")),
             None => {
@@ -110,27 +138,28 @@ pub(super) fn rules(checked: &[Checked]) -> Vec<Rule> {
     rules
 }
 
-/// The findings of conditions, in their order.
-pub(super) fn findings(checked: &[Checked], launches: &Launches<'_>) -> Vec<Mark> {
-    let of_condition = |one: &Checked| {
-        let condition = one.condition.to_string();
-        let finding = |broken: &Broken| launches.finding(&condition, broken);
-        one.broken.iter().map(finding).collect::<Vec<Mark>>()
-    };
-    checked.iter().flat_map(of_condition).collect()
-}
-
-/// Conditions as what was looked for. Some readers take a suite without a case for a run that broke
-/// off, so that one without conditions has compared.
-pub(super) fn looked(after: &str, checked: &[Checked], marks: Vec<Mark>) -> Looked {
-    let mut titles: Vec<String> = checked.iter().map(|one| one.condition.to_string()).collect();
-    if titles.is_empty() {
-        titles.push("compared".to_owned());
+impl Held<'_> {
+    /// The findings of conditions, in their order.
+    fn findings(&self) -> Vec<Mark> {
+        let of_condition = |one: &Checked| {
+            let condition = one.condition.to_string();
+            let finding = |broken: &Broken| self.finding(&condition, broken);
+            one.broken.iter().map(finding).collect::<Vec<Mark>>()
+        };
+        self.checked.iter().flat_map(of_condition).collect()
     }
-    Looked { at: after.to_owned(), titles, marks }
-}
 
-impl Launches<'_> {
+    /// Conditions as what was looked for. Some readers take a suite without a case for a run that
+    /// broke off, so that one without conditions has compared.
+    fn looked(&self) -> Looked {
+        let titles = self.checked.iter().map(|one| one.condition.to_string());
+        let mut titles: Vec<String> = titles.collect();
+        if titles.is_empty() {
+            titles.push("compared".to_owned());
+        }
+        Looked { at: self.name.to_owned(), titles, marks: self.findings() }
+    }
+
     fn finding(&self, condition: &str, broken: &Broken) -> Mark {
         let launch = broken.launch.unwrap_or_else(|| self.slowest());
         let lines = self.lines.get(launch).map_or(&[][..], Vec::as_slice);
@@ -142,7 +171,7 @@ impl Launches<'_> {
             }
         };
         let sentence = grown.as_ref().map(|grown| format!(". {}", grown.sentence()));
-        let file = grown.as_ref().map_or(self.after, |grown| &grown.costs.file);
+        let file = grown.as_ref().map_or(self.name, |grown| &grown.costs.file);
         Mark {
             rule: broken.figure.clone(),
             title: condition.to_owned(),
@@ -152,14 +181,9 @@ impl Launches<'_> {
         }
     }
 
-    /// The launch whose time grew most.
+    /// The launch whose time grew most; of equal ones the first.
     fn slowest(&self) -> usize {
-        let growth = |launch: &LaunchChange| {
-            let growths = launch.times.iter().map(|time| time.after_ms - time.before_ms);
-            growths.fold(0.0, f64::max)
-        };
-        let all = self.changes.iter().enumerate().rev();
-        let slowest = all.max_by(|(_, a), (_, b)| growth(a).total_cmp(&growth(b)));
-        slowest.map_or(0, |(at, _)| at)
+        let all = self.growths.iter().enumerate().rev();
+        all.max_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(at, _)| at)
     }
 }

@@ -143,7 +143,8 @@ fn costs(view: &View<'_>, launch: &Counted) -> Vec<Costs> {
 }
 
 /// The lines of a launch of one run, as new ones.
-pub(super) fn of_one(view: &View<'_>, launch: &Counted) -> Vec<LineChange> {
+#[must_use]
+pub fn of_one(view: &View<'_>, launch: &Counted) -> Vec<LineChange> {
     let change = |costs| LineChange { before: None, after: Some(costs) };
     costs(view, launch).into_iter().map(change).collect()
 }

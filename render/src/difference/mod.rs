@@ -12,13 +12,12 @@ use gpucast_forecast::difference::{CountChange, Difference, LaunchChange, TimeCh
 use gpucast_forecast::number;
 use serde::Serialize;
 
-use crate::marks;
+use crate::marks::MarkFormat;
 use crate::profile::View;
 use crate::table::{Align, aligned};
 pub use advised::{AdviceChange, Found, State};
-pub use findings::Checked;
-use findings::Launches;
-pub use lines::LineChange;
+pub use findings::{Checked, Held, held};
+pub use lines::{LineChange, of_one as lines_of};
 
 /// The form of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +93,7 @@ pub fn document(
         let sides = [before.advice, after.advice];
         advice.extend((0..lines.len()).map(|launch| advised::changes(sides, launch)));
     }
-    let findings = || {
+    let findings = |form: MarkFormat| {
         let of_after = || {
             let after = after.run.as_ref();
             let counted = after
@@ -104,8 +103,8 @@ pub fn document(
         };
         // A document has no lines to be compared with.
         let lines = if lines.is_empty() { of_after() } else { lines.clone() };
-        let changes = &difference.launches;
-        findings::findings(checked, &Launches { changes, lines: &lines, after: after.name })
+        let growths = difference.growths();
+        held("diff", &[Held { name: after.name, checked, lines: &lines, growths }], form)
     };
     let parts = lines.iter().zip(&advice).map(|(lines, advice)| Some(Parts { lines, advice }));
     let parts = parts.chain(std::iter::repeat(None)).take(difference.launches.len());
@@ -122,12 +121,9 @@ pub fn document(
             let broken: Vec<&str> = broken.map(|one| one.sentence.as_str()).collect();
             Ok(markdown::text(difference, names, &parts, &broken))
         }
-        DifferenceFormat::Sarif => marks::sarif(findings::rules(checked), &findings()),
-        DifferenceFormat::Junit => {
-            let suite = format!("gpucast diff {}", after.name);
-            Ok(marks::junit(&suite, &[findings::looked(after.name, checked, findings())]))
-        }
-        DifferenceFormat::Github => Ok(marks::annotations(&findings())),
+        DifferenceFormat::Sarif => findings(MarkFormat::Sarif),
+        DifferenceFormat::Junit => findings(MarkFormat::Junit),
+        DifferenceFormat::Github => findings(MarkFormat::Github),
     }
 }
 

@@ -85,7 +85,7 @@ fn number(value: f64) -> serde_json::Value {
 }
 
 impl Events for File {
-    fn sm(&mut self, name: &str) -> Track {
+    fn process(&mut self, name: &str) -> Track {
         let sm = self.next();
         self.name((sm, None), name);
         sm
@@ -93,7 +93,7 @@ impl Events for File {
 
     fn track(&mut self, place: Place, _name: &str, whole: &str) -> Track {
         let track = self.next();
-        self.name((place.sm, Some(track)), whole);
+        self.name((place.process, Some(track)), whole);
         track
     }
 

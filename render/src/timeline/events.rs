@@ -14,7 +14,7 @@ impl Clock {
     }
 }
 
-/// A track, by a number from 1 on. SMs, which have tracks, and counters are numbered with them.
+/// A track, by a number from 1 on. Processes, which have tracks, and counters are numbered with them.
 pub(super) type Track = u64;
 
 /// A stretch of time on a track.
@@ -57,21 +57,21 @@ impl<'a> Detail<'a> {
     }
 }
 
-/// A place for tracks and counters below an SM.
+/// A place for tracks and counters below a process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    /// The SM.
-    pub(super) sm: Track,
-    /// The track above: that of a CTA, or the SM.
+    /// The process: an SM, or a program.
+    pub(super) process: Track,
+    /// The track above: that of a CTA, or the process.
     pub(super) parent: Track,
 }
 
 /// A file that takes events in order of each track's time, an outer slice before those in it.
 pub(super) trait Events {
-    /// An SM, as a process.
-    fn sm(&mut self, name: &str) -> Track;
+    /// A process: an SM, or a program.
+    fn process(&mut self, name: &str) -> Track;
 
-    /// A track below an SM, behind those before it. `whole` names it where no track above does.
+    /// A track below a process, behind those before it. `whole` names it where no track above does.
     fn track(&mut self, place: Place, name: &str, whole: &str) -> Track;
 
     /// A counter of an SM.

@@ -1,4 +1,4 @@
-//! A simulated launch over time: a file for Perfetto's viewer, and what is in it.
+//! A simulated launch, or a whole program, over time: a file for Perfetto's viewer, and what is in it.
 //!
 //! ```text
 //! recording ──► parts: processes, tracks, slices, arrows, counters ─┬─► Perfetto's protobuf
@@ -10,6 +10,7 @@
 //! | `selection` | SMs, CTAs and clocks that are shown |
 //! | `labels` | instructions and lines in words |
 //! | `sm` | the tracks of an SM |
+//! | `program` | the tracks of a program |
 //! | `events` | what a file is made of, whatever its form |
 //! | `perfetto`, `messages` | the form of Perfetto |
 //! | `chrome` | the Trace Event Format |
@@ -20,6 +21,7 @@ mod events;
 mod labels;
 mod messages;
 mod perfetto;
+mod program;
 mod selection;
 mod sm;
 mod summary;
@@ -35,6 +37,7 @@ use gpucast_model::sm_simulation::Recorded;
 
 use events::{Clock, Events};
 use labels::Labels;
+pub use program::{Written, program};
 pub use selection::{Numbers, Selection};
 pub use summary::summary;
 

@@ -118,7 +118,7 @@ impl File {
 }
 
 impl Events for File {
-    fn sm(&mut self, name: &str) -> Track {
+    fn process(&mut self, name: &str) -> Track {
         let process = ProcessDescriptor {
             pid: i32::try_from(self.tracks + 1).ok(),
             cmdline: vec![self.title.clone()],

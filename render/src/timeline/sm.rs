@@ -120,7 +120,7 @@ impl<'a> Sm<'a> {
     pub(super) fn write(&self, file: &mut impl Events, check: Check<'_>) -> Result<(), Report> {
         let alike = self.recording.alike;
         let others = if alike > 1.0 { format!(" (stands for {alike} SMs)") } else { String::new() };
-        let sm = file.sm(&format!("SM {}{others}", self.number));
+        let sm = file.process(&format!("SM {}{others}", self.number));
         self.write_critical_path(file, sm);
         self.write_slots(file, sm);
         self.write_counters(file, sm);
@@ -134,7 +134,7 @@ impl<'a> Sm<'a> {
     }
 
     fn write_critical_path(&self, file: &mut impl Events, sm: Track) {
-        let track = file.track(Place { sm, parent: sm }, "critical path", "critical path");
+        let track = file.track(Place { process: sm, parent: sm }, "critical path", "critical path");
         for step in &self.critical_path {
             let Some((from, until)) = self.shown(step.from, step.until) else { continue };
             let issue = step.issue.map(|issue| &self.recording.issues[issue as usize]);
@@ -166,7 +166,7 @@ impl<'a> Sm<'a> {
     fn write_slots(&self, file: &mut impl Events, sm: Track) {
         for (sub_core, slots) in self.recording.slots.iter().enumerate() {
             let name = format!("issue slots of sub-core {sub_core}");
-            let track = file.track(Place { sm, parent: sm }, &name, &name);
+            let track = file.track(Place { process: sm, parent: sm }, &name, &name);
             for one in slots {
                 let Some((from, until)) = self.shown(one.from, one.until) else { continue };
                 let details = [
@@ -206,7 +206,7 @@ impl<'a> Sm<'a> {
         check: Check<'_>,
     ) -> Result<(), Report> {
         let name = format!("CTA {number}");
-        let track = file.track(Place { sm, parent: sm }, &name, &name);
+        let track = file.track(Place { process: sm, parent: sm }, &name, &name);
         let (started, ended) = (cta.started as f64, cta.ended as f64 + 1.0);
         if let Some((from, until)) = self.shown(started, ended) {
             let details = [
@@ -227,7 +227,7 @@ impl<'a> Sm<'a> {
         warps.sort_by_key(|(_, warp)| (warp.sub_core, warp.number));
         for (at, warp) in warps {
             let below = format!("sub-core {} warp {}", warp.sub_core, warp.number);
-            let place = Place { sm, parent: track };
+            let place = Place { process: sm, parent: track };
             let of_warp = file.track(place, &below, &format!("{name} {below}"));
             self.write_warp(file, sm, of_warp, at);
             check(file.bytes())?;

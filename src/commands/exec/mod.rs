@@ -7,6 +7,7 @@ mod assembler;
 mod inspection;
 mod libraries;
 mod profiler;
+mod trace;
 mod waiting;
 
 use std::path::Path;
@@ -41,10 +42,17 @@ const PRELOAD: &str = "LD_PRELOAD";
 pub(crate) fn run(arguments: &Exec, threads: Option<u16>) -> Result<(), Failure> {
     let format = arguments.report.as_deref().map(Format::of).transpose()?;
     let mut output = arguments.report.clone().map(|path| Output::open(Some(path))).transpose()?;
+    let mut trace = trace::File::open(arguments)?;
     let settings = settings(arguments, format.is_some_and(Format::lists_launches))?;
-    let ran = launch(&arguments.program, settings, threads)?;
+    let settings = Settings { keep_timeline: trace.is_some(), ..settings };
+    let mut ran = launch(&arguments.program, settings, threads)?;
     for report in &ran.reports {
         diagnostic::text(&report.text());
+    }
+    if let Some(trace) = &mut trace {
+        trace.write(&ran.reports)?;
+        // The other report is of launches.
+        ran.reports.iter_mut().for_each(|report| report.timeline = None);
     }
     if let (Some(output), Some(format)) = (&mut output, format) {
         output.write_bytes(&program::document(&ran.reports, format)?)?;
@@ -177,6 +185,7 @@ pub(super) fn settings(arguments: &Exec, list_launches: bool) -> Result<Settings
         link_gbps: arguments.link,
         report_folder: None,
         list_launches,
+        keep_timeline: false,
         profiler: None,
     })
 }

@@ -169,6 +169,8 @@ fn settings(arguments: &Ncu, collection: &Collection) -> Result<Settings, Failur
             async_timing: None,
             budget: None,
             report: None,
+            trace: None,
+            trace_limit: 0,
         },
         true,
     )?;

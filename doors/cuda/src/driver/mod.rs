@@ -95,7 +95,8 @@ pub(crate) fn call(name: &str, function: impl FnOnce() -> Result<(), Error>) -> 
         }
         Begun::Not | Begun::ByDriver | Begun::ByRuntime => Ok(()),
     };
-    outcome.and_then(|()| function()).err().map_or(0, Error::driver_code)
+    let outcome = outcome.and_then(|()| state::told(name, function));
+    outcome.err().map_or(0, Error::driver_code)
 }
 
 /// The functions of a file: their names, and their addresses in the same order.

@@ -31,7 +31,8 @@ macro_rules! runtime_functions {
             #[unsafe(export_name = concat!("gpucast_", stringify!($name)))]
             extern "C" fn $name($($argument: $ty),*) -> i32 {
                 $crate::state::begin($crate::state::Begun::ByRuntime);
-                $crate::runtime::errors::finish((|| $body)())
+                let outcome = $crate::state::told(stringify!($name), || $body);
+                $crate::runtime::errors::finish(outcome)
             }
         )+
     };
