@@ -10,8 +10,8 @@
 //!
 //! This crate does everything that the program `gpucast` can do, for callers who are programs
 //! themselves. It knows no command line, prints nothing and reads no environment. It reads the
-//! files that a caller names. Everything that may take long reports to a [`Supervisor`], who can
-//! also end it.
+//! files that a caller names, and writes the stores and the caches that a caller opens. Everything
+//! that may take long reports to a [`Supervisor`], who can also end it.
 //!
 //! Errors are [`Failure`]s made of [`Report`]s: a sentence, a place in a text, facts and a hint.
 //!
