@@ -24,6 +24,7 @@
 //! | [`mod@bench`] | speeds of the executor |
 //! | [`check`] | needs of kernels that nobody executed |
 //! | [`gpu`] | figures of GPUs |
+//! | [`collection`] | measurement kernels |
 //! | [`measured`], [`calibration`] | measured parameters of a GPU, fitted ones of a model |
 //! | [`diagnostic`] | faults of the input, with the text that they are in |
 //! | [`marks`] | findings at their lines, for other programs |
@@ -40,6 +41,7 @@ pub mod advice;
 pub mod bench;
 pub mod calibration;
 pub mod check;
+pub mod collection;
 pub mod comparison;
 pub mod control;
 pub mod counts;
