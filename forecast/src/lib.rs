@@ -23,6 +23,7 @@
 //! | `prediction`, `what_if` | bring models and counts together |
 //! | `sweep`, `comparison`, `published` | grids of predictions; predictions beside measured times |
 //! | `sweep/shared` | one sweep by many processes, through a `Store` |
+//! | `calibration` | samples for the parameters of a cost model |
 //! | `parametric` | counts as formulas in the sizes of a problem |
 //! | `tune` | configurations of a kernel, ranked |
 //! | `inspection` | reads a kernel without executing it |
@@ -33,6 +34,7 @@
 //! a trait that the conditions of a prediction carry. So they know of no files, and nothing is
 //! simulated twice.
 
+pub mod calibration;
 pub mod choice;
 pub mod comparison;
 pub mod compiler;
