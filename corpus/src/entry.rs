@@ -32,6 +32,16 @@ impl Entry {
             .iter()
             .find(|module| module.file == file_or_target || module.target == file_or_target)
     }
+
+    /// Every file with its text.
+    pub fn files(&self) -> Vec<(&'static str, &'static str)> {
+        let mut files = vec![("kernel.cu", self.source)];
+        files.extend(self.modules.iter().map(|module| (module.file, module.ptx)));
+        files.push(("launch.toml", self.launch));
+        files.push(("launch-small.toml", self.launch_small));
+        files.extend(self.published.map(|metrics| ("published.toml", metrics)));
+        files
+    }
 }
 
 /// A kernel's PTX for one architecture.

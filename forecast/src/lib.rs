@@ -10,8 +10,8 @@
 //!
 //! This crate does everything that the program `gpucast` can do, for callers who are programs
 //! themselves. It knows no command line, prints nothing and reads no environment. It reads the
-//! files that a caller names. Everything that may take long reports to a [`Supervisor`], who can
-//! also end it.
+//! files that a caller names, and writes the stores and the caches that a caller opens. Everything
+//! that may take long reports to a [`Supervisor`], who can also end it.
 //!
 //! Errors are [`Failure`]s made of [`Report`]s: a sentence, a place in a text, facts and a hint.
 //!
@@ -23,6 +23,7 @@
 //! | `prediction`, `what_if` | bring models and counts together |
 //! | `sweep`, `comparison`, `published` | grids of predictions; predictions beside measured times |
 //! | `sweep/shared` | one sweep by many processes, through a `Store` |
+//! | `calibration` | samples for the parameters of a cost model |
 //! | `parametric` | counts as formulas in the sizes of a problem |
 //! | `tune` | configurations of a kernel, ranked |
 //! | `inspection` | reads a kernel without executing it |
@@ -33,6 +34,7 @@
 //! a trait that the conditions of a prediction carry. So they know of no files, and nothing is
 //! simulated twice.
 
+pub mod calibration;
 pub mod choice;
 pub mod comparison;
 pub mod compiler;

@@ -1,30 +1,119 @@
-//! Calibrations of models as text: parameters with their errors, and samples.
+//! Calibrations of models: parameters with their errors, and samples.
 
 use std::collections::BTreeMap;
 
-use gpucast_forecast::number;
+use gpucast_forecast::calibration::{CostForm, Made};
+use gpucast_forecast::input::calibration::SCHEMA;
+use gpucast_forecast::{Report, number};
 use gpucast_model::Gpu;
 use gpucast_model::cost_model::{Calibration, Formula};
 use gpucast_model::offload::{self, discrepancy};
+use serde::Serialize;
 
+use crate::collection::reasons;
 use crate::table::{Align, aligned, wrapped};
+use crate::{TextOrJson, json};
 
-/// A cost model without its parameters.
+/// The parameters of a cost model, and their origin.
 #[derive(Clone, Copy, Debug)]
-pub struct CostForm<'a> {
-    /// The expression as its user wrote it.
-    pub text: &'a str,
-    /// Named expressions that it uses.
-    pub terms: &'a BTreeMap<String, String>,
-    /// The expression with its terms.
-    pub formula: &'a Formula,
+pub struct CostView<'a> {
+    /// The GPU for which they hold.
+    pub gpu: &'a Gpu,
+    /// The model without them.
+    pub form: &'a CostForm,
+    /// The parameters.
+    pub calibration: &'a Calibration,
+    /// The measurement kernels, where the samples are theirs.
+    pub made: Option<&'a Made>,
+}
+
+#[derive(Serialize)]
+struct CostDocument<'a> {
+    schema: &'static str,
+    model: &'static str,
+    gpu: &'a str,
+    expression: &'a str,
+    terms: &'a BTreeMap<String, String>,
+    /// The measurement kernels, where the samples are theirs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<&'a Made>,
+    cost: &'a Calibration,
+    negative: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct OffloadDocument<'a> {
+    schema: &'static str,
+    model: &'static str,
+    /// The GPU that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu: Option<&'a str>,
+    offload: &'a offload::Calibration,
+}
+
+/// The parameters of a cost model.
+///
+/// # Errors
+///
+/// If a value cannot be written as JSON.
+pub fn cost_document(view: CostView<'_>, format: TextOrJson) -> Result<String, Report> {
+    let CostView { gpu, form, calibration, made } = view;
+    match format {
+        TextOrJson::Text => {
+            Ok(made.map(described).unwrap_or_default() + &cost(gpu, form, calibration))
+        }
+        TextOrJson::Json => json::document(&CostDocument {
+            schema: SCHEMA,
+            model: "cost-model",
+            gpu: &gpu.name,
+            expression: &form.text,
+            terms: &form.terms,
+            measured: made,
+            negative: calibration.negative().map(|one| one.name.as_str()).collect(),
+            cost: calibration,
+        }),
+    }
+}
+
+/// The parameters of an offloaded kernel's transfers and execution on a GPU, if it is known.
+///
+/// # Errors
+///
+/// If a value cannot be written as JSON.
+pub fn offload_document(
+    calibration: &offload::Calibration,
+    gpu: Option<&str>,
+    format: TextOrJson,
+) -> Result<String, Report> {
+    match format {
+        TextOrJson::Text => Ok(offload(calibration)),
+        TextOrJson::Json => json::document(&OffloadDocument {
+            schema: SCHEMA,
+            model: "offload",
+            gpu,
+            offload: calibration,
+        }),
+    }
+}
+
+/// How many kernels were measured and left out, and why.
+fn described(made: &Made) -> String {
+    let Made { model, gpu, kernels, left_out, excluded, .. } = made;
+    let word = if *kernels == 1 { "kernel" } else { "kernels" };
+    let mut text = format!("{kernels} measurement {word}, timed by {model} for {gpu}.\n");
+    if let Some(excluded) = excluded.filter(|&excluded| excluded > 0) {
+        text += &format!("{excluded} trials were left out as anomalous.\n");
+    }
+    text += &reasons(left_out.iter().map(|one| one.reason.as_str()));
+    text.push('\n');
+    text
 }
 
 /// Samples that are shown one by one; the JSON has all.
 const MOST_SAMPLES: usize = 40;
 
 /// The parameters and samples of a cost model as tables.
-pub fn cost(gpu: &Gpu, form: CostForm<'_>, calibration: &Calibration) -> String {
+fn cost(gpu: &Gpu, form: &CostForm, calibration: &Calibration) -> String {
     use Align::{Left, Right};
     let percent = number::percent(calibration.confidence);
     let margin = format!("± {percent}");
@@ -43,11 +132,11 @@ pub fn cost(gpu: &Gpu, form: CostForm<'_>, calibration: &Calibration) -> String 
             error(parameter.standard_error),
             relative,
             error(parameter.margin),
-            unit(form.formula, &parameter.name),
+            unit(&form.formula, &parameter.name),
         ]);
     }
-    let mut text = wrapped("cost-model: ", 12, 96, form.text);
-    for (name, term) in form.terms {
+    let mut text = wrapped("cost-model: ", 12, 96, &form.text);
+    for (name, term) in &form.terms {
         text += &wrapped(&format!("{name} = "), 12, 96, term);
     }
     text += &format!("Stevens and Klöckner 2020, section 7.2, on {}\n\n", gpu.name);
@@ -105,7 +194,7 @@ fn unit(formula: &Formula, name: &str) -> String {
 }
 
 /// The fitted model of an offloaded kernel as a table, and how well it does.
-pub fn offload(calibration: &offload::Calibration) -> String {
+fn offload(calibration: &offload::Calibration) -> String {
     let percent = number::percent(calibration.confidence);
     let header =
         ["", "rate", "", &format!("{percent} interval"), "β", &format!("{percent} interval"), "R²"];

@@ -24,6 +24,7 @@
 //! | [`mod@bench`] | speeds of the executor |
 //! | [`check`] | needs of kernels that nobody executed |
 //! | [`gpu`] | figures of GPUs |
+//! | [`collection`], [`corpus`] | measurement kernels, and kernels of publications |
 //! | [`measured`], [`calibration`] | measured parameters of a GPU, fitted ones of a model |
 //! | [`diagnostic`] | faults of the input, with the text that they are in |
 //! | [`marks`] | findings at their lines, for other programs |
@@ -40,8 +41,10 @@ pub mod advice;
 pub mod bench;
 pub mod calibration;
 pub mod check;
+pub mod collection;
 pub mod comparison;
 pub mod control;
+pub mod corpus;
 pub mod counts;
 pub mod counts_at;
 pub mod csv;

@@ -1,5 +1,6 @@
 //! Predictions with the data beside them: measurements, refusals, and what-ifs.
 
+pub mod sensitivity;
 pub mod together;
 pub mod what_if;
 

@@ -12,12 +12,18 @@
 //! The cache file is the only state of a tuning, so a killed one goes on from it. Times have twelve
 //! digits, which survive such a file.
 
+mod cache;
 mod date;
 pub mod kernel_tuner;
 pub mod ktt;
+mod measured;
 pub mod ranks;
 mod space;
 mod trial;
+mod tried;
 
+pub use cache::Cache;
+pub use measured::measured;
 pub use space::{Configuration, Parameter, Space};
 pub use trial::{ModelTime, Trial, TriedLaunch, Trouble, Tuning};
+pub use tried::Tried;

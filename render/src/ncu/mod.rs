@@ -2,6 +2,7 @@
 //!
 //! A [`ProfileReport`] has everything; pages only choose and draw.
 
+mod collection;
 mod form;
 mod launches;
 mod lists;
@@ -13,6 +14,7 @@ mod source;
 mod summary;
 mod tables;
 
+pub use collection::Collection;
 pub use form::{MetricName, Page, PageForm};
 pub use lists::{list_sections, list_sets, query_metrics};
 pub use number::NumberForm;

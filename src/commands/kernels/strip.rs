@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use gpucast_collection::removal::{self, Destination, Fate, RemovalError, Stripped, Wanted};
+use gpucast_collection::removal::{self, Fate, RemovalError, Wanted};
 use gpucast_forecast::failure::suggest;
 use gpucast_forecast::input::kernel_argument;
 use gpucast_forecast::input::launch_text::{ThreadBuffer, launch_text};
@@ -12,6 +12,7 @@ use gpucast_forecast::settings;
 use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::module::Formal;
 use gpucast_ptx_frontend::types::StateSpace;
+use gpucast_render::collection;
 
 use super::write_new;
 use crate::cli::kernels::Strip;
@@ -43,7 +44,7 @@ pub(super) fn run(arguments: &Strip) -> Result<(), Failure> {
         write_new(&path, content)?;
         text += &format!("{}\n", path.display());
     }
-    text += &summary(&stripped);
+    text += &collection::stripped(&stripped);
     Output::open(None)?.write(&text)
 }
 
@@ -113,20 +114,4 @@ fn report(plan: &Plan, error: &RemovalError) -> Report {
             Report::new(format!("{}: {error}", plan.module.name))
         }
     }
-}
-
-/// What stayed, in sentences.
-fn summary(stripped: &Stripped) -> String {
-    let lines = |lines: &[u32]| lines.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-    let mut text = format!("accesses that stay, by line: {}\n", lines(&stripped.kept));
-    if !stripped.needed.is_empty() {
-        text += &format!(
-            "loads that a branch or an address needs, by line: {}\n",
-            lines(&stripped.needed)
-        );
-    }
-    if let Some(Destination { name, ty }) = &stripped.destination {
-        text += &format!("sums of type {ty} go to the new buffer {name}\n");
-    }
-    text
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use gpucast_collection::{Request, Target};
 use gpucast_forecast::input::template::{Template, TemplateKernel};
-use gpucast_render::table::{Align, aligned};
+use gpucast_render::collection::{self, MadeKernel};
 
-use super::{KernelEntry, write_new};
+use super::write_new;
 use crate::cli::kernels::{Generate, KernelPart};
 use crate::failure::{Failure, Report};
 
@@ -40,20 +40,6 @@ impl Chosen {
         self.template.name()
     }
 
-    /// The parameters with their usual values, and the number of kernels.
-    fn summary(&self) -> String {
-        let mut text = format!("{}: a launch file\n\n", self.template.name());
-        let mut rows = vec![vec!["argument".to_owned(), "without a tag".to_owned()]];
-        let row = |(name, usual): (&str, f64)| vec![name.to_owned(), usual.to_string()];
-        rows.extend(self.template.parameters().map(row));
-        text += &aligned(2, &[Align::Left; 2], &rows);
-        text += &match self.kernels.len() {
-            1 => "\nThese tags choose 1 kernel.\n".to_owned(),
-            many => format!("\nThese tags choose {many} kernels.\n"),
-        };
-        text
-    }
-
     /// The text that is asked for.
     ///
     /// # Errors
@@ -61,7 +47,9 @@ impl Chosen {
     /// A text of several kernels, and one that launch files do not have.
     pub(super) fn shown(&self, part: KernelPart, target: Target) -> Result<String, Failure> {
         if part == KernelPart::Summary {
-            return Ok(self.summary());
+            let Self { template, kernels } = self;
+            let (name, parameters) = (template.name(), template.parameters());
+            return Ok(collection::template_summary(&name, parameters, kernels.len()));
         }
         let [kernel] = &self.kernels[..] else {
             let message = format!("these tags choose {} kernels", self.kernels.len());
@@ -82,7 +70,7 @@ impl Chosen {
     /// # Errors
     ///
     /// Kernels that all cannot be made, and files that cannot be written.
-    pub(super) fn generate(&self, arguments: &Generate) -> Result<Vec<KernelEntry>, Failure> {
+    pub(super) fn generate(&self, arguments: &Generate) -> Result<Vec<MadeKernel>, Failure> {
         if arguments.cuda {
             return Err(without_source().into());
         }
@@ -102,7 +90,7 @@ impl Chosen {
             }
             let values = kernel.values().iter();
             let first = plan.launches.first();
-            kernels.push(KernelEntry {
+            kernels.push(MadeKernel {
                 generator: kernel.template().name(),
                 variant: values.map(|(name, value)| (name.clone(), value.to_string())).collect(),
                 grid: first.map_or([0; 3], |launch| launch.grid),

@@ -1,6 +1,5 @@
 //! `gpucast ncu`: profiles a program as Nsight Compute would, on a GPU that is not there.
 
-mod collection;
 mod log;
 mod report_file;
 
@@ -13,9 +12,8 @@ use gpucast_host::report::ProcessReport;
 use gpucast_host::settings::{GPU_VARIABLE, Settings};
 use gpucast_model::Timing;
 use gpucast_model::gpu::Clock;
-use gpucast_render::ncu::{self, NumberForm, PageForm, ProfileReport};
+use gpucast_render::ncu::{self, Collection, NumberForm, PageForm, ProfileReport};
 
-use self::collection::Collection;
 use self::log::Log;
 use super::exec;
 use crate::cli::exec::{Exec, Mode, OnFault};
@@ -84,7 +82,7 @@ fn profiled(
         let report = Report::new("no program is named");
         return Err(Failure::Usage(report.hint("gpucast ncu [options] PROGRAM [arguments]")));
     }
-    let collection = Collection::read(arguments)?;
+    let collection = collection(arguments)?;
     let settings = settings(arguments, &collection)?;
     let library = gpu_argument::library()?;
     let gpu = gpu_argument::find(&library, &settings.gpu)?;
@@ -142,10 +140,18 @@ fn selected(mut report: ProfileReport, arguments: &Ncu) -> Result<ProfileReport,
     if arguments.metrics.is_empty() && arguments.section.is_empty() && arguments.set.is_empty() {
         return Ok(report);
     }
-    let Collection { sections, metrics, .. } = Collection::read(arguments)?;
+    let Collection { sections, metrics, .. } = collection(arguments)?;
     report.sections.retain(|known| sections.contains(known));
     report.metrics = metrics;
     Ok(report)
+}
+
+/// What `--set`, `--section` and `--metrics` choose.
+fn collection(arguments: &Ncu) -> Result<Collection, Failure> {
+    let Ncu { set, section, metrics, .. } = arguments;
+    let collection = Collection::read(set, section, metrics)?;
+    collection.notes.iter().for_each(|note| diagnostic::note(note));
+    Ok(collection)
 }
 
 fn settings(arguments: &Ncu, collection: &Collection) -> Result<Settings, Failure> {

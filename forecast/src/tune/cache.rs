@@ -9,16 +9,16 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use gpucast_forecast::tune::kernel_tuner::{self, CacheFile, Entry};
-use gpucast_forecast::tune::{Configuration, Space, Trial};
-
+use super::kernel_tuner::{self, CacheFile, Entry};
+use super::{Configuration, Space, Trial};
 use crate::failure::{Failure, Report};
 
 /// No cache file is longer.
 const MOST_BYTES: u64 = 4 << 30;
 
 /// An open cache file.
-pub(super) struct Cache<'a> {
+#[derive(Debug)]
+pub struct Cache<'a> {
     path: PathBuf,
     file: File,
     space: &'a Space,
@@ -31,7 +31,7 @@ pub(super) struct Cache<'a> {
 }
 
 /// What is known of a file that nobody has written since.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Known {
     length: u64,
     /// True if it ends where an entry can follow.
@@ -44,7 +44,7 @@ impl<'a> Cache<'a> {
     /// # Errors
     ///
     /// If the file is something else, or of another GPU or space.
-    pub(super) fn open(
+    pub fn open(
         path: &Path,
         space: &'a Space,
         device: &'a str,
@@ -69,13 +69,17 @@ impl<'a> Cache<'a> {
     }
 
     /// What the file says of a configuration, if it has every model's time or a reason.
-    pub(super) fn trial(&self, configuration: &Configuration) -> Option<Trial> {
+    pub fn trial(&self, configuration: &Configuration) -> Option<Trial> {
         let entry = self.entries.get(&configuration.key())?;
         entry.trial(configuration, &self.models)
     }
 
     /// Adds a configuration, unless another tuning has added it meanwhile.
-    pub(super) fn add(&mut self, trial: &Trial) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or written, or is another one by now.
+    pub fn add(&mut self, trial: &Trial) -> Result<(), Failure> {
         self.locked(|cache| {
             cache.read()?;
             if cache.trial(&trial.configuration).is_some() {
@@ -101,7 +105,11 @@ impl<'a> Cache<'a> {
     }
 
     /// Completes the file: the last entry has no comma. Whoever adds to it later opens it again.
-    pub(super) fn finish(mut self) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or written.
+    pub fn finish(mut self) -> Result<(), Failure> {
         self.locked(|cache| {
             cache.read()?;
             let text = cache.text()?;

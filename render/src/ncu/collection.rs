@@ -2,48 +2,56 @@
 
 use std::collections::BTreeSet;
 
+use gpucast_forecast::failure::{Failure, Report, suggest};
 use gpucast_forecast::nsight::{self, ROLLUPS};
 use gpucast_host::collection::Pattern;
-use gpucast_render::ncu::{self, DEFAULT_SET, OTHERS, SECTIONS, SETS};
 
-use crate::cli::ncu::Ncu;
-use crate::failure::{Failure, Report, suggest};
-use crate::output::diagnostic;
+use super::sections::{DEFAULT_SET, OTHERS, SECTIONS, SETS, section, set};
 
 /// What is collected of each launch.
-#[derive(Debug, Default)]
-pub(super) struct Collection {
+#[derive(Clone, Debug, Default)]
+pub struct Collection {
     /// Identifiers of sections.
-    pub(super) sections: Vec<String>,
+    pub sections: Vec<String>,
     /// Metrics that are asked for by name.
-    pub(super) metrics: Vec<String>,
+    pub metrics: Vec<String>,
     /// All metrics: those of the sections, too.
-    pub(super) names: Vec<String>,
+    pub names: Vec<String>,
+    /// Words that mean nothing here, and why.
+    pub notes: Vec<String>,
 }
 
 impl Collection {
-    /// Reads `--metrics`, `--section` and `--set`.
-    pub(super) fn read(arguments: &Ncu) -> Result<Self, Failure> {
+    /// Reads words for sets, sections and metrics. Without any, it is the usual set.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] names a set or a section that there is not.
+    pub fn read(
+        set_words: &[String],
+        section_words: &[String],
+        metric_words: &[String],
+    ) -> Result<Self, Failure> {
+        let mut notes = Vec::new();
         let mut sections = BTreeSet::new();
-        for name in &arguments.set {
-            let set = ncu::set(name).ok_or_else(|| unknown_set(name))?;
+        for name in set_words {
+            let set = set(name).ok_or_else(|| unknown_set(name))?;
             sections.extend(set.sections.iter().map(ToString::to_string));
         }
-        for name in &arguments.section {
-            sections.extend(sections_of(name)?);
+        for name in section_words {
+            sections.extend(sections_of(name, &mut notes)?);
         }
         let mut metrics: Vec<String> = Vec::new();
-        for name in arguments.metrics.iter().filter(|name| !name.is_empty()) {
-            for metric in metrics_of(name)? {
+        for name in metric_words.iter().filter(|name| !name.is_empty()) {
+            for metric in metrics_of(name, &mut notes)? {
                 if !metrics.contains(&metric) {
                     metrics.push(metric);
                 }
             }
         }
-        let is_default = arguments.set.is_empty()
-            && arguments.section.is_empty()
-            && arguments.metrics.is_empty();
-        if is_default && let Some(set) = ncu::set(DEFAULT_SET) {
+        let is_default =
+            set_words.is_empty() && section_words.is_empty() && metric_words.is_empty();
+        if is_default && let Some(set) = set(DEFAULT_SET) {
             sections.extend(set.sections.iter().map(ToString::to_string));
         }
         let of_sections = SECTIONS.iter().filter(|one| sections.contains(one.identifier));
@@ -53,22 +61,23 @@ impl Collection {
             sections: sections.into_iter().collect(),
             metrics,
             names: names.into_iter().collect(),
+            notes,
         })
     }
 }
 
 /// The sections that a word means.
-fn sections_of(word: &str) -> Result<Vec<String>, Failure> {
+fn sections_of(word: &str, notes: &mut Vec<String>) -> Result<Vec<String>, Failure> {
     if word.starts_with("regex:") {
         let pattern = Pattern::parse(word)?;
         let fits = SECTIONS.iter().filter(|section| pattern.matches(section.identifier));
         return Ok(fits.map(|section| section.identifier.to_owned()).collect());
     }
-    if let Some(section) = ncu::section(word) {
+    if let Some(section) = section(word) {
         return Ok(vec![section.identifier.to_owned()]);
     }
     if OTHERS.contains(&word) {
-        diagnostic::note(&format!("--section {word}: nothing is known of it here"));
+        notes.push(format!("--section {word}: nothing is known of it here"));
         return Ok(Vec::new());
     }
     let known = SECTIONS.iter().map(|section| section.identifier);
@@ -84,19 +93,19 @@ fn unknown_set(name: &str) -> Failure {
 }
 
 /// The metrics that a word means. Names that nobody knows stay: their value is `n/a`.
-fn metrics_of(word: &str) -> Result<Vec<String>, Failure> {
+fn metrics_of(word: &str, notes: &mut Vec<String>) -> Result<Vec<String>, Failure> {
     if word.starts_with("regex:") {
         let pattern = Pattern::parse(word)?;
         let mut names = nsight::names();
         names.retain(|name| pattern.matches(name));
         if names.is_empty() {
-            diagnostic::note(&format!("--metrics {word}: no metric fits"));
+            notes.push(format!("--metrics {word}: no metric fits"));
         }
         return Ok(names);
     }
     for prefix in ["breakdown:", "group:", "pmsampling:"] {
         if word.starts_with(prefix) {
-            diagnostic::note(&format!("--metrics {word}: {prefix} is left out"));
+            notes.push(format!("--metrics {word}: {prefix} is left out"));
             return Ok(Vec::new());
         }
     }

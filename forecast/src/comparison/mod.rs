@@ -1,7 +1,13 @@
 //! Predictions beside measurements, and their errors by the papers' formulas.
 
+mod counted;
+mod times;
+
 use gpucast_model::agreement::{Pair, Summary, rank_correlation};
 use serde::Serialize;
+
+pub use counted::Comparing;
+pub use times::{MeasuredTime, TimeChoice};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "gpucast.comparison/1";

@@ -3,34 +3,45 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gpucast_forecast::Kernel;
-use gpucast_forecast::choice::gpu_argument;
-use gpucast_forecast::input::cost_samples::{CostSample, Measured};
-use gpucast_forecast::run::sources::Counts;
-use gpucast_forecast::settings::{LaunchOptions, MachineChoice, MachineSettings};
 use gpucast_model::cost_model::{Feature, Formula, Names, Sample};
 use gpucast_model::{Gpu, GpuLibrary, Needs};
-use gpucast_toolchain::compiler::plain_cuda;
 
-use crate::cli::CalibrateCost;
-use crate::failure::{Failure, Report, SourceText};
-use crate::interrupt;
-use crate::output::Terminal;
-use crate::project;
+use crate::choice::gpu_argument;
+use crate::failure::{Report, SourceText};
+use crate::input::cost_samples::{CostSample, Measured};
+use crate::input::kernel_argument::ReadFailure;
+use crate::run::kernel::Kernel;
+use crate::run::sources::Counts;
+use crate::run::supervisor::Supervisor;
+use crate::settings::{LaunchOptions, MachineChoice, MachineSettings};
 
 /// The sources of the features' values.
-pub(super) struct Gathering<'a> {
-    pub(super) formula: &'a Formula,
-    pub(super) names: &'a Names,
-    pub(super) source: &'a SourceText,
-    pub(super) library: &'a GpuLibrary,
-    pub(super) gpu: &'a Gpu,
-    pub(super) arguments: &'a CalibrateCost,
+pub struct Gathering<'a> {
+    /// The formula whose features are gathered.
+    pub formula: &'a Formula,
+    /// The names that its features use.
+    pub names: &'a Names,
+    /// The file of samples.
+    pub source: &'a SourceText,
+    /// The GPUs, one of which counts where the measured one cannot.
+    pub library: &'a GpuLibrary,
+    /// The measured GPU.
+    pub gpu: &'a Gpu,
+    /// The machine code and the limits of executions.
+    pub counts: &'a Counts,
+    /// How kernels are read; each sample says its size.
+    pub launch: &'a LaunchOptions,
+    /// Hears of progress and can end the executions.
+    pub supervisor: &'a dyn Supervisor,
 }
 
 impl Gathering<'_> {
     /// The samples, in the file's order.
-    pub(super) fn samples(&self, read: &[CostSample]) -> Result<Vec<Sample>, Failure> {
+    ///
+    /// # Errors
+    ///
+    /// A sample without a feature and without a kernel, and a kernel that cannot be executed.
+    pub fn samples(&self, read: &[CostSample]) -> Result<Vec<Sample>, ReadFailure> {
         // Kernels that are measured several times are executed once.
         let mut executed: BTreeMap<&Measured, Vec<f64>> = BTreeMap::new();
         let mut samples = Vec::new();
@@ -76,38 +87,27 @@ impl Gathering<'_> {
     }
 
     /// The features of a kernel, from executing it.
-    fn execute(&self, sample: &CostSample, measured: &Measured) -> Result<Vec<f64>, Failure> {
+    fn execute(&self, sample: &CostSample, measured: &Measured) -> Result<Vec<f64>, ReadFailure> {
         let folder = Path::new(&*self.source.name).parent().unwrap_or(Path::new(""));
         let beside = folder.join(&measured.kernel);
         let input = match beside.exists() {
             true => beside.to_string_lossy().into_owned(),
             false => measured.kernel.clone(),
         };
-        let launch = LaunchOptions {
-            size: measured.size,
-            cuda: plain_cuda(interrupt::stop()),
-            project: project::current(),
-            ..LaunchOptions::default()
-        };
+        let launch = LaunchOptions { size: measured.size, ..self.launch.clone() };
         let reads_machine_code = self.formula.features().iter().any(Feature::reads_machine_code);
-        let without = MachineSettings { machine: MachineChoice::None, ..Default::default() };
-        let counts = Counts {
-            machine: match reads_machine_code {
-                true => (&self.arguments.machine).into(),
-                false => without,
-            },
-            execution: (&self.arguments.execution).into(),
-            needs: Needs::FEATURES,
-            ..Counts::default()
+        let machine = match reads_machine_code {
+            true => self.counts.machine.clone(),
+            false => MachineSettings { machine: MachineChoice::None, ..Default::default() },
         };
-        let terminal = Terminal::without_notes(&self.arguments.execution)?;
+        let counts = Counts { machine, needs: Needs::FEATURES, ..self.counts.clone() };
         let kernel = Kernel::open(&input, &launch)?;
         // Features of PTX do not depend on the counting GPU; one that is not known to count will
         // do. The machine code is that of the GPU itself.
         let counting = reads_machine_code || gpu_argument::device_model(self.gpu).is_ok();
         let fallback = gpu_argument::find(self.library, "gtx-480")?;
         let counting_gpu = if counting { self.gpu } else { &fallback };
-        let sources = kernel.count_with(counting_gpu, &counts, &terminal)?;
+        let sources = kernel.count_with(counting_gpu, &counts, self.supervisor)?;
         let launches: Vec<_> = sources
             .iter()
             .filter_map(|source| source.conditions.evidence.features.as_deref())
