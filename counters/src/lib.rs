@@ -56,6 +56,7 @@ mod foreign;
 pub mod hierarchy;
 pub mod import;
 pub mod integer_kind;
+mod lane_access;
 pub mod launch_profile;
 pub mod machine;
 pub mod metric;
@@ -84,6 +85,7 @@ pub use gpucast_ptx_frontend::isa::InstructionClass;
 
 pub use device::{DeviceError, DeviceModel};
 pub use integer_kind::IntegerKind;
+pub use lane_access::{LaneAccess, LineMap};
 pub use launch_profile::{LaunchProfile, LeveledMetric, PROFILE_SCHEMA};
 pub use metric::{Kind, Level, MetricValue, Metrics, Number};
 pub use observer::{

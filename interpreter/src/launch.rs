@@ -250,7 +250,7 @@ pub struct Silent;
 impl Host for Silent {}
 
 /// The facts about a launch that ran to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Warp-instructions issued.
     pub warp_instructions: u128,

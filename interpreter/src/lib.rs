@@ -41,8 +41,8 @@ pub mod tensor_map;
 pub mod texture;
 
 pub use exec::{
-    ByClasses, BySample, ClassEffort, prepare, run, run_classes, run_first_cluster, run_in,
-    run_sample, tally_classes, window_classes,
+    ByClasses, BySample, ClassEffort, prepare, run, run_classes, run_cluster, run_in, run_sample,
+    tally_classes, window_classes,
 };
 pub use fault::{Fault, FaultKind};
 pub use instance::ModuleInstance;

@@ -34,6 +34,14 @@ pub(crate) enum Plot {
     Sensitivity(PlotSensitivity),
     /// Predicted beside measured times, and their errors
     Errors(PlotPredictions),
+    /// The warps that an SM holds, over threads, registers and shared memory of a block
+    Occupancy(PlotOccupancy),
+    /// The lines and sectors of global memory that the lanes of a warp access
+    Access(PlotAccesses),
+    /// The banks of shared memory in which the lanes of a warp meet, pass by pass
+    Banks(PlotAccesses),
+    /// The lanes of a warp on their way through a kernel, step by step
+    Divergence(PlotDivergence),
 }
 
 /// `--model` of pictures that show the thesis's quantities.
@@ -124,6 +132,119 @@ pub(crate) struct PlotSensitivity {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct PlotOccupancy {
+    #[command(flatten)]
+    pub(crate) kernels: PlotKernels,
+
+    #[command(flatten)]
+    pub(crate) gpus: GpuOptions,
+
+    #[command(flatten)]
+    pub(crate) picture: PictureOptions,
+}
+
+/// One warp of a launch.
+#[derive(Debug, Args)]
+// Nothing is counted here.
+#[command(mut_arg("counting", hidden), mut_arg("ctas", hidden), mut_arg("caches", hidden))]
+#[command(mut_arg("execution_time", hidden), mut_arg("no_cache", hidden))]
+pub(crate) struct WarpOptions {
+    /// A corpus name (sgemm), a launch file (x.toml), a module (x.ptx, or x.cu, which is compiled),
+    /// or a fatbin, object, library or executable with PTX inside
+    #[arg(value_name = "KERNEL")]
+    pub(crate) input: String,
+
+    #[command(flatten)]
+    pub(crate) launch: LaunchOptions,
+
+    /// Which of several launches, counted from 1
+    #[arg(long = "launch", help_heading = "Kernel", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) number: u32,
+
+    /// The block, by its place in the grid
+    #[arg(long, help_heading = "Warp", value_name = "X,Y,Z", default_value = "0,0,0", value_parser = place)]
+    pub(crate) cta: Place,
+
+    /// The warp of the block, counted from 0
+    #[arg(long, help_heading = "Warp", value_name = "N", default_value_t = 0)]
+    pub(crate) warp: u32,
+
+    #[command(flatten)]
+    pub(crate) execution: ExecutionOptions,
+}
+
+fn hidden(option: Arg) -> Arg {
+    option.hide(true)
+}
+
+/// A block's place in the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(pub(crate) [u32; 3]);
+
+/// Reads `3`, `3,1` or `3,1,0`.
+fn place(text: &str) -> Result<Place, String> {
+    let wrong = || format!("`{text}` is no place in a grid; write 3 or 3,1,0");
+    let mut place = [0; 3];
+    for (at, part) in text.split(',').enumerate() {
+        *place.get_mut(at).ok_or_else(wrong)? = part.trim().parse().map_err(|_| wrong())?;
+    }
+    Ok(Place(place))
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlotAccesses {
+    #[command(flatten)]
+    pub(crate) warp: WarpOptions,
+
+    /// The line of the source, or of the PTX where the source is not known [default: all]
+    #[arg(long, help_heading = "Warp", value_name = "N")]
+    pub(crate) line: Option<u32>,
+
+    /// Which execution of each instruction by the warp, counted from 1
+    #[arg(long, help_heading = "Warp", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) execution: u64,
+
+    // The text is an attribute because rustdoc would take its brackets for links.
+    #[arg(
+        long,
+        help_heading = "Output",
+        value_name = "GPU",
+        help = "The GPU whose sectors and banks are shown [default: that of the environment \
+                variable GPUCAST_GPU, or h100-sxm]"
+    )]
+    pub(crate) gpu: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) picture: PictureOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlotDivergence {
+    #[command(flatten)]
+    pub(crate) warp: WarpOptions,
+
+    /// The blocks of instructions that are shown, in the order of their execution
+    #[arg(long, help_heading = "Warp", value_name = "FIRST..END", default_value = "0..200", value_parser = steps)]
+    pub(crate) steps: Steps,
+
+    #[command(flatten)]
+    pub(crate) picture: PictureOptions,
+}
+
+/// A part of a warp's way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Steps(pub(crate) std::ops::Range<u64>);
+
+/// Reads `100..200`.
+fn steps(text: &str) -> Result<Steps, String> {
+    let wrong = || format!("`{text}` is no range of steps; write 0..200");
+    let (first, end) = text.split_once("..").ok_or_else(wrong)?;
+    let number = |text: &str| text.trim().parse::<u64>().map_err(|_| wrong());
+    let steps = number(first)?..number(end)?;
+    if steps.is_empty() { Err(wrong()) } else { Ok(Steps(steps)) }
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct PlotQuadrantSplit {
     #[command(flatten)]
     pub(crate) predictions: PlotPredictions,
@@ -166,4 +287,27 @@ pub(crate) enum ThemeChoice {
     Light,
     /// For dark screens
     Dark,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_named_by_one_to_three_numbers() {
+        assert_eq!(place("3"), Ok(Place([3, 0, 0])));
+        assert_eq!(place("3,1"), Ok(Place([3, 1, 0])));
+        assert_eq!(place("3, 1, 2"), Ok(Place([3, 1, 2])));
+        for wrong in ["", "a", "1,2,3,4", "-1", "1,,2"] {
+            assert!(place(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ranges_of_steps_have_two_ends() {
+        assert_eq!(steps("10..20"), Ok(Steps(10..20)));
+        for wrong in ["", "5", "20..10", "5..5", "..5", "a..b"] {
+            assert!(steps(wrong).is_err(), "{wrong}");
+        }
+    }
 }

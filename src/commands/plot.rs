@@ -1,4 +1,6 @@
-//! `gpucast plot`: pictures of predictions.
+//! `gpucast plot`: pictures of predictions, and of one warp.
+
+mod warp;
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -18,7 +20,7 @@ use gpucast_render::{Format, pictures};
 
 use super::usual_gpu;
 use crate::cli::plot::{
-    PictureOptions, Plot, PlotKernels, PlotMix, PlotPredictions, PlotQuadrantSplit,
+    PictureOptions, Plot, PlotKernels, PlotMix, PlotOccupancy, PlotPredictions, PlotQuadrantSplit,
     PlotSensitivity, PlotSweep, ScaleChoice, ThemeChoice,
 };
 use crate::failure::{Failure, Report};
@@ -35,6 +37,10 @@ pub(crate) fn run(command: Plot) -> Result<(), Failure> {
         Plot::Sweep(arguments) => sweep(&arguments),
         Plot::Sensitivity(arguments) => sensitivity(&arguments),
         Plot::Errors(arguments) => errors(&arguments),
+        Plot::Occupancy(arguments) => occupancy(&arguments),
+        Plot::Access(arguments) => warp::accesses(&arguments, warp::Memory::Global),
+        Plot::Banks(arguments) => warp::accesses(&arguments, warp::Memory::Shared),
+        Plot::Divergence(arguments) => warp::divergence(&arguments),
     }
 }
 
@@ -106,6 +112,21 @@ fn mix(arguments: &PlotMix) -> Result<(), Failure> {
     let sources = counts(&arguments.kernels, &counting_gpu, &Counts::default(), &terminal)?;
     let scene = pictures::mix::scene(&sources, file.title());
     file.write(scene)
+}
+
+fn occupancy(arguments: &PlotOccupancy) -> Result<(), Failure> {
+    let file = File::open(&arguments.picture)?;
+    let library = gpu_argument::library()?;
+    let gpus = gpu_argument::find_all(&library, &usual_gpu::or_usual(&arguments.gpus.gpu))?;
+    let terminal = Terminal::new(&arguments.kernels.execution, Format::Text)?;
+    // Occupancy follows from the launch and its registers, which each GPU's own code decides.
+    let mut scenes = Vec::new();
+    for gpu in &gpus {
+        let sources = counts(&arguments.kernels, gpu, &Counts::default(), &terminal)?;
+        let scene = pictures::occupancy::scene(&sources, gpu, file.title());
+        scenes.push(scene.map_err(|error| Report::new(error.to_string()))?);
+    }
+    file.write(Ok(Scene::stacked(scenes)))
 }
 
 fn sweep(arguments: &PlotSweep) -> Result<(), Failure> {

@@ -195,3 +195,67 @@ fn a_command_that_fails_leaves_files_as_they_were() {
     stdout(&format!("corpus list --format csv -o {}", old.display()));
     assert!(std::fs::read_to_string(&old).unwrap().starts_with("name,"));
 }
+
+/// Four bytes a lane down a column take a sector each; in a row eight lanes share one.
+#[test]
+fn accesses_are_shown_in_their_sectors() {
+    let text = svg("access transpose-direct-16 --size small --gpu h100-sxm", "access.svg");
+    for words in ["load of 4 bytes a lane", "4 sectors of 32 bytes", "store of 4 bytes a lane"] {
+        assert!(text.contains(words), "{words}");
+    }
+    insta::assert_snapshot!(words(&text));
+}
+
+/// A tile of 32 columns without padding: all lanes of a warp meet in one bank.
+#[test]
+fn accesses_are_shown_in_their_banks() {
+    let unpadded = svg("banks transpose-unpadded --size small", "banks.svg");
+    assert!(unpadded.contains("32 passes over the banks; 1 without conflicts"));
+    assert!(unpadded.contains(">pass 32<"));
+    let padded = svg("banks transpose --size small", "banks.svg");
+    assert!(!padded.contains(">pass 2<"), "{}", words(&padded));
+}
+
+/// A tree in which half of the lanes go on at each level.
+#[test]
+fn lanes_are_shown_step_by_step() {
+    let text = svg("divergence block-sums-sequential --size small --warp 0", "lanes.svg");
+    insta::assert_snapshot!(words(&text));
+}
+
+#[test]
+fn a_warp_that_does_not_exist_is_refused() {
+    let path = file("none.svg");
+    for (arguments, message) in [
+        ("access transpose --size small --cta 4096", "lies outside the grid"),
+        ("access transpose --size small --warp 8", "there is no warp 8"),
+        ("access transpose --size small --line 9999", "in line 9999"),
+        ("banks vector-add --size small", "no such access to shared memory"),
+        ("access transpose --size small --launch 2", "there is no launch 2"),
+        ("access transpose --size small --execution 1000000", "no such access to global memory"),
+        ("access transpose --size small --gpu tesla-c1060", "capability 1.x"),
+    ] {
+        let outcome = gpucast(&format!("plot {arguments} -o {}", path.display()));
+        assert_eq!(outcome.status, 1, "{arguments}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{arguments}: {}", outcome.stderr);
+        assert!(!path.exists());
+    }
+}
+
+/// Table "Technical specifications" of the programming guide: an SM of capability 9.0 holds 64 warps
+/// and 32 blocks, so blocks of one warp fill half of it.
+#[test]
+fn occupancy_is_drawn_over_what_limits_it() {
+    let text = svg("occupancy vector-add --size small --gpu h100-sxm", "occupancy.svg");
+    for title in ["threads of a block", "registers of a thread", "shared memory of a block (KiB)"] {
+        assert!(text.contains(&format!("Occupancy over {title}")), "{title}");
+    }
+    assert!(text.contains("this launch"), "{}", words(&text));
+}
+
+/// The texts of a picture, a line each.
+fn words(svg: &str) -> String {
+    let texts = svg.split("<text").skip(1).filter_map(|text| text.split_once('>'));
+    let contents = texts.filter_map(|(_, rest)| rest.split_once('<'));
+    contents.map(|(content, _)| content).collect::<Vec<_>>().join("\n")
+}

@@ -23,12 +23,15 @@
 //! Simplification: capability 2.x usually takes one pass less for 128-bit accesses without
 //! conflicts, which is not modelled.
 
+mod map;
 mod passes;
 mod usual;
 
 use gpucast_interpreter::{Access, AccessKind, Pattern};
 
 use crate::patterns::lane_addresses;
+
+pub use map::{BankCell, BankMap};
 
 /// The most bytes that one lane loads into its registers; more are bulk copies or matrices.
 const MOST_LANE_BYTES: u32 = 16;

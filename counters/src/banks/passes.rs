@@ -79,6 +79,29 @@ impl BankGeometry {
         (self.lanes * self.bank_bytes / bytes_per_lane.max(1)).clamp(1, self.lanes)
     }
 
+    /// Lanes of an access that are served together; more of a load whose lanes come in pairs.
+    pub(super) fn lanes_together(
+        self,
+        mask: u32,
+        addresses: &[u64; 32],
+        bytes_per_lane: u32,
+        loads: bool,
+    ) -> u32 {
+        let lanes = self.lanes_per_phase(bytes_per_lane);
+        let pairs = loads && self.serving == Serving::InPairedPhases;
+        if pairs && bytes_per_lane <= MOST_LANE_BYTES && come_in_pairs(mask, addresses) {
+            return (2 * lanes).min(self.lanes);
+        }
+        lanes
+    }
+
+    /// The bank and the row of each piece that so many bytes from an address on touch.
+    pub(super) fn places(self, first: u64, bytes: u32) -> impl Iterator<Item = (usize, u64)> {
+        let piece_bits = self.interleave_bytes.trailing_zeros();
+        let last = first.saturating_add(u64::from(bytes.max(1)) - 1);
+        (first >> piece_bits..=last >> piece_bits).map(move |piece| self.place(piece))
+    }
+
     /// The bank and the row in it of a piece of [`BankGeometry::interleave_bytes`].
     fn place(self, piece: u64) -> (usize, u64) {
         let pieces_per_row = self.bank_bytes / self.interleave_bytes;
@@ -122,11 +145,7 @@ impl BankGeometry {
         bytes_per_lane: u32,
         loads: bool,
     ) -> BankPasses {
-        let mut lanes = self.lanes_per_phase(bytes_per_lane);
-        let pairs = loads && self.serving == Serving::InPairedPhases;
-        if pairs && bytes_per_lane <= MOST_LANE_BYTES && come_in_pairs(mask, addresses) {
-            lanes = (2 * lanes).min(self.lanes);
-        }
+        let lanes = self.lanes_together(mask, addresses, bytes_per_lane, loads);
         let free = bytes_per_lane.div_ceil(self.pass_bytes()).max(1);
         // Lanes that are served one by one have ranges without conflicts: bulk copies.
         if lanes == 1 {
@@ -190,15 +209,11 @@ impl BankGeometry {
 
     fn rows(self, active: u32, addresses: &[u64; 32], bytes_per_lane: u32) -> Rows {
         let mut rows = Rows::new();
-        let piece_bits = self.interleave_bytes.trailing_zeros();
         let mut lanes = active;
         while lanes != 0 {
             let lane = lanes.trailing_zeros() as usize;
             lanes &= lanes - 1;
-            let first = addresses[lane];
-            let last = first.saturating_add(u64::from(bytes_per_lane.max(1)) - 1);
-            for piece in first >> piece_bits..=last >> piece_bits {
-                let (bank, row) = self.place(piece);
+            for (bank, row) in self.places(addresses[lane], bytes_per_lane) {
                 rows.add(bank, row);
             }
         }

@@ -4,6 +4,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use proptest::prelude::*;
 
 use super::*;
+use crate::lane_access::LaneAccess;
 
 const TESLA: BankGeometry = BankGeometry::CAPABILITY_1;
 const FERMI: BankGeometry = BankGeometry::CAPABILITY_2;
@@ -301,6 +302,33 @@ proptest! {
         let addresses = std::array::from_fn(|lane| offsets[lane & !distance] * bytes);
         let (passes, _) = load(geometry, mask, addresses, bytes as u32);
         prop_assert_eq!(passes, naive(geometry, mask, &addresses, bytes));
+    }
+
+    /// A bank serves one cell in a pass, so the passes of a phase are the cells of its fullest bank.
+    #[test]
+    fn cells_of_the_map_add_up_to_the_passes(
+        mask in 1_u32..,
+        offsets in prop::array::uniform32(0_u64..256),
+        log_bytes in 0_u32..5,
+        distance in 0_usize..3,
+        kind in prop::sample::select(vec![AccessKind::Load, AccessKind::Store, AccessKind::Atomic]),
+        geometry in prop::sample::select(geometries()),
+    ) {
+        let bytes = 1 << log_bytes;
+        let addresses = std::array::from_fn(|lane| offsets[lane & !distance] * bytes);
+        let event = access(kind, Pattern::General, mask, bytes as u32, &addresses);
+        let map = geometry.map(&LaneAccess::new(&event, 0)).unwrap();
+        let mut in_bank: BTreeMap<u32, BTreeMap<u32, u32>> = BTreeMap::new();
+        for cell in &map.cells {
+            *in_bank.entry(cell.phase).or_default().entry(cell.bank).or_default() += 1;
+        }
+        let fullest = in_bank.values().map(|banks| banks.values().max().unwrap());
+        // An atomic of 8 bytes takes its banks together.
+        if kind != AccessKind::Atomic || bytes <= 4 {
+            prop_assert_eq!(fullest.sum::<u32>(), map.passes.passes);
+        }
+        let lanes = map.cells.iter().fold(0, |all, cell| all | cell.lanes);
+        prop_assert_eq!(lanes, mask);
     }
 
     #[test]

@@ -7,8 +7,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use gpucast_interpreter::{
-    Buffers, DeviceMemory, Launch, ModuleInstance, Options, Program, Slicer, prepare,
-    run_first_cluster,
+    Buffers, DeviceMemory, Launch, ModuleInstance, Options, Program, Slicer, prepare, run_cluster,
 };
 use gpucast_sanitizer::{Finding, HazardScan, Party};
 
@@ -102,7 +101,7 @@ fn scan(upcoming: Upcoming<'_>, memory: &mut DeviceMemory) -> Option<Vec<Finding
         skip_bad_accesses: false,
         ..*options
     };
-    run_first_cluster(part, instance, launch, memory, &mut hazards, &options).ok()?.ok()?;
+    run_cluster(part, instance, launch, 0, memory, &mut hazards, &options).ok()?.ok()?;
     Some(hazards.finish())
 }
 

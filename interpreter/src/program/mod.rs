@@ -400,8 +400,13 @@ impl Program {
     /// CTAs of a cluster of a launch, which may name its extents; 1 without clusters.
     #[must_use]
     pub fn cluster_ctas(&self, of_launch: Option<[u32; 3]>) -> u32 {
-        let cluster = of_launch.or(self.directives.reqnctapercluster);
-        cluster.map_or(1, |cluster| cluster.into_iter().fold(1, u32::saturating_mul))
+        self.cluster_extents(of_launch).into_iter().fold(1, u32::saturating_mul)
+    }
+
+    /// The extents of a cluster in CTAs, as [`Self::cluster_ctas`].
+    #[must_use]
+    pub fn cluster_extents(&self, of_launch: Option<[u32; 3]>) -> [u32; 3] {
+        of_launch.or(self.directives.reqnctapercluster).unwrap_or([1; 3])
     }
 
     /// The strings of the kernel's `.pragma` directives, those of statements among them.

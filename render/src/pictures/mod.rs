@@ -3,6 +3,7 @@
 pub mod breakdown;
 pub mod errors;
 pub mod mix;
+pub mod occupancy;
 pub mod quadrant_split;
 pub mod roofline;
 pub mod sensitivity;
@@ -10,6 +11,7 @@ pub mod spent;
 pub mod stages;
 pub mod sweep;
 mod table;
+pub mod warp;
 
 use gpucast_forecast::input::kernel_name::demangled_short;
 

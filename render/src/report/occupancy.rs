@@ -1,11 +1,12 @@
 //! The warps that an SM holds, and what would change their number.
 
-use gpucast_counters::occupancy::{CtaShape, Limiter};
+use gpucast_counters::occupancy::Limiter;
 use gpucast_forecast::run::counting::Counted;
 use gpucast_model::Gpu;
-use gpucast_plot::axis::Kind;
-use gpucast_plot::pictures::curves::{Curve, Curves, Stroke};
+use gpucast_plot::pictures::curves::Curves;
 use gpucast_plot::{Theme, svg};
+
+use crate::pictures::occupancy;
 
 /// The occupancy of a launch on a GPU.
 pub(super) struct Occupancy {
@@ -24,9 +25,6 @@ pub(super) struct Limit {
     /// True if no other limit is stricter.
     pub(super) binds: bool,
 }
-
-/// Points of a curve over shared memory.
-const SHARED_STEPS: u64 = 32;
 
 /// The occupancy on a GPU; `None` if the GPU has no rules for it.
 pub(super) fn of(counted: &Counted, gpu: &Gpu) -> Option<Occupancy> {
@@ -57,59 +55,13 @@ pub(super) fn of(counted: &Counted, gpu: &Gpu) -> Option<Occupancy> {
         blocks: blocks.map_or_else(|| "no limit".to_owned(), |blocks| blocks.to_string()),
         binds: blocks == Some(here.ctas_per_sm),
     };
-    let percent = |shape: CtaShape| 100.0 * device.occupancy(shape).theoretical();
-    let max_threads = u64::from(device.limits.max_threads_per_cta);
-    let by_threads = (1..=max_threads / 32)
-        .map(|warps| 32 * warps)
-        .map(|threads| (threads as f64, percent(CtaShape { threads, ..shape })));
-    let by_registers = (16..=255).step_by(8).map(|registers: u32| {
-        let shape = CtaShape { registers_per_thread: Some(registers), ..shape };
-        (f64::from(registers), percent(shape))
-    });
-    let most_shared =
-        gpu.max_shared_memory_per_block.as_ref().map_or(48 << 10, |field| field.value.0);
-    let by_shared = (0..=SHARED_STEPS).map(|step| {
-        let shared_bytes = most_shared * step / SHARED_STEPS;
-        (shared_bytes as f64 / 1024.0, percent(CtaShape { shared_bytes, ..shape }))
-    });
-    let now = percent(shape);
-    let curves = [
-        ("threads of a block", by_threads.collect::<Vec<_>>(), Some(shape.threads as f64)),
-        (
-            "registers of a thread",
-            by_registers.collect(),
-            shape.registers_per_thread.map(f64::from),
-        ),
-        (
-            "shared memory of a block (KiB)",
-            by_shared.collect(),
-            Some(shape.shared_bytes as f64 / 1024.0),
-        ),
-    ];
-    let draw = |(x, points, at): (&str, Vec<(f64, f64)>, Option<f64>)| {
-        let mut curves =
-            vec![Curve { name: "occupancy".to_owned(), points, stroke: Stroke::Marked, series: 0 }];
-        curves.extend(at.map(|at| Curve {
-            name: "this launch".to_owned(),
-            points: vec![(at, now)],
-            stroke: Stroke::Marked,
-            series: 1,
-        }));
-        let picture = Curves {
-            title: format!("Occupancy over {x}"),
-            subtitle: format!("On {}; everything else as it is", gpu.display_name),
-            x: x.to_owned(),
-            y: "warps of an SM (%)".to_owned(),
-            scales: (Kind::Linear, Kind::Linear),
-            curves,
-            notes: Vec::new(),
-        };
-        picture.scene().and_then(|scene| svg::write(&scene, Theme::Light)).ok()
-    };
+    let draw =
+        |picture: Curves| picture.scene().and_then(|scene| svg::write(&scene, Theme::Light)).ok();
+    let pictures = occupancy::curves(shape, gpu)?.into_iter().filter_map(draw).collect();
     Some(Occupancy {
         gpu: gpu.name.clone(),
         words,
         limits: here.limits.into_iter().map(limit).collect(),
-        pictures: curves.into_iter().filter_map(draw).collect(),
+        pictures,
     })
 }

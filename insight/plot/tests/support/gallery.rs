@@ -1,12 +1,15 @@
 //! A picture of each kind, with the thesis's numbers where it has some, and hard cases.
 
 use gpucast_plot::axis::Kind;
+use gpucast_plot::pictures::banks::{Banks, Cell, Phase};
 use gpucast_plot::pictures::bars::{Bar, Bars, Length};
 use gpucast_plot::pictures::curves::{Curve, Curves, Stroke};
 use gpucast_plot::pictures::errors::{Errors, Row};
 use gpucast_plot::pictures::heatmap::Heatmap;
+use gpucast_plot::pictures::lanes::{self, Lanes};
 use gpucast_plot::pictures::quadrant_split::{Adjustment, Device, Peak, QuadrantSplit};
 use gpucast_plot::pictures::roofline::{Bandwidth, Ceiling, Kernel, Level, Place, Roofline};
+use gpucast_plot::pictures::sectors::{Line, Piece, Sectors};
 use gpucast_plot::pictures::stages::{Stage, Stages};
 use gpucast_plot::pictures::tornado::{Effect, Tornado};
 use gpucast_plot::{DrawError, Scene};
@@ -32,6 +35,11 @@ pub(crate) fn scenes() -> Vec<(&'static str, Result<Scene, DrawError>)> {
         ("curves", curves().scene()),
         ("heatmap", heatmap().scene()),
         ("tornado", tornado().scene()),
+        ("sectors", sectors(4).scene()),
+        ("sectors-bytes", sectors(1).scene()),
+        ("banks", banks(1).scene()),
+        ("banks-conflicts", banks(8).scene()),
+        ("lanes", lanes().scene()),
     ]
 }
 
@@ -292,6 +300,58 @@ pub(crate) fn tornado() -> Tornado {
             effect("load_store_throughput", 0.093, -0.077),
             effect("sp_throughput", 0.004, -0.003),
         ],
+        notes: Vec::new(),
+    }
+}
+
+/// A column of a matrix of rows of 64 bytes, in pieces of so many bytes.
+pub(crate) fn sectors(bytes: u32) -> Sectors {
+    let piece = |lane: u32| Piece { first: lane % 2 * 64, bytes, lanes: 1 << lane };
+    let line = |at: u32| Line {
+        name: format!("matrix + {}", 128 * at),
+        sectors: 0b0101,
+        pieces: vec![piece(2 * at), piece(2 * at + 1)],
+    };
+    Sectors {
+        title: "transpose, line 7: load of 4 bytes a lane".to_owned(),
+        subtitle: "block 0,0,0, warp 0: 32 sectors of 32 bytes in 16 lines".to_owned(),
+        line_bytes: 128,
+        sector_bytes: 32,
+        lines: (0..16).map(line).collect(),
+        notes: vec!["1024 bytes move where 128 would do.".to_owned()],
+    }
+}
+
+/// Lanes of which so many meet in each bank that is used.
+pub(crate) fn banks(passes: u32) -> Banks {
+    let cell = |lane: u32| Cell { bank: lane / passes * passes, lanes: 1 << lane };
+    let phase = Phase { name: "all lanes".to_owned(), cells: (0..32).map(cell).collect() };
+    let wide = Phase {
+        name: "lanes 0 to 15".to_owned(),
+        cells: (0..32).map(|bank| Cell { bank, lanes: 0xffff }).collect(),
+    };
+    Banks {
+        title: "transpose, line 9: load of 4 bytes a lane".to_owned(),
+        subtitle: format!("{passes} passes over the banks"),
+        banks: 32,
+        phases: vec![phase, wide],
+        notes: Vec::new(),
+    }
+}
+
+/// A branch that halves the warp again and again.
+pub(crate) fn lanes() -> Lanes {
+    let step = |at: u32| lanes::Step {
+        name: format!("line {}", 10 + at),
+        text: "        if (threadIdx.x < stride) sum[threadIdx.x] += sum[threadIdx.x + stride];"
+            .repeat(1 + at as usize % 2),
+        lanes: u32::MAX >> at,
+        instructions: u64::from(7 * at + 1),
+    };
+    Lanes {
+        title: "Lanes of reduction".to_owned(),
+        subtitle: "block 0,0,0, warp 0: 50 % of the lanes are on the way".to_owned(),
+        steps: (0..24).map(step).collect(),
         notes: Vec::new(),
     }
 }

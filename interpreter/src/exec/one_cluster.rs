@@ -1,9 +1,8 @@
-//! The first cluster of a grid by itself, for observers that ask what CTAs do and not what they
-//! compute.
+//! One cluster of a grid by itself, for observers that ask what CTAs do and not what they compute.
 //!
 //! `program` is that of a slice that writes no contents of device memory. So the launch itself may
-//! be executed afterwards as if nothing had been. The first cluster finds what it would find among
-//! all others: in the order of CTAs it comes first.
+//! be executed afterwards as if nothing had been, and the cluster finds what it would find among
+//! all others.
 
 use super::cluster::{Cluster, ClusterTurn};
 use super::cta::LaunchContext;
@@ -16,9 +15,10 @@ use crate::memory::DeviceMemory;
 use crate::observer::{Observer, Recorder, Wants};
 use crate::program::Program;
 
-/// Executes the first cluster of a launch, or its only CTA, up to about the budget of
-/// warp-instructions. `program` comes from [`Program::sliced`]; the variables of its module are
-/// those of `instance`, or have buffers of their names.
+/// Executes the `cluster`-th cluster of a launch up to about the budget of warp-instructions. Where
+/// there are no clusters, each CTA is one; x varies fastest. `program` comes from
+/// [`Program::sliced`]. The variables of its module are those of `instance`, or have buffers of
+/// their names.
 ///
 /// Returns false if the cluster did not get to its end: the budget was used up, or it came to a
 /// fault. The observer has heard what came before ([`Observer::collect_failed`]). The inner error
@@ -27,10 +27,11 @@ use crate::program::Program;
 /// # Errors
 ///
 /// [`RunError::Launch`] if the launch itself is impossible.
-pub fn run_first_cluster<O: Observer>(
+pub fn run_cluster<O: Observer>(
     program: &Program,
     instance: Option<&ModuleInstance>,
     launch: &Launch,
+    cluster: u64,
     memory: &mut DeviceMemory,
     observer: &mut O,
     options: &Options,
@@ -50,29 +51,32 @@ pub fn run_first_cluster<O: Observer>(
     let request = Request { level: Level::detect(), program, launch, options, host: &Silent };
     let context = request.context(memory, globals, Wants::of::<O>())?;
     let context = LaunchContext { is_trial: true, ..context };
-    setup::ctas_in_order(&context.shape)?;
+    let all = setup::ctas_in_order(&context.shape)?;
+    let ctas = context.shape.ctas_per_cluster();
+    let Some(first) = cluster.checked_mul(u64::from(ctas)).filter(|&first| first < all) else {
+        return Ok(Err(format!("the grid has no cluster {cluster}")));
+    };
     let needed = context.device.total_bytes().saturating_add(Cluster::bytes(&context));
     if context.memory_limit.is_some_and(|limit| needed > limit) {
         return Ok(Err("there is no memory for a cluster".to_owned()));
     }
-    let mut cluster = Cluster::new(&context).map_err(|_| {
+    let mut executed = Cluster::new(&context).map_err(|_| {
         let buffers = context.device.total_bytes();
         RunError::Launch(LaunchError::Memory { needed, buffers, limit: None })
     })?;
-    let ctas = context.shape.ctas_per_cluster();
     let mut recorders: Vec<O::Recorder> = (0..ctas).map(|_| observer.recorder(program)).collect();
     let turn = {
         let mut hearing: Vec<&mut dyn Recorder> =
             recorders.iter_mut().map(|one| one as &mut dyn Recorder).collect();
-        cluster.start(&context, &mut hearing, 0);
-        cluster.run(&context, &mut hearing, options.instruction_budget, false)
+        executed.start(&context, &mut hearing, first);
+        executed.run(&context, &mut hearing, options.instruction_budget, false)
     };
     let has_ended = matches!(turn, Ok(ClusterTurn::Done));
     if has_ended {
-        hand_over(observer, 0, &mut recorders);
+        hand_over(observer, first, &mut recorders);
     } else {
         let mut recorders: Vec<_> = recorders.iter_mut().collect();
-        observer.collect_failed(0, &mut recorders);
+        observer.collect_failed(first, &mut recorders);
     }
     Ok(Ok(has_ended))
 }
