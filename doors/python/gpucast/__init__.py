@@ -19,7 +19,9 @@ from . import _gpucast
 from ._decorators import Emulated, emulated
 from ._errors import ArgumentError, Error, Place
 from ._kernel import OPTIONS, Configured, Kernel, LaunchOptions, prepare
+from ._observed import observer
 from ._settings import (
+    CountsRequest,
     ExecutionOptions,
     Names,
     ProfileRequest,
@@ -28,6 +30,22 @@ from ._settings import (
     SweepRequest,
     TraceRequest,
     names,
+)
+from .answers import (
+    Advice,
+    BrokenLimit,
+    Configuration,
+    CountChange,
+    Difference,
+    Formula,
+    Formulas,
+    Line,
+    Parameter,
+    Report,
+    Sensitivity,
+    Suggestion,
+    TimeChange,
+    Tuning,
 )
 from .results import (
     Buffer,
@@ -53,10 +71,15 @@ if TYPE_CHECKING:
 __version__: str = _gpucast.__version__
 
 __all__ = [
+    "Advice",
     "ArgumentError",
+    "BrokenLimit",
     "Buffer",
+    "Configuration",
     "Configured",
+    "CountChange",
     "Counts",
+    "Difference",
     "Emulated",
     "Error",
     "ExecutionOptions",
@@ -65,25 +88,40 @@ __all__ = [
     "Finding",
     "Findings",
     "Forecast",
+    "Formula",
+    "Formulas",
     "Kernel",
     "LaunchOptions",
     "LaunchProfile",
+    "Line",
+    "Parameter",
     "Picture",
     "Place",
     "Prediction",
     "Profile",
+    "Report",
     "Run",
+    "Sensitivity",
+    "Suggestion",
     "Table",
+    "TimeChange",
     "Timeline",
+    "Tuning",
     "Warning",
+    "advise",
     "check",
+    "counts",
+    "diff",
     "emulated",
     "gpus",
     "predict",
     "profile",
+    "report",
     "run",
+    "sensitivity",
     "sweep",
     "trace",
+    "tune",
 ]
 
 _EXECUTION = frozenset(ExecutionOptions.__annotations__)
@@ -93,6 +131,24 @@ def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], Settings]:
     """The options of the launch, and those of the execution."""
     settings = Settings(**{key: value for key, value in options.items() if key in _EXECUTION})
     return {key: value for key, value in options.items() if key not in _EXECUTION}, settings
+
+
+def _request(
+    gpu: Names,
+    model: Names = (),
+    count_on: str | None = None,
+    timing: str | None = None,
+    clock: str | float | None = None,
+    power_limit: str | float | None = None,
+) -> Request:
+    return Request(
+        gpus=names(gpu),
+        models=names(model),
+        count_on=count_on,
+        timing=timing,
+        clock=None if clock is None else str(clock),
+        power_limit=None if power_limit is None else str(power_limit),
+    )
 
 
 def predict(
@@ -118,19 +174,10 @@ def predict(
     The other arguments are those of `gpucast predict`. `options` are those of
     :class:`LaunchOptions` and :class:`ExecutionOptions`; further ones go to a kernel of Triton.
     """
-    gpu_names = names(gpu)
-    request = Request(
-        gpus=gpu_names,
-        models=names(model),
-        refine=names(refine),
-        count_on=count_on,
-        timing=timing,
-        clock=None if clock is None else str(clock),
-        power_limit=None if power_limit is None else str(power_limit),
-        what_if=names(what_if),
-    )
+    request = _request(gpu, model, count_on, timing, clock, power_limit)
+    request.refine, request.what_if = names(refine), names(what_if)
     launch, settings = _split(options)
-    made = prepare(kernel, args, launch, settings, gpu_names)
+    made = prepare(kernel, args, launch, settings, request.gpus)
     forecast = _gpucast.predict(made.kernel, made.arguments, request, settings)
     return Forecast(forecast, made.notes)
 
@@ -165,6 +212,9 @@ def run(kernel: Any, *args: Any, **options: Any) -> Run:
     Launch files and corpus kernels may say what they expect. The result is false where that is not
     so, and `expectations` has each comparison.
     """
+    observe = observer.get()
+    if observe is not None:
+        observe(kernel, args, options)
     launch, settings = _split(options)
     made = prepare(kernel, args, launch, settings)
     return Run(_gpucast.run(made.kernel, made.arguments, settings), made.notes)
@@ -235,16 +285,153 @@ def sweep(
         raise TypeError(f"unknown option {', '.join(sorted(launch))}")
     if isinstance(kernels, (str, PathLike)):
         kernels = [kernels]
-    request = Request(
-        gpus=names(gpu),
-        models=names(model),
-        count_on=count_on,
-        timing=timing,
-        clock=None if clock is None else str(clock),
-        power_limit=None if power_limit is None else str(power_limit),
-    )
+    request = _request(gpu, model, count_on, timing, clock, power_limit)
     grid = SweepRequest([fspath(one) for one in kernels], names(size), _axes(set), _axes(vary))
     return Table(of=_gpucast.sweep(grid, request, settings))
+
+
+def advise(kernel: Any, *args: Any, gpu: Names, **options: Any) -> Advice:
+    """Executes a kernel on the CPU, and says what is slow, where, why, and what to change.
+
+    Each suggestion has the gain that models predict. What gains less than 5 % is left out. Options
+    are those of :func:`predict`; arrays stay as they are.
+    """
+    launch, settings = _split(options)
+    gpu_names = names(gpu)
+    made = prepare(kernel, args, launch, settings, gpu_names)
+    document, text, notes = _gpucast.advise(made.kernel, made.arguments, gpu_names, settings)
+    return Advice(document, text, (*made.notes, *notes))
+
+
+def sensitivity(
+    kernel: Any,
+    *args: Any,
+    gpu: Names,
+    field: Names = (),
+    step: float = 0.01,
+    model: Names = (),
+    count_on: str | None = None,
+    timing: str | None = None,
+    **options: Any,
+) -> Sensitivity:
+    """Says which figures of a GPU move a kernel's time, and by how much.
+
+    `field` has names of figures, such as `memory_bandwidth`; all without it. Each is moved up and
+    down by `step`, a fraction. Options are those of :func:`predict`; arrays stay as they are.
+    """
+    request = _request(gpu, model, count_on, timing)
+    launch, settings = _split(options)
+    made = prepare(kernel, args, launch, settings, request.gpus)
+    moved = (names(field), float(step))
+    document, text, notes = _gpucast.sensitivity(
+        made.kernel, made.arguments, request, moved, settings
+    )
+    return Sensitivity(document, text, (*made.notes, *notes))
+
+
+def diff(
+    before: Forecast | str | PathLike[str],
+    after: Forecast | str | PathLike[str],
+    *,
+    fail_if: str | Iterable[str] = (),
+) -> Difference:
+    """Puts two predictions side by side: times and counts.
+
+    Each side is a :class:`Forecast`, or a baseline: the file that `Forecast.save` or `gpucast
+    predict -o base.json` wrote. `fail_if` has limits such as `time:5%`, `inst_executed:1%` and
+    `time>120us`; the result is false if one is broken.
+    """
+    limits = [fail_if] if isinstance(fail_if, str) else list(fail_if)
+    sides = (_side(before, "the prediction before"), _side(after, "the prediction after"))
+    documents, broken = _gpucast.diff(*sides, limits)
+    return Difference(documents, broken, [text for _, text in sides])
+
+
+def _side(value: Forecast | str | PathLike[str], name: str) -> tuple[str, str]:
+    if isinstance(value, Forecast):
+        return name, value.json()
+    path = fspath(value)
+    with open(path, encoding="utf-8") as file:
+        return path, file.read()
+
+
+def tune(
+    space: str | PathLike[str],
+    *,
+    gpu: str,
+    model: Names = (),
+    count_on: str | None = None,
+    timing: str | None = None,
+    clock: str | float | None = None,
+    power_limit: str | float | None = None,
+    **options: Any,
+) -> Tuning:
+    """Predicts every configuration of a tuning space, and ranks them.
+
+    `space` is a file as `gpucast tune` reads it: a launch file, values of its parameters, and
+    constraints. One that names a program to compile with is refused. Options are those of
+    :class:`ExecutionOptions`.
+    """
+    request = _request(gpu, model, count_on, timing, clock, power_limit)
+    return Tuning(*_gpucast.tune(fspath(space), request, _only_execution(options)))
+
+
+def counts(
+    kernel: str | PathLike[str],
+    parameters: Names | Mapping[str, str | tuple[int, int]],
+    *,
+    gpu: str = "gtx-480",
+    metrics: Names = "all",
+    **options: Any,
+) -> Formulas:
+    """Finds how a kernel's counts depend on the sizes of its problem, as formulas.
+
+    `kernel` is a launch file with `[parameters]`. `parameters` are names of some, with ranges if
+    you like: `"n"`, `"n=64..4096"`, `{"n": (64, 4096)}`. Formulas are tested at sizes that were held
+    back, and not proven. Options are those of :class:`ExecutionOptions`.
+    """
+    request = CountsRequest(fspath(kernel), _ranges(parameters), gpu, ",".join(names(metrics)))
+    return Formulas(*_gpucast.counts(request, _only_execution(options)))
+
+
+def _ranges(parameters: Names | Mapping[str, str | tuple[int, int]]) -> list[str]:
+    if not isinstance(parameters, Mapping):
+        return names(parameters)
+
+    def text(sizes: str | tuple[int, int]) -> str:
+        return sizes if isinstance(sizes, str) else f"{sizes[0]}..{sizes[1]}"
+
+    return [f"{name}={text(sizes)}" for name, sizes in parameters.items()]
+
+
+def _only_execution(options: Mapping[str, Any]) -> Settings:
+    launch, settings = _split(options)
+    if launch:
+        raise TypeError(f"unknown option {', '.join(sorted(launch))}")
+    return settings
+
+
+def report(
+    kernel: Any,
+    *args: Any,
+    gpu: str,
+    model: Names = (),
+    count_on: str | None = None,
+    timing: str | None = None,
+    clock: str | float | None = None,
+    power_limit: str | float | None = None,
+    **options: Any,
+) -> Report:
+    """Makes a page with everything that is known of a kernel on a GPU, as `gpucast report` does.
+
+    Options are those of :func:`predict`; arrays stay as they are.
+    """
+    request = _request(gpu, model, count_on, timing, clock, power_limit)
+    launch, settings = _split(options)
+    made = prepare(kernel, args, launch, settings, request.gpus)
+    name = made.kernel.name or "kernel"
+    page, notes = _gpucast.report(made.kernel, made.arguments, name, request, settings)
+    return Report(page, (*made.notes, *notes))
 
 
 def _axes(values: Mapping[str, Any] | None) -> list[str]:

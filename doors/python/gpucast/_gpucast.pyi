@@ -2,7 +2,7 @@ from typing import Any, final
 
 from ._arguments import Arguments
 from ._kernel import Launch
-from ._settings import ProfileRequest, Request, Settings, SweepRequest, TraceRequest
+from ._settings import CountsRequest, ProfileRequest, Request, Settings, SweepRequest, TraceRequest
 
 __all__ = [
     "__version__",
@@ -18,6 +18,14 @@ __all__ = [
     "check",
     "sweep",
     "trace",
+    "advise",
+    "sensitivity",
+    "diff",
+    "tune",
+    "counts",
+    "counts_at",
+    "report",
+    "nsight",
     "gpus",
     "capability",
 ]
@@ -94,5 +102,27 @@ def sweep(grid: SweepRequest, request: Request, settings: Settings) -> Table: ..
 def trace(
     kernel: Kernel, arguments: Arguments, request: TraceRequest, settings: Settings
 ) -> tuple[bytes, str, list[str]]: ...
+def advise(
+    kernel: Kernel, arguments: Arguments, gpus: list[str], settings: Settings
+) -> tuple[str, str, list[str]]: ...
+def sensitivity(
+    kernel: Kernel,
+    arguments: Arguments,
+    request: Request,
+    moved: tuple[list[str], float],
+    settings: Settings,
+) -> tuple[str, str, list[str]]: ...
+def diff(
+    before: tuple[str, str], after: tuple[str, str], limits: list[str]
+) -> tuple[tuple[str, str, str], list[tuple[str, str]]]: ...
+def tune(space: str, request: Request, settings: Settings) -> tuple[str, str, list[str]]: ...
+def counts(request: CountsRequest, settings: Settings) -> tuple[str, str, list[str]]: ...
+def counts_at(document: str, sizes: str) -> tuple[str, list[tuple[str, str]]]: ...
+def report(
+    kernel: Kernel, arguments: Arguments, name: str, request: Request, settings: Settings
+) -> tuple[str, list[str]]: ...
+def nsight(
+    kernel: Kernel, arguments: Arguments, request: Request, metrics: list[str], settings: Settings
+) -> tuple[str, list[str]]: ...
 def gpus(names: list[str]) -> str: ...
 def capability(names: list[str]) -> tuple[int, int] | None: ...

@@ -183,13 +183,11 @@ def _source(kernel: str | PathLike[str], args: Sequence[Any], launch: Launch) ->
     notation = [value for value in args if isinstance(value, str)]
     if notation and len(notation) < len(args):
         raise TypeError("arguments are either all values, or all texts as `buf:f32[1024]=iota`")
-    arguments = None
+    arguments: Callable[[Sequence[Parameter], Memory], list[Value]] | None = None
     if notation:
         launch.notation = notation
     elif args:
-
-        def arguments(parameters: Sequence[Parameter], memory: Memory) -> list[Value]:
-            return encoded(args, parameters, memory)
+        arguments = lambda parameters, memory: encoded(args, parameters, memory)
 
     text = name if isinstance(kernel, str) and is_text(name) else None
     if text is not None or Path(name).suffix in (".ptx", ".cu"):

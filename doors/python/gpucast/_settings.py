@@ -88,6 +88,16 @@ class TraceRequest:
 
 
 @dataclass
+class CountsRequest:
+    """What formulas are looked for."""
+
+    kernel: str
+    parameters: list[str]
+    gpu: str
+    metrics: str
+
+
+@dataclass
 class SweepRequest:
     """What a sweep combines."""
 

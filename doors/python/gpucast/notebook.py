@@ -37,10 +37,10 @@ def _parser() -> _Arguments:
 
 
 @magics_class
-class Magics(Base):
+class Magics(Base):  # type: ignore[misc, unused-ignore]
     """The magics of the package."""
 
-    @cell_magic
+    @cell_magic  # type: ignore[untyped-decorator, unused-ignore]
     def gpucast(self, line: str, cell: str) -> Forecast:
         """`%%gpucast KERNEL ARGUMENT… --grid X --block X [--gpu NAMES] [--run]` above CUDA.
 

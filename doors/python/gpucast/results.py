@@ -225,12 +225,12 @@ class Prediction:
 
     def __repr__(self) -> str:
         return (
-            f"<{self.kernel} on {self.gpu}: {_time(self.time_ms)}, bound by {self.bound} "
+            f"<{self.kernel} on {self.gpu}: {time_text(self.time_ms)}, bound by {self.bound} "
             f"({self.model})>"
         )
 
 
-def _time(milliseconds: float) -> str:
+def time_text(milliseconds: float) -> str:
     """A time in a unit that leaves few zeros."""
     for unit, scale in (("s", 1e-3), ("ms", 1.0), ("µs", 1e3)):
         if milliseconds * scale >= 1.0 or unit == "µs":
@@ -362,6 +362,14 @@ class Forecast(Sequence[Prediction]):
     def to_dict(self) -> dict[str, Any]:
         """The document that `gpucast predict --format json` writes."""
         return self._document
+
+    def json(self) -> str:
+        """The same as text: a baseline for :func:`gpucast.diff`."""
+        return self._made.json()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the document, such as `base.json`, which `gpucast diff` reads, too."""
+        Path(path).write_text(self.json(), encoding="utf-8")
 
     def __str__(self) -> str:
         return self._made.text()

@@ -4,7 +4,7 @@
 //! gpucast (Python) ── adapters, arguments as bytes, results as objects, notebooks, pytest
 //!      │
 //! _gpucast ──┬── kernel, arguments    a plan, and the memory of arrays
-//!            ├── forecast, profile, run, sweep
+//!            ├── forecast, profile, run, sweep, and a file for each other command
 //!            ├── supervision          runs on threads of our own, without Python's lock
 //!            ├── table                the Arrow C stream
 //!            └── failure              failures as exceptions
@@ -17,18 +17,25 @@
 //! them, because counts depend on addresses. Python's thread looks at signals every 20 ms, and the
 //! pool belongs to a process, so a forked child gets its own.
 
+mod advise;
 mod arguments;
+mod counts;
+mod difference;
 mod failure;
 mod forecast;
 mod gpus;
 mod kernel;
+mod nsight;
 mod profile;
+mod report;
 mod run;
+mod sensitivity;
 mod settings;
 mod supervision;
 mod sweep;
 mod table;
 mod trace;
+mod tune;
 
 use pyo3::prelude::*;
 
@@ -48,6 +55,14 @@ fn _gpucast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::check, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::sweep, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace, module)?)?;
+    module.add_function(wrap_pyfunction!(advise::advise, module)?)?;
+    module.add_function(wrap_pyfunction!(sensitivity::sensitivity, module)?)?;
+    module.add_function(wrap_pyfunction!(difference::diff, module)?)?;
+    module.add_function(wrap_pyfunction!(tune::tune, module)?)?;
+    module.add_function(wrap_pyfunction!(counts::counts, module)?)?;
+    module.add_function(wrap_pyfunction!(counts::counts_at, module)?)?;
+    module.add_function(wrap_pyfunction!(report::report, module)?)?;
+    module.add_function(wrap_pyfunction!(nsight::nsight, module)?)?;
     module.add_function(wrap_pyfunction!(gpus::gpus, module)?)?;
     module.add_function(wrap_pyfunction!(gpus::capability, module)?)?;
     Ok(())

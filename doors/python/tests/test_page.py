@@ -41,6 +41,8 @@ class Page(unittest.TestCase):
             path.write_text(block)
             # The report that the page reads.
             Path(folder, "heat.ncu-rep").write_text(json.dumps(REPORT))
+            for name in ("examples", "tests"):
+                Path(folder, name).symlink_to(REPOSITORY / name)
             said = io.StringIO()
             before = os.getcwd()
             os.chdir(folder)
