@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: Compare) -> Result<(), Failure> {
     };
     let mut output = Output::open(arguments.output.output.clone())?;
     let comparing = Comparing {
-        counts: &Counts {
+        counts: &|| Counts {
             machine: (&arguments.machine).into(),
             execution: (&arguments.execution).into(),
             ..Counts::default()

@@ -27,8 +27,8 @@ pub struct Gathering<'a> {
     pub library: &'a GpuLibrary,
     /// The measured GPU.
     pub gpu: &'a Gpu,
-    /// The machine code and the limits of executions.
-    pub counts: &'a Counts,
+    /// The machine code and the limits of each execution. A limit of time begins when it is called.
+    pub counts: &'a dyn Fn() -> Counts,
     /// How kernels are read; each sample says its size.
     pub launch: &'a LaunchOptions,
     /// Hears of progress and can end the executions.
@@ -96,11 +96,12 @@ impl Gathering<'_> {
         };
         let launch = LaunchOptions { size: measured.size, ..self.launch.clone() };
         let reads_machine_code = self.formula.features().iter().any(Feature::reads_machine_code);
+        let asked = (self.counts)();
         let machine = match reads_machine_code {
-            true => self.counts.machine.clone(),
+            true => asked.machine.clone(),
             false => MachineSettings { machine: MachineChoice::None, ..Default::default() },
         };
-        let counts = Counts { machine, needs: Needs::FEATURES, ..self.counts.clone() };
+        let counts = Counts { machine, needs: Needs::FEATURES, ..asked };
         let kernel = Kernel::open(&input, &launch)?;
         // Features of PTX do not depend on the counting GPU; one that is not known to count will
         // do. The machine code is that of the GPU itself.

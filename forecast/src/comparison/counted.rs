@@ -16,8 +16,8 @@ use crate::settings::LaunchOptions;
 
 /// The way in which kernels are executed and counted for a comparison.
 pub struct Comparing<'a> {
-    /// The machine code and the limits of executions.
-    pub counts: &'a Counts,
+    /// The machine code and the limits of each execution. A limit of time begins when it is called.
+    pub counts: &'a dyn Fn() -> Counts,
     /// How kernels are read; each time says its size and parameters.
     pub launch: &'a LaunchOptions,
     /// Hears of progress and can end the comparison.
@@ -100,7 +100,7 @@ impl Comparing<'_> {
         };
         let on = |(gpu, one)| on(gpu, one);
         let on: Vec<CountingGpu<'_>> = gpus.iter().zip(asked).map(on).collect();
-        let each = self.open(launched)?.count_each(&on, self.counts, self.supervisor)?;
+        let each = self.open(launched)?.count_each(&on, &(self.counts)(), self.supervisor)?;
         Ok(each.into_iter().map(|counted| counted.map(Ok).map_err(ReadFailure::from)).collect())
     }
 
@@ -123,7 +123,7 @@ impl Comparing<'_> {
                     return Ok(Err(report.message));
                 }
                 let CountingGpu { gpu, needs } = on(counting_gpu, asked);
-                let counts = Counts { needs, ..self.counts.clone() };
+                let counts = Counts { needs, ..(self.counts)() };
                 self.open(launched)?
                     .count_with(gpu, &counts, self.supervisor)
                     .map_err(ReadFailure::from)

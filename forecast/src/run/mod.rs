@@ -20,6 +20,7 @@ mod kept_simulations;
 pub mod kernel;
 pub mod machine;
 pub mod module;
+pub mod profiling;
 pub mod proposal;
 mod repetitions;
 mod reread_loads;

@@ -91,7 +91,7 @@ impl Prepared {
         formula: &Formula,
         names: &Names,
     ) -> Result<Observations, Failure> {
-        let counts = Counts {
+        let counts = || Counts {
             machine: (&arguments.machine).into(),
             execution: (&arguments.execution).into(),
             ..Counts::default()
@@ -117,7 +117,7 @@ impl Prepared {
                 Ok(Observations { gpu, samples, origin, name: source.name.to_string(), made: None })
             }
             Self::Kernels(mut measuring) => {
-                let (samples, made) = measuring.samples(formula, names, arguments, &counts)?;
+                let (samples, made) = measuring.samples(formula, names, arguments, &counts())?;
                 Ok(Observations {
                     samples,
                     origin: made.origin(),
