@@ -10,6 +10,8 @@ pub(crate) struct Ended {
     pub(crate) dirty_at_start: u64,
     /// True if the caches hold at the end what the last window alone brought in.
     pub(crate) is_filled: bool,
+    /// Dirty sectors of an L2 that it has not filled, if the windows tell.
+    pub(crate) unfilled: Option<u64>,
     /// Sectors that the L2 holds.
     pub(crate) capacity: u64,
     /// Dirty sectors at the end.
@@ -68,7 +70,8 @@ impl Ended {
         let (likely, most) = if self.is_filled {
             ((self.left.last as f64).min(capacity), most)
         } else {
-            ((fewest + capacity) / 2.0, capacity)
+            let known = self.unfilled.map(|dirty| (dirty as f64).max(fewest).min(capacity));
+            (known.unwrap_or((fewest + capacity) / 2.0), capacity)
         };
         let left = if least < 0.5 {
             most + (likely - most) * 2.0 * least
@@ -135,8 +138,14 @@ mod tests {
     #[test]
     fn what_is_not_left_was_written() {
         let left = Left { last: 100, bounds: [40, 900] };
-        let ended =
-            Ended { dirty_at_start: 0, is_filled: true, capacity: 500, left, is_first: false };
+        let ended = Ended {
+            dirty_at_start: 0,
+            is_filled: true,
+            unfilled: None,
+            capacity: 500,
+            left,
+            is_first: false,
+        };
         let balance = |ended: &Ended, least: f64| {
             let mut l2 = L2Traffic::default();
             ended.balance(1000.0, least, &mut l2);
@@ -146,6 +155,9 @@ mod tests {
         assert_eq!(all, [[500, 500], [300, 700], [100, 900], [40, 960]]);
         let unfilled = Ended { is_filled: false, ..ended.clone() };
         assert_eq!([0.0, 0.5, 1.0].map(|least| balance(&unfilled, least)[0]), [500, 270, 40]);
+        // What the windows tell lies between the fewest and all that there is room for.
+        let told = |dirty: u64| Ended { unfilled: Some(dirty), ..unfilled.clone() };
+        assert_eq!([300, 900, 0].map(|dirty| balance(&told(dirty), 0.5)[0]), [300, 500, 40]);
         // Half a sector is on one side only.
         let odd = Left { last: 100, bounds: [41, 900] };
         let unfilled = Ended { is_filled: false, left: odd, ..ended };

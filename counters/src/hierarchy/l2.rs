@@ -10,6 +10,7 @@
 //! side. [`placement`](super) says which slice and set a line belongs to.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::iter::Sum;
 
 use rayon::prelude::*;
 
@@ -19,10 +20,10 @@ use super::outbox::{Queues, TurnTime};
 use super::placement::Placement;
 use super::replacement::{Newcomer, Replacement};
 use super::request::{L2Operation, Router, SliceRequest, Source};
-use super::sectored::{LineShape, SectoredCache, count};
+use super::sectored::{Evicted, LineShape, SectoredCache, count};
 use super::sums::RowSums;
 use super::traffic::{Fetched, L2Traffic, RowTraffic};
-use super::turnover::Turnover;
+use super::turnover::{AskedBy, Touched, Turnover};
 use super::turns::Turns;
 use super::warp_request::{FIRST_SINGLE_ROW, LOCAL_FIRST_BYTE, NOBODY, ROW_LIMIT};
 use crate::units::{LINE_BYTES, SECTOR_BYTES};
@@ -130,6 +131,10 @@ pub struct L2 {
     slices: Vec<Slice>,
     /// True if a launch left the contents, and not only copies.
     is_of_a_launch: bool,
+    /// True if only windows of it were replayed.
+    is_of_windows: bool,
+    /// Sectors that its other CTAs left dirty.
+    unseen_dirty: u64,
     /// Turns before the launch; it wraps.
     turns_before: u32,
 }
@@ -159,6 +164,7 @@ impl L2 {
             traffic: L2Traffic::default(),
             rows: RowSums::default(),
             dirtied: Dirtied::default(),
+            unsure_dirtied: Dirtied::default(),
             dirty: Some(DirtySectors::default()),
             state: None,
             turnover: None,
@@ -171,6 +177,8 @@ impl L2 {
             router: geometry.router(),
             slices: vec![slice; slices],
             is_of_a_launch: false,
+            is_of_windows: false,
+            unseen_dirty: 0,
             turns_before: TURNS_BETWEEN_LAUNCHES,
         }
     }
@@ -184,7 +192,7 @@ impl L2 {
     /// The state of its contents. Traffic so far is no part of it.
     pub fn state(&mut self) -> L2State {
         let mut hasher = DefaultHasher::new();
-        self.is_of_a_launch.hash(&mut hasher);
+        (self.is_of_a_launch, self.is_of_windows, self.unseen_dirty).hash(&mut hasher);
         for slice in &mut self.slices {
             slice.state().hash(&mut hasher);
         }
@@ -206,18 +214,20 @@ impl L2 {
             slice.traffic = L2Traffic::default();
             slice.rows.clear();
             slice.dirtied = Dirtied::default();
+            slice.unsure_dirtied = Dirtied::default();
         }
         traffic
     }
 
     /// The sectors that requests have made dirty since the last [`L2::take_traffic`].
     pub(super) fn dirtied(&self) -> Dirtied {
-        let mut all = Dirtied::default();
-        for Dirtied { by_rows, by_write_backs } in self.slices.iter().map(|slice| slice.dirtied) {
-            all.by_rows.iter_mut().zip(by_rows).for_each(|(sum, sectors)| *sum += sectors);
-            all.by_write_backs += by_write_backs;
-        }
-        all
+        self.slices.iter().map(|slice| slice.dirtied).sum()
+    }
+
+    /// The part of them that may have been dirty before: those of sets that the window has not
+    /// filled yet.
+    pub(super) fn unsure_dirtied(&self) -> Dirtied {
+        self.slices.iter().map(|slice| slice.unsure_dirtied).sum()
     }
 
     /// Serves the `sectors` of a 128-byte line ([`LINE_BYTES`], whatever the cache's own line is).
@@ -264,11 +274,35 @@ impl L2 {
         self.is_of_a_launch
     }
 
-    /// The requests that come next do not follow those before: [`Turnover`].
-    pub(super) fn begin_window(&mut self) {
+    /// The requests that come next do not follow those before: [`Turnover`]. Where it `forgets`
+    /// what others than this launch have left, CTAs that are skipped bring in other lines.
+    pub(super) fn begin_window(&mut self, forgets: bool) {
+        if forgets {
+            self.keep(AskedBy::Launch);
+        }
         let (sets, ways) = (self.geometry.sets(), self.geometry.ways);
         for slice in &mut self.slices {
-            slice.turnover = Some(Box::new(Turnover::new(sets, ways)));
+            let before = slice.turnover.take();
+            let window = before.map_or_else(|| Turnover::new(sets, ways), |before| before.after());
+            slice.turnover = Some(Box::new(window));
+        }
+    }
+
+    /// Keeps lines that one of these has asked for, or a later one. The others are evicted.
+    fn keep(&mut self, asked_by: AskedBy) {
+        for slice in &mut self.slices {
+            let Slice { cache, turnover, traffic, first_local_tag, .. } = slice;
+            let Some(turnover) = turnover else { continue };
+            cache.retain(
+                |place| turnover.asked_by(place) >= asked_by,
+                |Evicted { tag, dirty }| {
+                    traffic.dram_write_sectors += count(dirty);
+                    if tag >= *first_local_tag {
+                        traffic.local.dram_write_sectors += count(dirty);
+                    }
+                },
+            );
+            slice.changes();
         }
     }
 
@@ -288,6 +322,43 @@ impl L2 {
             .iter()
             .map(|slice| slice.turnover.as_ref().map_or(1.0, |turnover| turnover.part_filled()));
         parts.sum::<f64>() / self.slices.len().max(1) as f64
+    }
+
+    /// Takes the number of lines that came in since the window began.
+    pub(super) fn take_newcomers(&mut self) -> u64 {
+        let windows = self.slices.iter_mut().filter_map(|slice| slice.turnover.as_mut());
+        windows.map(|turnover| turnover.take_newcomers()).sum()
+    }
+
+    /// A launch of which some windows were replayed has ended. It leaves `dirty` sectors dirty,
+    /// more of which may be unseen than are here. Where it `forgets` the windows before the last
+    /// one, the CTAs that were skipped brought in other lines than theirs.
+    pub(crate) fn end_windows(&mut self, forgets: bool, dirty: u64) {
+        self.is_of_windows = true;
+        if forgets {
+            self.keep(AskedBy::Window);
+            self.take_traffic();
+        }
+        self.unseen_dirty = dirty.saturating_sub(self.dirty_sectors());
+    }
+
+    /// Takes the sectors that a launch left dirty and that are not here, because the CTAs that
+    /// wrote them were skipped.
+    pub(super) fn take_unseen_dirty(&mut self) -> u64 {
+        std::mem::take(&mut self.unseen_dirty)
+    }
+
+    /// A launch comes. Windows of it will be replayed if it `has_windows`. After windows of another
+    /// one it is not known what the CTAs left that were skipped.
+    pub(super) fn begin_launch(&mut self, has_windows: bool) {
+        let (sets, ways) = (self.geometry.sets(), self.geometry.ways);
+        for slice in &mut self.slices {
+            slice.turnover = match self.is_of_windows {
+                true => Some(Turnover::new(sets, ways)),
+                false => has_windows.then(|| Turnover::of_known(sets, ways)),
+            }
+            .map(Box::new);
+        }
     }
 
     /// Takes the misses so far that may be hits, by row.
@@ -324,10 +395,9 @@ impl L2 {
     /// before it. The first launch has none before it. Its own stand for them: they count as
     /// written, as if a launch like it had run before.
     pub(crate) fn end_launch(&mut self, contents: L2Contents) {
-        self.slices.iter_mut().for_each(|slice| slice.turnover = None);
         self.turns_before = self.turns_before.wrapping_add(TURNS_BETWEEN_LAUNCHES);
         let is_first = contents.stays() && !self.is_of_a_launch;
-        self.is_of_a_launch = true;
+        (self.is_of_a_launch, self.is_of_windows) = (true, false);
         for slice in &mut self.slices {
             let DirtySectors { all, local } = slice.dirty();
             let traffic = &mut slice.traffic;
@@ -387,6 +457,8 @@ struct Slice {
     traffic: L2Traffic,
     rows: RowSums<RowTraffic>,
     dirtied: Dirtied,
+    /// The part of those that the window before may have left dirty.
+    unsure_dirtied: Dirtied,
     /// Its dirty sectors, if no request has come since they were counted: most launches reach few
     /// slices of a large cache.
     dirty: Option<DirtySectors>,
@@ -410,6 +482,17 @@ pub(crate) struct Dirtied {
     pub(crate) by_write_backs: u64,
 }
 
+impl Sum for Dirtied {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        let mut all = Self::default();
+        for Self { by_rows, by_write_backs } in parts {
+            all.by_rows.iter_mut().zip(by_rows).for_each(|(sum, sectors)| *sum += sectors);
+            all.by_write_backs += by_write_backs;
+        }
+        all
+    }
+}
+
 impl Dirtied {
     /// A request of a row has made some sectors dirty.
     #[inline]
@@ -419,6 +502,11 @@ impl Dirtied {
             ROW_LIMIT => self.by_write_backs += sectors,
             _ => self.by_rows[(row % PARTS) as usize] += sectors,
         }
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> u64 {
+        self.of_rows() + self.by_write_backs
     }
 
     /// All that requests of rows made dirty.
@@ -559,7 +647,11 @@ impl Slice {
             }
         };
         if operation.writes() {
-            self.dirtied.note(source.row(), count(sectors & !line.dirty()));
+            let dirtied = count(sectors & !line.dirty());
+            self.dirtied.note(source.row(), dirtied);
+            if self.turnover.as_ref().is_some_and(|turnover| turnover.is_unsure(set as usize)) {
+                self.unsure_dirtied.note(source.row(), dirtied);
+            }
             line.add_dirty(sectors);
         }
         moved.l2_sectors += asked;
@@ -575,7 +667,8 @@ impl Slice {
         moved.l2_hit_sectors += asked - missed_sectors;
         moved.dram_read_sectors += if read == missed { missed_sectors } else { count(read) };
         if let Some(turnover) = &mut self.turnover {
-            turnover.note(set as usize, is_new, source.row(), (missed_sectors, count(read)));
+            let line = Touched { set: set as usize, place, is_new };
+            turnover.note(line, source.row(), (missed_sectors, count(read)));
         }
     }
 

@@ -99,6 +99,10 @@ pub(crate) struct PartTraffic {
     pub(crate) l2: L2Traffic,
     /// Sectors of the L2 that it made dirty.
     pub(crate) dirtied: Dirtied,
+    /// The part of those that may have been dirty before.
+    pub(crate) unsure_dirtied: Dirtied,
+    /// Lines that came into the L2, if windows are replayed.
+    pub(crate) newcomers: u64,
     /// Sectors of the L2 that are dirty after it.
     pub(crate) dirty_sectors: u64,
     /// True if what the L2 holds is due to the window alone, or to the launch from its start.
@@ -171,6 +175,8 @@ impl Default for PartTraffic {
             singles: Singles::default(),
             l2: L2Traffic::default(),
             dirtied: Dirtied::default(),
+            unsure_dirtied: Dirtied::default(),
+            newcomers: 0,
             dirty_sectors: 0,
             is_filled: true,
             filled: 1.0,
@@ -203,6 +209,7 @@ impl Hierarchy {
     /// Goes on with an L2 of the same geometry that an earlier launch filled.
     pub(crate) fn with_l2(mut self, mut l2: L2) -> Self {
         l2.take_traffic();
+        l2.begin_launch(false);
         self.l2 = Some(l2);
         self
     }
@@ -261,6 +268,8 @@ impl Hierarchy {
         }
         l2.take_unsure(|row, traffic| add(&mut part.unsure, single_unsure, (row, traffic)));
         part.dirtied = l2.dirtied();
+        part.unsure_dirtied = l2.unsure_dirtied();
+        part.newcomers = l2.take_newcomers();
         part.dirty_sectors = l2.dirty_sectors();
         part.is_filled = l2.is_filled_by_window();
         part.filled = l2.part_filled_by_window();
@@ -273,15 +282,31 @@ impl Hierarchy {
         self.merger.horizon()
     }
 
-    /// The CTAs that come next do not follow those before.
-    pub(crate) fn begin_window(&mut self) {
-        self.l2.get_or_insert_with(|| L2::new(self.geometry)).begin_window();
+    /// Windows of the launch come.
+    pub(crate) fn begin_windows(&mut self) {
+        self.l2.get_or_insert_with(|| L2::new(self.geometry)).begin_launch(true);
+    }
+
+    /// The CTAs that come next do not follow those before. Where it `forgets` what others than this
+    /// launch have left in the L2, those that are skipped bring in more than it holds.
+    pub(crate) fn begin_window(&mut self, forgets: bool) {
+        self.l2.get_or_insert_with(|| L2::new(self.geometry)).begin_window(forgets);
     }
 
     /// True if no launch has left anything in the L2, so that this one stands for one before it.
     pub(crate) fn is_of_first_launch(&self, contents: L2Contents) -> bool {
         let follows = self.l2.as_ref().is_some_and(L2::is_of_a_launch);
         contents.stays() && !follows
+    }
+
+    /// Sectors that a launch left dirty in the L2, by CTAs that were skipped.
+    pub(crate) fn take_unseen_dirty(&mut self) -> u64 {
+        self.l2.as_mut().map_or(0, L2::take_unseen_dirty)
+    }
+
+    /// Lines of the L2.
+    pub(crate) fn l2_lines(&self) -> u64 {
+        self.geometry.size_bytes / self.geometry.line_bytes.max(1)
     }
 
     /// Sectors of the L2.

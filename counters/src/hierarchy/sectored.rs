@@ -234,6 +234,24 @@ impl SectoredCache {
         Some(Evicted { tag, dirty })
     }
 
+    /// Drops the lines at places that are not to be kept; `on_line` learns of each.
+    pub(crate) fn retain(
+        &mut self,
+        keeps: impl Fn(usize) -> bool,
+        mut on_line: impl FnMut(Evicted),
+    ) {
+        let Self { ways, marks, ranks, lines, .. } = self;
+        for (set, lines) in lines.chunks_exact_mut(*ways).enumerate() {
+            let held: Vec<usize> = marks.held(set).collect();
+            for way in held.into_iter().filter(|way| !keeps(set * *ways + way)) {
+                marks.clear(set, way);
+                ranks.forget(set, way);
+                let Line { tag, sectors, .. } = std::mem::take(&mut lines[way]);
+                on_line(Evicted { tag, dirty: sectors.dirty() });
+            }
+        }
+    }
+
     /// Feeds `hasher` with everything that the answers to later requests depend on.
     pub(crate) fn hash(&self, hasher: &mut impl Hasher) {
         let Self { ways, marks, ranks, lines, clock, fill_clocks } = self;

@@ -12,11 +12,12 @@
 
 use std::path::Path;
 
-use gpucast_counters::{Kind, LaunchProfile};
+use gpucast_counters::{Kind, LaunchProfile, WindowSizes};
 use gpucast_forecast::settings::CacheChoice;
 use gpucast_forecast::{Kernel, LaunchOptions};
 
 use crate::common::counted;
+use crate::windows::on_four_sms;
 
 /// Fermi, Volta and Hopper.
 const GPUS: [&str; 3] = ["gtx-480", "titan-v", "h100-sxm"];
@@ -197,4 +198,53 @@ fn intervals_of_windows_hold_what_all_requests_of_the_corpus_give() {
     println!("{}", all.row("all"));
     assert!(all.launches > 0);
     assert!(f64::from(all.nearly) >= 0.92 * f64::from(all.metrics), "{}", all.row("all"));
+}
+
+/// Kernels of the corpus whose launches differ: streams, products, stencils, trees, tables, sorts,
+/// and those that are launched again and again.
+const SHORT: [&str; 12] = [
+    "cyclic-reduction-regrouped",
+    "finite-differences-16",
+    "histogram",
+    "kmeans-point",
+    "lmsor",
+    "matmul-volkov-8",
+    "merge-sort-first",
+    "nearest-neighbour",
+    "sgemm",
+    "stencil-7pt",
+    "transpose-unpadded",
+    "vector-add",
+];
+
+/// On four SMs, even windows of one wave hold what all requests move, and what a launch leaves does
+/// not look like hits to the next one.
+#[test]
+fn short_windows_of_the_corpus_hold_what_all_requests_move() {
+    let all = WindowSizes::default();
+    let short = WindowSizes { counted: 1 << 8, warming: 1 << 8, most_warming: 1 << 8, ..all };
+    let (mut launches, mut missed) = (0, Vec::new());
+    for name in SHORT {
+        let kernel = Kernel::open(name, &LaunchOptions::default()).unwrap();
+        for gpu in ["gtx-480", "titan-v"] {
+            let full = on_four_sms(&kernel, gpu, CacheChoice::Full, all);
+            let windows = on_four_sms(&kernel, gpu, CacheChoice::Windows, short);
+            if !windows.is_of_windows() {
+                continue;
+            }
+            launches += 1;
+            for metric in ["dram_read_transactions", "dram_write_transactions"] {
+                let truth = full.metrics[metric].value.as_f64();
+                let [least, most] = windows.intervals[metric];
+                let estimate = windows.metrics[metric].value.as_f64();
+                println!("{name} on {gpu}: {metric} {truth}, {estimate}, {least} to {most}");
+                assert!((least..=most).contains(&estimate), "{name} on {gpu}: {metric}");
+                let about = 2.0 + 1e-3 * truth;
+                if truth < least - about || truth > most + about {
+                    missed.push(format!("{name} on {gpu}: {metric}"));
+                }
+            }
+        }
+    }
+    assert!(launches >= 15 && missed.is_empty(), "{missed:?} of {launches}");
 }

@@ -228,7 +228,7 @@ impl Sample {
         let Some(Part { ctas, role }) = self.plan.parts.get(self.at) else { return };
         self.left = ctas.end - ctas.start;
         if let (Some(hierarchy), Role::Warm) = (hierarchy, role) {
-            hierarchy.begin_window();
+            hierarchy.begin_window(false);
         }
         let follows = match role {
             Role::Following => true,
@@ -427,6 +427,7 @@ impl Counter {
             let ended = Ended {
                 dirty_at_start: sample.dirty_at_start,
                 is_filled: sample.is_filled,
+                unfilled: None,
                 capacity,
                 left: Left::of(&sample.left_dirty, dirty, 0),
                 is_first,

@@ -133,8 +133,8 @@ impl Windows for Counter {
             *hierarchy = Hierarchy::new(&lines.caches(&caches));
         }
         windows.has_begun = true;
-        windows.dirty_at_start = hierarchy.take_part().dirty_sectors;
-        windows.dirty_before = windows.dirty_at_start;
+        windows.dirty_before = hierarchy.take_part().dirty_sectors;
+        windows.dirty_at_start = windows.dirty_before + hierarchy.take_unseen_dirty();
         // Blocks are recorded in windows that come in any case.
         let mut recorded = Vec::new();
         if let Some(Cut { first, coming }) = cut {
@@ -147,6 +147,9 @@ impl Windows for Counter {
             let trial = coming.middle.first().map(|one| coming.warming.before(one));
             windows.parts.extend(trial.into_iter().flatten());
             windows.coming = coming;
+        }
+        if windows.skips() {
+            hierarchy.begin_windows();
         }
         if let Some(tracer) = &mut self.tracer {
             self.shape.trace = tracer.order(self.grid, &recorded);
@@ -184,14 +187,44 @@ impl WindowReplay {
             let end = self.parts.get(self.at).map(|part| part.ctas.end);
             self.end_part(hierarchy, tracer.as_deref_mut());
             if self.parts.get(self.at).is_some_and(|part| Some(part.ctas.start) != end) {
-                hierarchy.begin_window();
+                self.begin_window(hierarchy);
             }
         }
     }
 
+    /// The present part does not follow the one before.
+    fn begin_window(&self, hierarchy: &mut Hierarchy) {
+        let ctas = self.parts.get(self.at).map_or(0, |part| part.ctas.start);
+        hierarchy.begin_window(self.turns_over(ctas, hierarchy.l2_lines()));
+    }
+
+    /// True if so many CTAs bring more lines into an L2 than it holds, as the windows so far do.
+    fn turns_over(&self, ctas: u64, l2_lines: u64) -> bool {
+        let newcomers = self.newcomers();
+        let of_ctas: u64 = self.measured.iter().map(|part| part.ctas).sum();
+        u128::from(newcomers) * u128::from(ctas) > u128::from(l2_lines) * u128::from(of_ctas)
+    }
+
+    /// Lines that the windows so far brought into the L2.
+    fn newcomers(&self) -> u64 {
+        self.measured.iter().map(|part| part.traffic.newcomers).sum()
+    }
+
+    /// Dirty sectors of an L2 of some lines that is full of such lines as the windows brought in.
+    fn dirty_of_full(&self, l2_lines: u64) -> u64 {
+        let dirtied: u64 = self.measured.iter().map(|part| part.dirtied).sum();
+        let of_line = dirtied as f64 / self.newcomers().max(1) as f64;
+        (of_line * l2_lines as f64).round() as u64
+    }
+
+    /// True if some CTAs were skipped.
+    fn skips(&self) -> bool {
+        self.parts.len() > 1
+    }
+
     /// The part of the launch's requests that was replayed.
     pub(super) fn replay(&self) -> Replay {
-        let in_windows = self.parts.len() > 1;
+        let in_windows = self.skips();
         Replay::Sampled { in_windows, lines: self.lines.lines_of_group() }
     }
 
@@ -259,7 +292,7 @@ impl WindowReplay {
             && tried.is_some_and(|tried| !tried.is_filled && warming.widen(tried.filled))
         {
             self.parts.extend(warming.before(first));
-            hierarchy.begin_window();
+            self.begin_window(hierarchy);
         } else if !middle.is_empty() {
             // The CTAs before the first one have just been.
             let trial = middle.first().map_or(0, |first| warming.before(first).count());
@@ -272,7 +305,7 @@ impl WindowReplay {
                 self.parts.extend(more.flat_map(|window| window.warmed(warming)));
             }
             self.parts.extend(last.warmed(warming));
-            hierarchy.begin_window();
+            self.begin_window(hierarchy);
         }
         self.parts[self.at..].iter().map(|part| part.ctas.clone()).collect()
     }
@@ -306,6 +339,7 @@ impl WindowReplay {
             is_first,
             sectors: std::mem::replace(&mut self.sectors, SparseRows::new(0)),
             left_out_sectors: std::mem::take(&mut self.left_out_sectors),
+            unsure_dirtied: traffic.unsure_dirtied.all(),
             traffic,
             dirtied,
         });
@@ -336,6 +370,7 @@ impl Counter {
         let times = windows.lines.lines_of_group();
         let capacity = hierarchy.l2_sectors() * times;
         let is_first = hierarchy.is_of_first_launch(self.contents);
+        let lines = hierarchy.l2_lines();
         let (_, mut l2) = hierarchy.finish(self.contents);
         let last = l2.take_traffic();
         let middle = windows.measured.iter().filter(|part| part.role == Role::Middle);
@@ -347,6 +382,7 @@ impl Counter {
         let ended = Ended {
             dirty_at_start: windows.dirty_at_start * times,
             is_filled: windows.is_filled,
+            unfilled: Some(windows.dirty_of_full(lines) * times),
             capacity,
             left: Left::of(&dirty, last.dirty_sectors * times, of_line),
             is_first,
@@ -362,7 +398,12 @@ impl Counter {
             without_lines: (0..parts).map(|part| variant(Without::Lines(part), unsure)).collect(),
         };
         let doubt = Doubt::Replay(Unsure::EXTREMES.map(answer).into());
-        (variant(Without::Nothing, Unsure::VALUE), doubt, l2)
+        let value = variant(Without::Nothing, Unsure::VALUE);
+        if windows.skips() {
+            let forgets = windows.turns_over(self.ctas_in_order(), lines);
+            l2.end_windows(forgets, value.l2.dirty_sectors);
+        }
+        (value, doubt, l2)
     }
 
     /// The table and the traffic for an answer to what is unsure, from all that was replayed or
@@ -394,9 +435,9 @@ impl Counter {
         let ends = Pool::of(ends, &self.memory, pooled);
         let middle = Pool::of(pairs.iter().map(|pair| &pair[1]), &self.memory, pooled);
         // To neither side where the value is asked for.
-        let towards = match unsure {
-            Unsure::VALUE => 0.0,
-            Unsure { hits, .. } => 2.0 * hits - 1.0,
+        let [towards_hits, towards_writes] = match unsure {
+            Unsure::VALUE => [0.0; 2],
+            Unsure { hits, written } => [hits, written].map(|part| 2.0 * part - 1.0),
         };
         let mut memory = self.memory.clone();
         let mut l2 = L2Traffic::default();
@@ -405,7 +446,7 @@ impl Counter {
             let RowSum { sectors: of_ends, traffic } = ends.row(key);
             let rest = (counts.sectors as f64 - of_ends).max(0.0);
             let mut rate = middle.rate(key, &ends, unsure);
-            let unsettled = towards * settled.hits_beyond(&settling, key);
+            let unsettled = towards_hits * settled.hits_beyond(&settling, key);
             let unsettled = unsettled.clamp(-rate[2], rate[3]);
             (rate[2], rate[3]) = (rate[2] + unsettled, rate[3] - unsettled);
             let mut sums: [f64; 4] = std::array::from_fn(|at| traffic[at] + rate[at] * rest);
@@ -439,7 +480,7 @@ impl Counter {
         l2.write_hit_sectors += local[1];
         let rest = (stored - ends.stored).max(0.0);
         let times = if middle.stored > 0.0 { rest / middle.stored } else { ctas };
-        let unsettled = towards * settled.dirtied_beyond(&settling) * middle.dirtied;
+        let unsettled = towards_writes * settled.dirtied_beyond(&settling) * middle.dirtied;
         let dirtied = ends.dirtied + (middle.dirtied + unsettled).max(0.0) * times;
         ended.balance(dirtied, unsure.written, &mut l2);
         l2.local = LocalTraffic {

@@ -9,7 +9,7 @@ use crate::counts::MemoryCounts;
 use crate::estimate::Unsure;
 use crate::extrapolation::Extrapolation;
 use crate::hierarchy::{
-    FIRST_SINGLE_ROW, LineSample, LocalTraffic, PARTS, PartTraffic, ROW_LIMIT, RowTraffic,
+    Dirtied, FIRST_SINGLE_ROW, LineSample, LocalTraffic, PARTS, PartTraffic, ROW_LIMIT, RowTraffic,
 };
 use crate::sparse::SparseRows;
 
@@ -29,6 +29,8 @@ pub(super) struct Measured {
     pub(super) traffic: PartTraffic,
     /// Sectors that they made dirty.
     pub(super) dirtied: u64,
+    /// The part of those that may have been dirty before.
+    pub(super) unsure_dirtied: u64,
     /// The lines that were replayed, if not all were.
     pub(super) sampled: Option<Sampled>,
 }
@@ -142,18 +144,23 @@ impl Measured {
 
     /// Sectors that it made dirty. Rows that write are those of `is_written`.
     fn dirtied(&self, pooled: Pooled, is_written: impl Fn(u32) -> bool) -> f64 {
+        let unsure = pooled.hits * self.unsure_dirtied as f64;
         let Some(Sampled { lines, sectors }) = &self.sampled else {
-            return self.scale().scale(self.dirtied) as f64;
+            let scale = self.scale();
+            return scale.scale(self.dirtied) as f64 - scale.scale(unsure.round() as u64) as f64;
         };
         let is_in = |part: u32| pooled.without != Some(part);
-        let dirtied = self.traffic.dirtied.by_rows.iter().zip(0..);
-        let dirtied: u64 =
-            dirtied.filter(|(_, part)| is_in(*part)).map(|(sectors, _)| sectors).sum();
+        let of_parts = |dirtied: &Dirtied| -> f64 {
+            let dirtied = dirtied.by_rows.iter().zip(0..);
+            dirtied.filter(|(_, part)| is_in(*part)).map(|(sectors, _)| *sectors as f64).sum()
+        };
+        let PartTraffic { dirtied, unsure_dirtied, .. } = &self.traffic;
+        let dirtied = of_parts(dirtied) - pooled.hits * of_parts(unsure_dirtied);
         let all = self.sectors.iter().filter(|(key, _)| is_written(*key));
         let all: u64 = all.map(|(_, sectors)| sectors).sum();
         let seen = sectors.iter().filter(|(row, _)| is_in(row % PARTS) && is_written(row / PARTS));
         let seen: u64 = seen.map(|(_, sectors)| sectors).sum();
-        let of_rows = dirtied as f64 * all as f64 / seen.max(1) as f64;
+        let of_rows = dirtied * all as f64 / seen.max(1) as f64;
         let by_write_backs = self.traffic.dirtied.by_write_backs * lines.lines_of_group();
         of_rows + by_write_backs as f64
     }
