@@ -7,7 +7,7 @@ use gpucast_counters::features::Features;
 use gpucast_counters::stages::Stages;
 use serde::{Deserialize, Serialize};
 
-use crate::sm_simulation::{Invocations, Simulator};
+use crate::sm_simulation::{Invocations, Orders, Simulator};
 
 /// The facts of an execution that models, changes and advice read besides metrics, as far as
 /// somebody has asked for them.
@@ -22,6 +22,9 @@ pub struct Evidence {
     pub simulation: Option<Arc<Vec<Invocations>>>,
     /// Who simulates them, if results of earlier runs may be known.
     pub simulator: Option<Arc<dyn Simulator>>,
+    /// The orders of issue that simulations follow, where times of nearly the same GPUs are
+    /// compared.
+    pub orders: Option<Arc<Orders>>,
     /// Facts of the PTX instructions that changes of that record need, where there is one
     /// ([`crate::what_if`]).
     pub instructions: Option<Arc<InstructionFacts>>,

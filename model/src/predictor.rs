@@ -22,7 +22,9 @@ use crate::prediction::{Outcome, Prediction};
 use crate::quantitative_roofline::QuantitativeRoofline;
 use crate::reads::{self, Fields};
 use crate::roofs::{self, Roof};
-use crate::sm_simulation::{self, Anew, Invocations, Simulator, SmSimulation, data_path_clocks};
+use crate::sm_simulation::{
+    self, Anew, Invocations, Orders, Simulator, SmSimulation, data_path_clocks,
+};
 use crate::sustained::Sustained;
 use crate::timing::Timing;
 use crate::warning::Warning;
@@ -215,6 +217,14 @@ impl Conditions {
         let clocks =
             |one: &Invocations| data_path_clocks(&one.launch, &parameters) * one.count as f64;
         Some(self.evidence.simulation.as_ref()?.iter().map(clocks).sum())
+    }
+
+    /// The same conditions where simulations follow some orders of issue.
+    #[must_use]
+    pub fn following(&self, orders: Option<Arc<Orders>>) -> Self {
+        let mut conditions = self.clone();
+        conditions.evidence.orders = orders;
+        conditions
     }
 
     /// Who simulates the recorded CTAs.

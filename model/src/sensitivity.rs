@@ -6,7 +6,8 @@
 //! beside the central difference. Fields that follow from a parameter move with it, as
 //! [`Gpu::with_override`] says: more SMs bring their throughput along.
 //!
-//! Counts stay as they are: a parameter that shapes them, such as the size of a cache, moves no
+//! Simulations follow the order of issue on the GPU as it is, since another order is noise
+//! ([`Orders`]). Counts stay as they are, too: a parameter that shapes them, such as the size of a cache, moves no
 //! time here.
 
 use serde::Serialize;
@@ -15,6 +16,7 @@ use crate::gpu::Gpu;
 use crate::prediction::{Bound, Prediction};
 use crate::predictor::{Conditions, Extent, Model, ModelError};
 use crate::reads;
+use crate::sm_simulation::Orders;
 use gpucast_counters::KernelProfile;
 
 /// The effect of one parameter on the time.
@@ -126,7 +128,8 @@ pub fn analyse(
     step: f64,
 ) -> Result<Analysis, ModelError> {
     // Times and bounds are compared.
-    let conditions = &Conditions { extent: Extent::WithoutWarnings, ..conditions.clone() };
+    let followed = conditions.following(Orders::of_gpu(gpu));
+    let conditions = &Conditions { extent: Extent::WithoutWarnings, ..followed };
     let middle = model.predict(profile, gpu, conditions)?;
     let fields = if fields.is_empty() { Gpu::FIELDS } else { fields };
     let (mut parameters, mut fixed) = (Vec::new(), Vec::new());

@@ -26,6 +26,7 @@
 //! | `distributor` | when the GPU starts a CTA on an SM |
 //! | `states` | what clocks are spent on |
 //! | `observer` | who watches an SM: nobody, at no cost, or a recorder |
+//! | `order` | the order of issue of one run, which others follow |
 //! | `recording` | what each warp did and waited for, when, and the critical path |
 //! | `equal_runs` | queues in a file, as runs of equal items |
 //! | `packed` | a launch as bytes, for a file and for a hash |
@@ -47,6 +48,7 @@ mod feed;
 pub mod launch;
 mod memory;
 mod observer;
+mod order;
 mod packed;
 pub mod parameters;
 pub mod products;
@@ -65,6 +67,10 @@ pub mod writer;
 pub use combine::{Combiner, Combining};
 pub use memory::Served;
 pub use observer::Resource;
+pub use order::Order;
 pub use packed::Packed;
-pub use run::{Limits, Outcome, record, resident_ctas, simulate, simulate_clocks};
+pub use run::{
+    Limits, Outcome, order_of_issue, record, resident_ctas, simulate, simulate_clocks,
+    simulate_clocks_in_order, simulate_in_order,
+};
 pub use turns::busiest_line;

@@ -17,7 +17,9 @@ use crate::work::Work;
 pub(crate) struct Standing {
     /// Its number among those that are simulated.
     pub(crate) number: u32,
-    /// SMs that do the same.
+    /// SMs of its class.
+    pub(crate) sms: u64,
+    /// SMs that do the same, so that all together have the work of the launch.
     pub(crate) alike: f64,
     /// SMs of the GPU that have CTAs.
     pub(crate) active: f64,
@@ -110,17 +112,12 @@ impl<'a, O: Observer> Representative<'a, O> {
     pub(crate) fn advance(&mut self, until: u64, memory: &mut MemorySystem<'_>) {
         loop {
             if self.sm.has_ends() {
-                for ended in self.sm.take_ends() {
-                    self.ends.push(ended);
-                    self.start(ended.clock as f64 + self.parameters.launch.cta_replacement);
-                }
+                self.replace_ended();
             } else if !self.sm.step(memory) {
                 self.is_done = true;
                 return;
             }
-            if self.sm.issued >= self.next_mark {
-                self.marks.push((self.sm.clock, self.sm.issued));
-                self.next_mark += MARK;
+            if self.mark() {
                 self.next_event = self.sm.next_event();
                 return;
             }
@@ -132,6 +129,40 @@ impl<'a, O: Observer> Representative<'a, O> {
                 }
             }
         }
+    }
+
+    /// Issues the next instruction of a warp. Returns false if it has none.
+    pub(crate) fn follow(&mut self, warp: u32, memory: &mut MemorySystem<'_>) -> bool {
+        self.replace_all_ended();
+        let issues = self.sm.issue_of(warp, memory);
+        self.mark();
+        issues
+    }
+
+    /// Starts CTAs in the places of all that have ended. Some end as they start.
+    pub(crate) fn replace_all_ended(&mut self) {
+        while self.sm.has_ends() {
+            self.replace_ended();
+        }
+    }
+
+    /// Starts CTAs in the places of those that have ended.
+    fn replace_ended(&mut self) {
+        for ended in self.sm.take_ends() {
+            self.ends.push(ended);
+            self.start(ended.clock as f64 + self.parameters.launch.cta_replacement);
+        }
+    }
+
+    /// Notes the clock from time to time. Returns true if it did.
+    #[inline]
+    fn mark(&mut self) -> bool {
+        let is_due = self.sm.issued >= self.next_mark;
+        if is_due {
+            self.marks.push((self.sm.clock, self.sm.issued));
+            self.next_mark += MARK;
+        }
+        is_due
     }
 
     /// Where it comes to an end.

@@ -6,6 +6,9 @@
 //! even these have more instructions than the limit, the run is cut and goes on at the rate of its
 //! second half.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::dispatch::{SmClass, dispatch};
@@ -13,6 +16,7 @@ use crate::feed::Feed;
 use crate::launch::Launch;
 use crate::memory::{MemorySystem, Served};
 use crate::observer::Observer;
+use crate::order::{Frame, Listener, Order, Step, Writer};
 use crate::parameters::Parameters;
 use crate::recording::{Recorder, Recording};
 use crate::representative::{End, Representative, Standing};
@@ -71,7 +75,7 @@ pub fn simulate(
     parameters: &Parameters,
     limits: Limits,
 ) -> Outcome {
-    simulated(launch, resident, parameters, (limits, true), |_| ()).0
+    simulated(launch, resident, parameters, (limits, true), None, |_| ()).outcome
 }
 
 /// The clocks of [`simulate`] to the last bit, without what they were spent on, which takes a good
@@ -83,7 +87,65 @@ pub fn simulate_clocks(
     parameters: &Parameters,
     limits: Limits,
 ) -> f64 {
-    simulated(launch, resident, parameters, (limits, false), |_| ()).0.clocks
+    simulated(launch, resident, parameters, (limits, false), None, |_| ()).outcome.clocks
+}
+
+/// The order of issue of [`simulate`]; none if the launch has too many warps or SMs to name.
+#[must_use]
+pub fn order_of_issue(
+    launch: &Launch,
+    resident: u32,
+    parameters: &Parameters,
+    limits: Limits,
+) -> Option<Order> {
+    let writer = Rc::new(RefCell::new(Writer::default()));
+    let listener = |standing: Standing| Listener::new(standing.number, &writer);
+    drop(simulated(launch, resident, parameters, (limits, false), None, listener));
+    let lengths = lengths(launch, &Work::of(launch), parameters);
+    let resident = resident_ctas(launch, resident, parameters).into();
+    let writer = Rc::into_inner(writer)?.into_inner();
+    writer.finish(Frame::of(resident, parameters, limits), lengths)
+}
+
+/// The result of [`simulate`] in an order of issue of the same launch; none if a run cannot have
+/// that order.
+#[must_use]
+pub fn simulate_in_order(
+    order: &Order,
+    launch: &Launch,
+    resident: u32,
+    parameters: &Parameters,
+    limits: Limits,
+) -> Option<Outcome> {
+    in_order(order, launch, resident, parameters, (limits, true))
+}
+
+/// The clocks of [`simulate_in_order`] to the last bit.
+#[must_use]
+pub fn simulate_clocks_in_order(
+    order: &Order,
+    launch: &Launch,
+    resident: u32,
+    parameters: &Parameters,
+    limits: Limits,
+) -> Option<f64> {
+    Some(in_order(order, launch, resident, parameters, (limits, false))?.clocks)
+}
+
+fn in_order(
+    order: &Order,
+    launch: &Launch,
+    resident: u32,
+    parameters: &Parameters,
+    (limits, accounts): (Limits, bool),
+) -> Option<Outcome> {
+    let held = resident_ctas(launch, resident, parameters).into();
+    if !order.suits(&Frame::of(held, parameters, limits)) {
+        return None;
+    }
+    let extent = (limits, accounts);
+    let run = simulated(launch, resident, parameters, extent, Some(order), |_| ());
+    run.has_its_order.then_some(run.outcome)
 }
 
 /// The result of [`simulate`], and all that happened on each SM on the way, the SM that ends last
@@ -95,27 +157,46 @@ pub fn record(
     parameters: &Parameters,
     limits: Limits,
 ) -> (Outcome, Vec<Recording>) {
-    let recorder = |alike: f64| Recorder::new(alike);
-    let (outcome, recorders) = simulated(launch, resident, parameters, (limits, true), recorder);
-    (outcome, recorders.into_iter().map(Recorder::finish).collect())
+    let recorder = |standing: Standing| Recorder::new(standing.sms as f64);
+    let run = simulated(launch, resident, parameters, (limits, true), None, recorder);
+    (run.outcome, run.observers.into_iter().map(Recorder::finish).collect())
 }
 
-/// Simulates a launch with an observer of each SM, made of the SMs that it stands for. Unless it
-/// `accounts` for clocks, those by state and instruction are zero.
+/// About how many clocks a CTA of each class takes. Of one class nobody asks.
+fn lengths(launch: &Launch, work: &Work, parameters: &Parameters) -> Vec<f64> {
+    match launch.classes.len() {
+        0 | 1 => Vec::new(),
+        _ => work.lengths(launch, parameters),
+    }
+}
+
+/// A run that has come to its end.
+struct Finished<O> {
+    outcome: Outcome,
+    /// That of the SM which ends last first.
+    observers: Vec<O>,
+    /// False if it could not follow the order that it was given.
+    has_its_order: bool,
+}
+
+/// Simulates a launch with an observer of each SM, made of what the SM stands for. Unless it
+/// `accounts` for clocks, those by state and instruction are zero. It follows an order, if there is
+/// one.
 fn simulated<O: Observer>(
     launch: &Launch,
     resident: u32,
     parameters: &Parameters,
     (limits, accounts): (Limits, bool),
-    observer: impl Fn(f64) -> O,
-) -> (Outcome, Vec<O>) {
-    let resident = u64::from(resident_ctas(launch, resident, parameters));
+    order: Option<&Order>,
+    observer: impl Fn(Standing) -> O,
+) -> Finished<O> {
+    let held = u64::from(resident_ctas(launch, resident, parameters));
     let work = Work::of(launch);
-    let lengths = match launch.classes.len() {
-        0 | 1 => Vec::new(),
-        _ => work.lengths(launch, parameters),
+    let lengths = match order {
+        Some(order) => order.lengths().to_vec(),
+        None => lengths(launch, &work, parameters),
     };
-    let mut classes = dispatch(&launch.order, &lengths, resident, parameters.sm_count.into());
+    let mut classes = dispatch(&launch.order, &lengths, held, parameters.sm_count.into());
     if classes.is_empty() {
         classes.push(SmClass { sms: 1, runs: Vec::new() });
     }
@@ -127,18 +208,25 @@ fn simulated<O: Observer>(
     let code = Prepared::new(launch, parameters);
     let stand_for = |(number, class): (u32, &SmClass)| {
         let alike = class.sms as f64 * part;
-        let most = most_simulated(work.of_runs(&class.runs), class, resident, limits);
-        let feed = Feed::new(launch, &work, &class.runs, (most, resident), &lengths);
-        let standing = Standing { number, alike, active, resident };
-        let watched = (standing, accounts, observer(class.sms as f64));
+        let most = most_simulated(work.of_runs(&class.runs), class, held, limits);
+        let feed = Feed::new(launch, &work, &class.runs, (most, held), &lengths);
+        let standing = Standing { number, sms: class.sms, alike, active, resident: held };
+        let watched = (standing, accounts, observer(standing));
         Representative::new(launch, &code, parameters, (class, feed), &work, watched)
     };
     let mut run = Run {
         sms: (0..).zip(&classes).map(stand_for).collect(),
         memory: MemorySystem::new(launch, parameters),
     };
-    run.go(limits.instructions);
-    run.outcome(launch, parameters, &work)
+    let has_its_order = match order {
+        None => {
+            run.go(limits.instructions);
+            true
+        }
+        Some(order) => run.follow(order),
+    };
+    let (outcome, observers) = run.outcome(launch, parameters, &work);
+    Finished { outcome, observers, has_its_order }
 }
 
 /// CTAs of an SM that are simulated at most, which executes so many warp instructions.
@@ -186,6 +274,16 @@ impl<O: Observer> Run<'_, O> {
             let Some(first) = first else { break };
             self.sms[first].advance(until, &mut self.memory);
         }
+    }
+
+    /// Goes on in an order, to its end. Returns false if a warp that it names has nothing to issue.
+    fn follow(&mut self, order: &Order) -> bool {
+        let is_followed = order.steps().all(|Step { sm, warp }| {
+            self.sms.get_mut(sm).is_some_and(|one| one.follow(warp, &mut self.memory))
+        });
+        // Behind the last issue only CTAs without instructions are left.
+        self.sms.iter_mut().for_each(Representative::replace_all_ended);
+        is_followed
     }
 
     /// The result, and the observers, that of the SM which ends last first.

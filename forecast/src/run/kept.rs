@@ -291,6 +291,7 @@ impl Kept {
                     .simulation
                     .map(|all| Arc::new(all.into_iter().map(invocations).collect())),
                 simulator: None,
+                orders: None,
                 instructions: self.instructions.map(Arc::new),
             },
             timing: Timing::default(),

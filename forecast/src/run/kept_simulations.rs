@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use gpucast_model::sm_simulation::{Anew, Simulator};
+use gpucast_model::sm_simulation::{Anew, Orders, Simulation, Simulator};
 use gpucast_simulation::Outcome;
 use gpucast_simulation::launch::Launch;
-use gpucast_simulation::parameters::Parameters;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -117,9 +116,15 @@ impl KeptSimulations {
         add(known.results.get_or_insert_default());
     }
 
-    fn key(&self, launch: &Arc<Launch>, resident: u32, parameters: &Parameters) -> Key {
+    fn key(&self, simulation: &Simulation<'_>) -> Key {
+        let Simulation { launch, resident, parameters, orders } = simulation;
+        // A GPU that has the orders itself simulates as if there were none.
+        let followed = orders.map(Orders::parameters).filter(|orders| orders != parameters);
         let mut hash = Sha256::new_with_prefix(self.hash_of(launch));
         hash.update(format!("{resident} {parameters:?}"));
+        if let Some(followed) = followed {
+            hash.update(format!(" {followed:?}"));
+        }
         hash.finalize().into()
     }
 
@@ -139,24 +144,24 @@ impl KeptSimulations {
 }
 
 impl Simulator for KeptSimulations {
-    fn outcome(&self, launch: &Arc<Launch>, resident: u32, parameters: &Parameters) -> Outcome {
-        let key = self.key(launch, resident, parameters);
+    fn outcome(&self, simulation: Simulation<'_>) -> Outcome {
+        let key = self.key(&simulation);
         if let Some(outcome) = self.find(|results| results.outcomes.get(&key).cloned()) {
             return outcome;
         }
         let started = Instant::now();
-        let outcome = Anew.outcome(launch, resident, parameters);
+        let outcome = Anew.outcome(simulation);
         self.add(started.elapsed(), |known| insert(&mut known.outcomes, key, outcome.clone()));
         outcome
     }
 
-    fn clocks(&self, launch: &Arc<Launch>, resident: u32, parameters: &Parameters) -> f64 {
-        let key = self.key(launch, resident, parameters);
+    fn clocks(&self, simulation: Simulation<'_>) -> f64 {
+        let key = self.key(&simulation);
         if let Some(clocks) = self.find(|results| results.clocks(&key)) {
             return clocks;
         }
         let started = Instant::now();
-        let clocks = Anew.clocks(launch, resident, parameters);
+        let clocks = Anew.clocks(simulation);
         self.add(started.elapsed(), |known| insert(&mut known.clocks, key, clocks));
         clocks
     }
@@ -183,6 +188,7 @@ mod tests {
     use gpucast_model::GpuLibrary;
     use gpucast_simulation::code::{Class, Control};
     use gpucast_simulation::launch::WarpTrace;
+    use gpucast_simulation::parameters::Parameters;
     use gpucast_simulation::writer::Writer;
 
     use super::*;
@@ -201,6 +207,15 @@ mod tests {
         GpuLibrary::builtin().unwrap().get(gpu).unwrap().sm_parameters().unwrap()
     }
 
+    /// A simulation in its own order.
+    fn free<'a>(
+        launch: &'a Arc<Launch>,
+        resident: u32,
+        parameters: &'a Parameters,
+    ) -> Simulation<'a> {
+        Simulation { launch, resident, parameters, orders: None }
+    }
+
     fn kept(folder: &std::path::Path, worth: Duration) -> KeptSimulations {
         KeptSimulations::new(Arc::new(Folder::new(folder)), "an input", 1 << 20, worth)
     }
@@ -212,22 +227,35 @@ mod tests {
         let (launch_of_one, launch_of_two) = (launch(1), launch(2));
         let titan = parameters("titan-v");
         let earlier = kept(folder.path(), Duration::ZERO);
-        let key = earlier.key(&launch_of_one, 2, &titan);
-        let marked = Outcome { clocks: -1.0, ..Anew.outcome(&launch_of_one, 2, &titan) };
+        let key = earlier.key(&free(&launch_of_one, 2, &titan));
+        let marked = Outcome { clocks: -1.0, ..Anew.outcome(free(&launch_of_one, 2, &titan)) };
         earlier.add(Duration::ZERO, |results| insert(&mut results.outcomes, key, marked.clone()));
         drop(earlier);
 
         let later = kept(folder.path(), Duration::ZERO);
-        assert_eq!(later.outcome(&launch_of_one, 2, &titan), marked);
-        assert!((later.clocks(&launch(1), 2, &titan) + 1.0).abs() < 1e-9);
+        assert_eq!(later.outcome(free(&launch_of_one, 2, &titan)), marked);
+        assert!((later.clocks(free(&launch(1), 2, &titan)) + 1.0).abs() < 1e-9);
         for (launch, resident, gpu) in [
             (&launch_of_two, 2, "titan-v"),
             (&launch_of_one, 1, "titan-v"),
             (&launch_of_one, 2, "h100-sxm"),
         ] {
-            assert!(later.clocks(launch, resident, &parameters(gpu)) > 0.0);
-            assert!(later.outcome(launch, resident, &parameters(gpu)).clocks > 0.0);
+            let gpu = parameters(gpu);
+            assert!(later.clocks(free(launch, resident, &gpu)) > 0.0);
+            assert!(later.outcome(free(launch, resident, &gpu)).clocks > 0.0);
         }
+    }
+
+    #[test]
+    fn results_of_other_orders_are_other_results() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = kept(folder.path(), Duration::ZERO);
+        let gpu = |name| GpuLibrary::builtin().unwrap().get(name).unwrap();
+        let (launch, titan) = (launch(1), parameters("titan-v"));
+        let orders = ["titan-v", "h100-sxm"].map(|name| Orders::of_gpu(&gpu(name)).unwrap());
+        let key = |orders| kept.key(&Simulation { orders, ..free(&launch, 2, &titan) });
+        assert_eq!(key(Some(&*orders[0])), key(None), "a GPU has its own order");
+        assert_ne!(key(Some(&*orders[1])), key(None));
     }
 
     #[test]
@@ -235,7 +263,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let entries = || std::fs::read_dir(folder.path().join(ENTRIES)).map_or(0, Iterator::count);
         for (worth, written) in [(Duration::MAX, 0), (Duration::ZERO, 1)] {
-            kept(folder.path(), worth).clocks(&launch(1), 1, &parameters("titan-v"));
+            let (launch, titan) = (launch(1), parameters("titan-v"));
+            kept(folder.path(), worth).clocks(free(&launch, 1, &titan));
             assert_eq!(entries(), written);
         }
     }
@@ -246,8 +275,8 @@ mod tests {
         let titan = parameters("titan-v");
         let (one, other) =
             (kept(folder.path(), Duration::ZERO), kept(folder.path(), Duration::ZERO));
-        one.clocks(&launch(1), 1, &titan);
-        other.clocks(&launch(2), 1, &titan);
+        one.clocks(free(&launch(1), 1, &titan));
+        other.clocks(free(&launch(2), 1, &titan));
         drop((one, other));
         assert_eq!(kept(folder.path(), Duration::ZERO).read().unwrap().clocks.len(), 2);
     }

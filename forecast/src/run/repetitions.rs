@@ -188,6 +188,7 @@ impl Mean {
             features: self.features.map(Arc::new),
             simulation: (!self.simulation.is_empty()).then(|| Arc::new(self.simulation)),
             simulator: None,
+            orders: None,
             instructions: self.instructions,
         };
         Some(Repeated { profile, ranges: self.metrics.ranges(), evidence })

@@ -17,6 +17,7 @@
 pub mod axis;
 mod cases;
 mod families;
+mod orders;
 mod points;
 mod resumed;
 pub mod shared;
@@ -26,6 +27,7 @@ mod table;
 use std::sync::Arc;
 
 use gpucast_model::Prediction;
+use gpucast_model::sm_simulation::Orders;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::choice::count_on::CountOn;
@@ -37,6 +39,7 @@ use crate::run::sources::Source;
 use cases::Counted;
 pub use cases::{Case, CaseSource, Counting, Group, InFamily, Origin};
 pub use families::{CountingByFormulas, Family, PlanOfSizes, no_sizes};
+use orders::OrdersOfBases;
 pub use points::{Point, combinations, number_of_points, points};
 pub use resumed::Earlier;
 pub use sizes::{fixed, numbers, parameters, place_among, varied};
@@ -202,6 +205,7 @@ impl<S: Sync> Grid<'_, S> {
                 })
                 .collect(),
             Answers::Times(models) => {
+                let orders = OrdersOfBases::new(points.iter().map(|&at| &self.points[at]));
                 let combinations: Vec<_> = combinations
                     .flat_map(|(launch, at, point)| {
                         let chosen = chosen(models, point);
@@ -211,7 +215,9 @@ impl<S: Sync> Grid<'_, S> {
                 combinations
                     .into_par_iter()
                     .map(|(launch, at, point, chosen)| {
-                        (place(launch, at), row(counted, launch, point, &chosen))
+                        let asked =
+                            Asked { launch, point, chosen: &chosen, orders: orders.of(point) };
+                        (place(launch, at), row(counted, &asked))
                     })
                     .collect()
             }
@@ -264,16 +270,21 @@ fn metrics_row<S>(
     cells
 }
 
+/// A time that is asked for.
+struct Asked<'a> {
+    launch: Option<(usize, &'a Source)>,
+    point: &'a Point,
+    chosen: &'a Chosen,
+    /// The orders of issue on the GPU that was changed.
+    orders: Option<Arc<Orders>>,
+}
+
 /// The cells of one combination.
-fn row<S>(
-    counted: &Counted<'_, S>,
-    launch: Option<(usize, &Source)>,
-    point: &Point,
-    chosen: &Chosen,
-) -> Vec<Cell> {
-    let mut cells = beginning(counted, launch, point);
-    let outcome = outcome(counted, launch, point, chosen);
-    let answered = outcome.as_ref().map_or(chosen.model.name(), |prediction| prediction.model);
+fn row<S>(counted: &Counted<'_, S>, asked: &Asked<'_>) -> Vec<Cell> {
+    let mut cells = beginning(counted, asked.launch, asked.point);
+    let outcome = outcome(counted, asked);
+    let answered =
+        outcome.as_ref().map_or(asked.chosen.model.name(), |prediction| prediction.model);
     cells.push(Cell::text(answered));
     match outcome {
         Ok(prediction) => cells.extend([
@@ -306,13 +317,12 @@ fn real(number: Option<f64>) -> Cell {
 /// The prediction, or why there is none.
 fn outcome<S>(
     counted: &Counted<'_, S>,
-    launch: Option<(usize, &Source)>,
-    point: &Point,
-    chosen: &Chosen,
+    Asked { launch, point, chosen, orders }: &Asked<'_>,
 ) -> Result<Prediction, String> {
     let gpu = point.gpu.as_ref().map_err(String::clone)?;
     let (_, source) = launch.ok_or_else(|| counted.failure().to_owned())?;
-    let predicted = chosen.predict(&source.profile, gpu, &source.conditions);
+    let conditions = source.conditions.following(orders.clone());
+    let predicted = chosen.predict(&source.profile, gpu, &conditions);
     let prediction = predicted.map_err(|error| prediction::reason(&error, source))?;
     // Models refuse such times themselves; a sweep must not be where one slips through.
     match prediction.time_ms {

@@ -77,7 +77,7 @@ impl Analysis {
         gpu: &Gpu,
         conditions: &Conditions,
     ) -> Result<Self, ModelError> {
-        let Inputs { invocations, parameters, resident_ctas } =
+        let Inputs { invocations, parameters, resident_ctas, .. } =
             Inputs::of(profile, gpu, conditions)?;
         let mut analysis = Self {
             resident_ctas,

@@ -4,6 +4,7 @@
 //! invocations of a launch, and says what its clocks were spent on.
 
 mod kind;
+mod orders;
 mod recorded;
 mod shared_path;
 mod simulator;
@@ -17,9 +18,10 @@ use gpucast_simulation::parameters::Parameters;
 pub use gpucast_simulation::states::{Clocks, State};
 use gpucast_simulation::{Outcome as Simulated, Served, resident_ctas};
 pub use gpucast_simulation::{Resource, recording};
+pub use orders::Orders;
 pub use recorded::Recorded;
 pub(crate) use shared_path::data_path_clocks;
-pub use simulator::{Anew, Simulator};
+pub use simulator::{Anew, Simulation, Simulator};
 
 use crate::assumptions;
 use crate::conformal::{Kind, back_end};
@@ -87,6 +89,8 @@ pub(crate) struct Inputs<'a> {
     pub(crate) parameters: Parameters,
     /// CTAs that an SM holds.
     pub(crate) resident_ctas: u32,
+    /// The orders of issue that simulations follow.
+    pub(crate) orders: Option<&'a Orders>,
 }
 
 /// The figures of a GPU that say most about a simulated time.
@@ -135,7 +139,8 @@ impl<'a> Inputs<'a> {
         .max(1);
         let held = |one: &Invocations| resident_ctas(&one.launch, resident, &parameters);
         let resident_ctas = invocations.iter().map(held).max().unwrap_or(resident);
-        Ok(Self { invocations, parameters, resident_ctas })
+        let orders = conditions.evidence.orders.as_ref().and_then(|orders| orders.held_for(gpu));
+        Ok(Self { invocations, parameters, resident_ctas, orders })
     }
 }
 
@@ -151,7 +156,7 @@ impl Analysis {
         gpu: &Gpu,
         conditions: &Conditions,
     ) -> Result<Self, ModelError> {
-        let Inputs { invocations, parameters, resident_ctas } =
+        let Inputs { invocations, parameters, resident_ctas, orders } =
             Inputs::of(profile, gpu, conditions)?;
         let simulator = conditions.simulator();
         let mut analysis = Self {
@@ -170,7 +175,12 @@ impl Analysis {
         };
         for Invocations { launch, count } in invocations {
             let times = *count as f64;
-            let simulated = simulator.outcome(launch, resident_ctas, &parameters);
+            let simulated = simulator.outcome(Simulation {
+                launch,
+                resident: resident_ctas,
+                parameters: &parameters,
+                orders,
+            });
             analysis.add(launch, &simulated, times);
             if conditions.extent == Extent::Whole {
                 let path = &parameters.load_store;
@@ -327,10 +337,15 @@ impl Model for SmSimulation {
         gpu: &Gpu,
         conditions: &Conditions,
     ) -> Result<f64, ModelError> {
-        let Inputs { invocations, parameters, resident_ctas } =
+        let Inputs { invocations, parameters, resident_ctas, orders } =
             Inputs::of(profile, gpu, conditions)?;
         let of_kind = |Invocations { launch, count }: &Invocations| {
-            let clocks = conditions.simulator().clocks(launch, resident_ctas, &parameters);
+            let clocks = conditions.simulator().clocks(Simulation {
+                launch,
+                resident: resident_ctas,
+                parameters: &parameters,
+                orders,
+            });
             clocks * *count as f64
         };
         let clocks = invocations.iter().map(of_kind).sum();

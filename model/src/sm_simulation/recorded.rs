@@ -41,7 +41,7 @@ impl Recorded {
         gpu: &Gpu,
         conditions: &Conditions,
     ) -> Result<Self, ModelError> {
-        let Inputs { invocations, parameters, resident_ctas } =
+        let Inputs { invocations, parameters, resident_ctas, .. } =
             Inputs::of(profile, gpu, conditions)?;
         let all = invocations.iter().map(|one| one.count).sum();
         // Of equal numbers it is the first.

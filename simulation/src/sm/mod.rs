@@ -282,6 +282,32 @@ impl<'a, O: Observer> Sm<'a, O> {
         true
     }
 
+    /// Issues the next instruction of a warp as soon as it can, whoever else could. Returns false
+    /// if the warp has none.
+    pub(crate) fn issue_of(&mut self, place: u32, memory: &mut MemorySystem<'_>) -> bool {
+        loop {
+            let Some(warp) = self.warps.get(place as usize) else { return false };
+            let (sub_core, at) = (warp.sub_core as usize, warp.at_sub_core as usize);
+            let core = &self.sub_cores[sub_core];
+            match core.heads.get(at) {
+                Some(head) if head.warp != place => return false,
+                None => return false,
+                // In the order's own run nobody could go on, either.
+                Some(head) if head.ready == NEVER => {
+                    if !self.release_somebody() {
+                        return false;
+                    }
+                }
+                Some(_) => {
+                    let clock = core.issuable_at(at);
+                    self.clock = self.clock.max(clock);
+                    self.issue(sub_core, at, clock, memory);
+                    return true;
+                }
+            }
+        }
+    }
+
     /// Where every warp waits at barriers that nobody can reach any more, lets one CTA go on.
     fn release_somebody(&mut self) -> bool {
         let awaited = (0..self.ctas.len()).find(|&cta| self.ctas[cta].phases.is_awaited());

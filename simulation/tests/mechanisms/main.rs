@@ -3,6 +3,7 @@
 mod contention;
 mod dispatch;
 mod machine;
+mod order;
 mod recording;
 mod tensor_memory;
 
@@ -14,7 +15,9 @@ use gpucast_simulation::launch::{CtaClass, CtaRun, CtaTrace, Launch, Request, Wa
 use gpucast_simulation::parameters::{ConstantCosts, LaunchCosts, Parameters};
 use gpucast_simulation::states::State;
 use gpucast_simulation::writer::Writer;
-use gpucast_simulation::{Limits, Outcome, simulate, simulate_clocks};
+use gpucast_simulation::{
+    Limits, Outcome, order_of_issue, simulate, simulate_clocks, simulate_in_order,
+};
 
 use machine::machine;
 
@@ -28,10 +31,16 @@ fn looped(write: impl Fn(&mut Writer)) -> Code {
 }
 
 fn run(parameters: &Parameters, launch: &Launch, resident: u32) -> Outcome {
-    let outcome = simulate(launch, resident, parameters, Limits::default());
+    let limits = Limits::default();
+    let outcome = simulate(launch, resident, parameters, limits);
     // Whoever asks for the clocks alone gets the same, in all that is tested here.
-    let clocks = simulate_clocks(launch, resident, parameters, Limits::default());
+    let clocks = simulate_clocks(launch, resident, parameters, limits);
     assert_eq!(clocks.to_bits(), outcome.clocks.to_bits());
+    // So does who follows the order.
+    if let Some(order) = order_of_issue(launch, resident, parameters, limits) {
+        let followed = simulate_in_order(&order, launch, resident, parameters, limits);
+        assert_eq!(followed.as_ref(), Some(&outcome));
+    }
     outcome
 }
 

@@ -126,6 +126,7 @@ impl HostLaunch<'_> {
                 features: counts.features.map(|features| Arc::new(vec![(features, 1)])),
                 simulation: counts.simulation.map(once),
                 simulator: None,
+                orders: None,
                 instructions: counts.instructions,
             },
             timing: Timing::since(started, summary.issued_lanes),
