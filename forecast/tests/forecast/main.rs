@@ -22,6 +22,7 @@ mod repeats;
 mod rungs;
 mod samples;
 mod shared_memory;
+mod simulated_traffic;
 mod stopping;
 mod tensor_memory;
 mod textures;
