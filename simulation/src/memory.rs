@@ -47,6 +47,8 @@ pub struct Served {
     pub atomics: f64,
     /// Those of DRAM.
     pub dram: f64,
+    /// Sectors that DRAM reads and writes in them.
+    pub dram_sectors: f64,
 }
 
 impl Served {
@@ -60,8 +62,13 @@ impl Served {
     /// The same over `divisor`.
     #[must_use]
     pub fn over(self, divisor: f64) -> Self {
-        let Self { l2, atomics, dram } = self;
-        Self { l2: l2 / divisor, atomics: atomics / divisor, dram: dram / divisor }
+        let Self { l2, atomics, dram, dram_sectors } = self;
+        Self {
+            l2: l2 / divisor,
+            atomics: atomics / divisor,
+            dram: dram / divisor,
+            dram_sectors: dram_sectors / divisor,
+        }
     }
 }
 
@@ -242,6 +249,7 @@ impl<'a> MemorySystem<'a> {
         let work =
             sectors * self.clocks_per_sector(memory.dram_bandwidth * efficiency, ports.alike);
         ports.served.dram += work;
+        ports.served.dram_sectors += sectors * ports.alike;
         let utilisation = self.dram.utilisation(now, work, memory.memory_latency, &self.fades);
         let delay = memory.queueing_delay(share, utilisation);
         (self.dram.take(now, arrival, work, memory.memory_latency), delay)

@@ -313,6 +313,7 @@ impl<O: Observer> Run<'_, O> {
         for end in &ends {
             served.l2 += end.served.l2;
             served.dram += end.served.dram;
+            served.dram_sectors += end.served.dram_sectors;
         }
         // Bursts may be served ahead of their share, but not a whole launch.
         let (floor, awaited) = served.busiest();

@@ -116,6 +116,8 @@ pub struct Stage<N = u128> {
     pub global_load_batches: N,
     /// Shared memory.
     pub shared: StageMemory<N>,
+    /// Of it, what tensor cores read themselves (`wgmma`, `tcgen05.mma`): no warp waits for it.
+    pub operands: StageMemory<N>,
     /// Global memory and textures.
     pub global: StageMemory<N>,
     /// Local memory.
@@ -216,6 +218,7 @@ impl<N> Stage<N> {
         each(&mut self.global_loads, other.global_loads);
         each(&mut self.global_load_batches, other.global_load_batches);
         self.shared.zip(&other.shared, each);
+        self.operands.zip(&other.operands, each);
         self.global.zip(&other.global, each);
         self.local.zip(&other.local, each);
     }

@@ -6,11 +6,11 @@ use gpucast_interpreter::{
     Access, AccessKind, Arrival, CtaStart, MbarrierUse, Recorder, Release, StandIn,
     TensorMemoryUse, TensorUse,
 };
-
-use super::code::StageCode;
+use gpucast_ptx_frontend::isa::InstructionClass;
 use gpucast_ptx_frontend::types::StateSpace;
 
-use super::{MOST_STAGES, Stage};
+use super::code::StageCode;
+use super::{CLASSES, MOST_STAGES, Stage};
 use crate::counts::{BlockCount, MemoryCounts};
 use crate::hierarchy::StreamShift;
 use crate::recorder::CtaRecorder;
@@ -161,15 +161,14 @@ impl StageRecorder {
         }
         for (at, (row, now)) in self.cta.memory.iter().enumerate() {
             let before = self.memory.get(at).copied().unwrap_or_default();
+            let instruction = &code.instructions[RowKey::of_index(row).instruction() as usize];
             if matches!(now.kind, AccessKind::Load | AccessKind::LoadReadOnly) {
                 let loads = now.requests - before.requests;
                 match now.space {
                     StateSpace::Shared => stage.shared_loads += loads,
                     StateSpace::Global | StateSpace::Tex => {
                         stage.global_loads += loads;
-                        if code.instructions[RowKey::of_index(row).instruction() as usize]
-                            .begins_batch
-                        {
+                        if instruction.begins_batch {
                             stage.global_load_batches += loads;
                         }
                     }
@@ -178,6 +177,10 @@ impl StageRecorder {
             }
             if let Some(memory) = stage.memory(now.space) {
                 memory.add_difference(now, &before);
+            }
+            let multiplies = CLASSES[instruction.class] == InstructionClass::Tensor;
+            if multiplies && now.space == StateSpace::Shared {
+                stage.operands.add_difference(now, &before);
             }
         }
         // Rows keep their places: new ones come behind.

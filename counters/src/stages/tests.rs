@@ -8,8 +8,13 @@ use crate::metric::Number;
 
 /// Executes `ctas` CTAs of kernel `k` with this body and counts its stages.
 fn stages(ctas: u32, threads: u32, body: &str) -> (LaunchProfile, Stages) {
+    stages_on("sm_50", ctas, threads, body)
+}
+
+/// The same for an architecture.
+fn stages_on(target: &str, ctas: u32, threads: u32, body: &str) -> (LaunchProfile, Stages) {
     let text = format!(
-        ".version 8.8\n.target sm_50\n.address_size 64\n.global .align 4 .b8 g[4096];\n\
+        ".version 8.8\n.target {target}\n.address_size 64\n.global .align 4 .b8 g[4096];\n\
          .visible .entry k() {{\n.reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .f32 %f<4>; .reg .pred %p; .shared .align 4 .b8 s[2048];\n{body}\n}}\n"
     );
     let module = gpucast_ptx_frontend::load(&text).unwrap_or_else(|problems| {
@@ -174,4 +179,20 @@ fn stages_beyond_the_limit_are_added_to_the_last() {
     assert_eq!(stages.stages[5].class(Class::Integer).warps, 2 * 2);
     assert_eq!(stages.stages[MOST_STAGES - 1].class(Class::Integer).warps, 2 * 2 * 78);
     check_sums(&profile, &stages);
+}
+
+#[test]
+fn operands_of_products_count_apart_from_what_warps_read() {
+    let body = "mov.u64 %rd0, 0; setp.ne.u32 %p, 1, 1; mov.u32 %r3, s; ld.shared.f32 %f0, [%r3];\n\
+         wgmma.fence.sync.aligned;\n\
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd0, %rd0, %p, \
+         1, 1, 0, 0;\n\
+         wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; ret;";
+    let (_, stages) = stages_on("sm_90a", 3, 128, body);
+    let mut all = Stage::default();
+    stages.stages.iter().for_each(|stage| all.add(stage));
+    assert!(all.operands.passes > 0);
+    // Four warps of each CTA load a word.
+    assert_eq!(all.shared.passes - all.operands.passes, 3 * 4);
+    assert_eq!(all.shared.requests - all.operands.requests, 3 * 4);
 }

@@ -23,6 +23,7 @@ mod rungs;
 mod samples;
 mod shared_memory;
 mod smoothness;
+mod simulated_traffic;
 mod stopping;
 mod tensor_memory;
 mod textures;

@@ -93,6 +93,10 @@ impl Work {
                 sectors => (bytes / sector_bytes / sectors).min(1.0),
             },
         };
+        // Tensor cores read their operands beside the warps; the rate of products has that time.
+        let by_warps = |count: fn(&StageMemory) -> u128, stage: &Stage| {
+            count(&stage.shared).saturating_sub(count(&stage.operands)) as f64
+        };
         let stage = |stage: &Stage| {
             let sectors = (stage.global.sectors + stage.local.sectors) as f64;
             let of = |count: fn(&StageMemory) -> u128| {
@@ -104,8 +108,8 @@ impl Work {
                 blocks: stage.ctas as f64,
                 active_warps: warps as f64 / stage.ctas.max(1) as f64,
                 instructions: instructions(stage, folds).scaled(|one| scale.factor(one)),
-                passes: banks.passes * stage.shared.passes as f64,
-                conflict_free: banks.conflict_free * stage.shared.conflict_free as f64,
+                passes: banks.passes * by_warps(|memory| memory.passes, stage),
+                conflict_free: banks.conflict_free * by_warps(|memory| memory.conflict_free, stage),
                 bytes: if all_sectors == 0.0 { 0.0 } else { bytes * sectors / all_sectors },
                 load_batches: stage.global_load_batches as f64,
                 loads: stage.global_loads as f64,

@@ -12,7 +12,7 @@ use gpucast_simulation::{Limits, simulate};
 use super::demand::Machine;
 use super::intervals::{CodeCache, Interval, Walked};
 use super::representative::{Point, representative};
-use super::waves::predict;
+use super::waves::{predict, step_through_roles};
 use crate::gpu::GpuLibrary;
 
 /// An H100 that starts at once.
@@ -224,4 +224,17 @@ fn the_representative_is_one_of_the_many() {
     assert_eq!(representative(&points), 2);
     assert_eq!(representative(&[]), 0);
     assert_eq!(representative(&points[..1]), 0);
+}
+
+#[test]
+fn warps_of_all_roles_are_walked_equally_often() {
+    for warps in 1..=64_usize {
+        for least in [0, 1, 2, 3, 4, 6, 35] {
+            let step = step_through_roles(least, warps);
+            assert!(step >= least.max(1));
+            let mut met = vec![0; warps];
+            (0..warps).for_each(|at| met[at * step % warps] += 1);
+            assert!(met.iter().all(|&times| times == 1), "{warps} warps, step {step}");
+        }
+    }
 }

@@ -97,8 +97,8 @@ fn profile(
     };
     let lengths: Vec<u64> = all().map(of_path).collect();
     let total: u64 = lengths.iter().sum();
-    // An odd step meets the warps of all roles.
-    let step = usize::try_from(total.div_ceil(MOST_WALKED)).unwrap_or(usize::MAX) | 1;
+    let least = usize::try_from(total.div_ceil(MOST_WALKED)).unwrap_or(usize::MAX);
+    let step = step_through_roles(least, warps_of_cta);
     let mut demand = Demand::default();
     let (mut points, mut alones, mut warps) = (Vec::new(), Vec::new(), Vec::new());
     for warp in all().step_by(step).filter(|warp| !warp.path.is_empty()) {
@@ -125,6 +125,14 @@ fn profile(
         warps: lengths.iter().filter(|length| **length > 0).count() as f64 / samples as f64,
         imbalance: longest - clocks,
     })
+}
+
+/// The least step from `least` on that meets the warps of a CTA equally often, whatever their roles:
+/// one that copies for all others must count for itself alone.
+pub(super) fn step_through_roles(least: usize, warps_of_cta: usize) -> usize {
+    let divides_both = |step: usize, one: usize| step % one == 0 && warps_of_cta % one == 0;
+    let is_fair = |step: &usize| !(2..=warps_of_cta).any(|one| divides_both(*step, one));
+    (least.max(1)..usize::MAX).find(is_fair).unwrap_or(least)
 }
 
 /// Instructions of the CTAs of a class over those that were recorded.

@@ -202,6 +202,7 @@ impl Analysis {
         self.served.l2 += one.served.l2 * times;
         self.served.atomics += one.served.atomics * times;
         self.served.dram += one.served.dram * times;
+        self.served.dram_sectors += one.served.dram_sectors * times;
         self.abandoned_barriers += one.abandoned_barriers;
         for (instruction, clocks) in launch.code.instructions.iter().zip(&one.by_instruction) {
             let place = self.by_ptx.binary_search_by_key(&instruction.ptx, |(ptx, _)| *ptx);

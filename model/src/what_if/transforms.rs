@@ -46,6 +46,7 @@ pub(super) fn no_bank_conflicts(counts: &mut Editor) {
     counts.stages(|stages| {
         for stage in &mut stages.stages {
             stage.shared.passes = stage.shared.conflict_free;
+            stage.operands.passes = stage.operands.conflict_free;
         }
     });
 }
