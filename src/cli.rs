@@ -48,7 +48,7 @@ pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
 use options::with_formulas;
 pub(crate) use options::{
     CacheChoice, CountingChoice, ExecutionOptions, KernelOptions, LaunchOptions, MachineOptions,
-    OutputOptions, Size, extent,
+    OutputOptions, Size,
 };
 pub(crate) use prediction::MeasurementOptions;
 use prediction::{CountingOptions, GpuOptions, ModelOptions, RefineOptions};

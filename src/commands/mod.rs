@@ -14,7 +14,6 @@ pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod gpus;
 pub(crate) mod kernels;
-mod launch_template;
 pub(crate) mod man;
 pub(crate) mod ncu;
 pub(crate) mod plot;
