@@ -50,7 +50,7 @@ pub(crate) use limits::{LimitedOutput, PredictionFormat};
 use options::with_formulas;
 pub(crate) use options::{
     CacheChoice, CountingChoice, ExecutionOptions, KernelOptions, LaunchOptions, MachineOptions,
-    OutputOptions, Size, extent,
+    OutputOptions, Size,
 };
 pub(crate) use prediction::MeasurementOptions;
 use prediction::{CountingOptions, GpuOptions, ModelOptions, RefineOptions};

@@ -10,6 +10,7 @@ use gpucast_counters::LEAST_SAMPLE;
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::Argument;
 use gpucast_forecast::input::kernel_argument;
+use gpucast_forecast::input::launch_template::extent;
 use gpucast_forecast::input::plan::{self, Plan};
 use gpucast_forecast::settings;
 use gpucast_interpreter::{Options, Schedule};
@@ -502,35 +503,4 @@ pub(crate) struct OutputOptions {
     /// Write the result to a file; its name may say the form: x.json, x.csv
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-}
-
-/// Reads `x`, `x,y` or `x,y,z`.
-pub(crate) fn extent(text: &str) -> Result<[u32; 3], String> {
-    let mut extent = [1; 3];
-    let parts: Vec<&str> = text.split(',').collect();
-    if parts.len() > 3 {
-        return Err("at most three numbers: x, y and z".to_owned());
-    }
-    for (place, part) in extent.iter_mut().zip(parts) {
-        *place = match part.trim().parse() {
-            Ok(0) | Err(_) => return Err(format!("`{part}` is not a positive whole number")),
-            Ok(number) => number,
-        };
-    }
-    Ok(extent)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn extents_have_one_to_three_positive_numbers() {
-        assert_eq!(extent("20"), Ok([20, 1, 1]));
-        assert_eq!(extent("20,40"), Ok([20, 40, 1]));
-        assert_eq!(extent("1,2,3"), Ok([1, 2, 3]));
-        for wrong in ["", "0", "-1", "1,", "1,2,3,4", "4294967296", "x"] {
-            assert!(extent(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -6,7 +6,8 @@ use clap::{Arg, Args};
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::metric_choice::MetricChoice;
 use gpucast_forecast::choice::model_choice::{ModelWords, Models};
-use gpucast_forecast::{Failure, Report};
+use gpucast_forecast::input::launch_template;
+use gpucast_forecast::{Failure, LaunchOptions, Report};
 use gpucast_model::GpuLibrary;
 
 use super::cuda::CudaOptions;
@@ -15,6 +16,7 @@ use super::prediction::{
     CountingOptions, GpuOptions, MeasurementOptions, ModelOptions, RefineOptions,
 };
 use super::{ExecutionOptions, MachineOptions, Size};
+use crate::project;
 
 /// Which models predict, and from whose counts.
 #[derive(Debug, Args)]
@@ -159,4 +161,24 @@ pub(crate) struct LaunchTemplate {
 
     #[command(flatten)]
     pub(crate) cuda: CudaOptions,
+}
+
+impl LaunchTemplate {
+    /// The library's form.
+    pub(crate) fn template(&self) -> launch_template::LaunchTemplate {
+        launch_template::LaunchTemplate {
+            grid: self.grid.clone(),
+            block: self.block.clone(),
+            cluster: self.cluster.clone(),
+            shared_bytes: self.shared_bytes.clone(),
+            arguments: self.arg.clone(),
+            options: LaunchOptions {
+                kernel: self.kernel.clone(),
+                arch: self.arch.clone(),
+                cuda: (&self.cuda).into(),
+                project: project::current(),
+                ..LaunchOptions::default()
+            },
+        }
+    }
 }

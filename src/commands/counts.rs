@@ -14,7 +14,6 @@ use gpucast_render::counts::{self, View};
 use gpucast_render::counts_at;
 
 use super::kernels;
-use super::launch_template::check_parameter;
 use crate::cli::{CountingChoice, Counts, ExecutionOptions};
 use crate::failure::{Failure, Report, SourceText, suggest};
 use crate::output::{Output, Terminal};
@@ -66,7 +65,7 @@ pub(crate) fn run(arguments: &Counts) -> Result<(), Failure> {
 
 /// Counts by the formulas of a document.
 fn evaluate(arguments: &Counts) -> Result<(), Failure> {
-    if let Some(option) = arguments.launch.first_given() {
+    if let Some(option) = arguments.launch.template().first_given() {
         let message = format!("{option} describes a launch, and formulas need none");
         return Err(Failure::Usage(Report::new(message)));
     }
@@ -106,11 +105,11 @@ impl<'a> Kernel<'a> {
     ) -> Result<Self, Failure> {
         if let Some(input) = &arguments.input {
             for name in names {
-                check_parameter(input, name, &arguments.launch)?;
+                arguments.launch.template().check_parameter(input, name)?;
             }
             return Ok(Self::Argument { input, arguments });
         }
-        if let Some(option) = arguments.launch.first_given() {
+        if let Some(option) = arguments.launch.template().first_given() {
             let message = format!("{option} describes a launch, and --measure makes its own");
             return Err(Failure::Usage(Report::new(message)));
         }
@@ -179,7 +178,7 @@ impl<'a> Kernel<'a> {
     fn at(&self, sizes: &Parameters) -> Result<Plan, gpucast_forecast::Failure> {
         match self {
             Self::Argument { input, arguments } => {
-                let launch = arguments.launch.at(input, None, sizes.clone())?;
+                let launch = arguments.launch.template().at(input, None, sizes.clone())?;
                 Ok(kernel_argument::read(input, &launch)?)
             }
             Self::Measurement { choice, target, .. } => {

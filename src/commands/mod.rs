@@ -14,7 +14,6 @@ pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod gpus;
 pub(crate) mod kernels;
-mod launch_template;
 mod limits;
 pub(crate) mod man;
 pub(crate) mod ncu;

@@ -17,7 +17,6 @@ use gpucast_forecast::sweep::{self, Answers, Axes, Case, CaseSource, Cell, Famil
 use gpucast_model::{Gpu, Timing};
 
 use crate::cli::SweepGrid;
-use crate::commands::launch_template::check_parameter;
 use crate::commands::usual_gpu;
 use crate::failure::{Failure, Report, suggest};
 use crate::project;
@@ -119,7 +118,7 @@ impl<'a> Cases<'a> {
     fn of(arguments: &'a SweepGrid, axes: &[Axis]) -> Result<Self, Failure> {
         if !arguments.from_metrics.is_empty() {
             let given = !axes.is_empty() || !arguments.size.is_empty();
-            if given || arguments.launch.first_given().is_some() {
+            if given || arguments.launch.template().first_given().is_some() {
                 let message = "--from-metrics has counts of one size, and executes nothing";
                 return Err(Failure::Usage(Report::new(message)));
             }
@@ -137,7 +136,7 @@ impl<'a> Cases<'a> {
         let inputs = kernel_argument::expanded(&arguments.input, project::current().as_deref())?;
         let combined = inputs.iter().flat_map(|input| axes.iter().map(move |axis| (input, axis)));
         for (input, axis) in combined {
-            check_parameter(input, &axis.name, &arguments.launch)?;
+            arguments.launch.template().check_parameter(input, &axis.name)?;
         }
         let sizes: Vec<Option<CorpusSize>> = match arguments.size.as_slice() {
             [] => vec![None],
@@ -186,7 +185,7 @@ fn family_of<'a>(
     let of_first = of_first.filter_map(|(name, values)| Some((name.clone(), *values.first()?)));
     let all = fixed.iter().map(|(name, &value)| (name.clone(), value)).chain(of_first).collect();
     // A combination that cannot be is told of in its row.
-    let options = arguments.launch.at(input, size, all).ok();
+    let options = arguments.launch.template().at(input, size, all).ok();
     let unfilled = options.as_ref().and_then(|it| UnfilledLaunch::read(input, it).ok().flatten());
     let identity = match (unfilled, options) {
         (Some(unfilled), Some(options)) => unfilled.identity(&names, &options),
@@ -200,7 +199,7 @@ fn family_of<'a>(
     let plan_at = move |sizes: &Parameters| {
         let mut all = fixed.clone();
         all.extend(sizes.iter().map(|(name, &size)| (name.clone(), size)));
-        let launch = arguments.launch.at(&of, size, all)?;
+        let launch = arguments.launch.template().at(&of, size, all)?;
         Ok(kernel_argument::read(&of, &launch)?)
     };
     Ok(Family { name, names, swept, plan_at: Box::new(plan_at), identity })
@@ -220,7 +219,7 @@ fn case(
     let mut labels: Vec<Cell> = Vec::new();
     labels.extend(size.map(|size| Cell::text(size.name())));
     labels.extend(values.iter().map(|value| Cell::from(value.text.parse::<f64>().ok())));
-    let launch = arguments.launch.at(input, size, parameters);
+    let launch = arguments.launch.template().at(input, size, parameters);
     let launch = launch.map(|launch| {
         let (input, launch) = (input.to_owned(), Box::new(launch));
         CaseSource::Execution { input, launch, place }
