@@ -46,7 +46,7 @@ pub(crate) use counts::Counts;
 pub(crate) use early::Early;
 pub(crate) use explore::{Compare, Sensitivity, Sweep};
 pub(crate) use gpus::{Derive, Gpus, Import, ImportFormat};
-pub(crate) use limits::{LimitedOutput, PredictionFormat};
+pub(crate) use limits::LimitedOutput;
 use options::with_formulas;
 pub(crate) use options::{
     CacheChoice, CountingChoice, ExecutionOptions, KernelOptions, LaunchOptions, MachineOptions,
@@ -55,7 +55,7 @@ pub(crate) use options::{
 pub(crate) use prediction::MeasurementOptions;
 use prediction::{CountingOptions, GpuOptions, ModelOptions, RefineOptions};
 pub(crate) use sweep_grid::{LaunchTemplate, SweepGrid};
-pub(crate) use words::RunFormat;
+pub(crate) use words::{PredictionFormat, RunFormat};
 
 /// Forecasts how fast a CUDA kernel runs on a GPU that you do not have.
 ///

@@ -4,42 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use gpucast_forecast::difference::Condition;
-use gpucast_render::Format;
-use gpucast_render::marks::MarkFormat;
 
-use super::words;
-
-/// The form of a prediction's result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PredictionFormat {
-    Text,
-    Json,
-    Csv,
-    Sarif,
-    Junit,
-    Github,
-}
-
-impl PredictionFormat {
-    /// The form of the prediction itself. Broken limits are for programs.
-    pub(crate) fn document(self) -> Format {
-        match self {
-            Self::Text => Format::Text,
-            Self::Json | Self::Sarif | Self::Junit | Self::Github => Format::Json,
-            Self::Csv => Format::Csv,
-        }
-    }
-
-    /// The form of broken limits, where these stand in the prediction's place.
-    pub(crate) fn marks(self) -> Option<MarkFormat> {
-        match self {
-            Self::Text | Self::Json | Self::Csv => None,
-            Self::Sarif => Some(MarkFormat::Sarif),
-            Self::Junit => Some(MarkFormat::Junit),
-            Self::Github => Some(MarkFormat::Github),
-        }
-    }
-}
+use super::words::{self, PredictionFormat};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]

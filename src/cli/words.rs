@@ -4,12 +4,11 @@
 use clap::ValueEnum;
 use clap::builder::{EnumValueParser, TypedValueParser};
 use gpucast_render::difference::DifferenceFormat;
+use gpucast_render::marks::MarkFormat;
 use gpucast_render::profile::{By, SourceChoice};
 use gpucast_render::sweep::TableFormat;
 use gpucast_render::timeline::{TimeUnit, TimelineFormat};
 use gpucast_render::{Format, TextOrJson};
-
-use super::limits::PredictionFormat;
 
 /// Declares the words of an option with their help, and a parser that gives the library's value.
 macro_rules! words {
@@ -77,6 +76,38 @@ words! {
         /// Checks and expectations as test cases, for CI systems: JUnit's XML
         #[value(alias = "xml")]
         Junit,
+    }
+}
+
+/// The form of a prediction's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PredictionFormat {
+    Text,
+    Json,
+    Csv,
+    Sarif,
+    Junit,
+    Github,
+}
+
+impl PredictionFormat {
+    /// The form of the prediction itself. Broken limits are for programs.
+    pub(crate) fn document(self) -> Format {
+        match self {
+            Self::Text => Format::Text,
+            Self::Json | Self::Sarif | Self::Junit | Self::Github => Format::Json,
+            Self::Csv => Format::Csv,
+        }
+    }
+
+    /// The form of broken limits, where these stand in the prediction's place.
+    pub(crate) fn marks(self) -> Option<MarkFormat> {
+        match self {
+            Self::Text | Self::Json | Self::Csv => None,
+            Self::Sarif => Some(MarkFormat::Sarif),
+            Self::Junit => Some(MarkFormat::Junit),
+            Self::Github => Some(MarkFormat::Github),
+        }
     }
 }
 

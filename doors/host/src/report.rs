@@ -10,6 +10,8 @@ use crate::collection::LaunchMetrics;
 use crate::settings::Mode;
 use crate::timeline::Timeline;
 
+pub use crate::timeline::Direction;
+
 /// The report of one process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessReport {
@@ -107,18 +109,6 @@ pub struct LaunchRow {
     /// Its metrics, as a place in the process's [`ProcessReport::profiles`], if it was profiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<usize>,
-}
-
-/// The direction of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    /// From the host to the device.
-    ToDevice,
-    /// From the device to the host.
-    ToHost,
-    /// Within the device.
-    OnDevice,
 }
 
 /// All copies in one direction.

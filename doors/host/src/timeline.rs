@@ -8,7 +8,6 @@ use std::cell::Cell;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{Engine, StreamId};
-use crate::report::Direction;
 
 /// Calls and operations that a process keeps; later ones are counted alone.
 const MOST: usize = 500_000;
@@ -77,6 +76,18 @@ pub enum What {
         /// Bytes.
         bytes: u64,
     },
+}
+
+/// The direction of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// From the host to the device.
+    ToDevice,
+    /// From the device to the host.
+    ToHost,
+    /// Within the device.
+    OnDevice,
 }
 
 impl From<Engine> for Direction {
