@@ -6,6 +6,7 @@ use gpucast_counters::table::{BaseTable, Row};
 use gpucast_interpreter::Program;
 use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
 use gpucast_ptx_frontend::module::Instruction as PtxInstruction;
+use gpucast_ptx_frontend::types::StateSpace;
 
 use super::code::Code;
 use super::image::Image;
@@ -103,6 +104,13 @@ impl<'a> Listing<'a> {
             .zip(&self.meanings)
             .filter(move |(_, one)| works(one))
             .filter_map(|(ptx, _)| *ptx)
+    }
+
+    /// Returns true if a machine instruction stores or loads a spilled register: it accesses local
+    /// memory, and the PTX instruction that its line names does not.
+    pub(super) fn is_spill(&self, index: usize) -> bool {
+        let is_local = matches!(self.meanings[index].access, Some((Some(StateSpace::Local), _)));
+        is_local && self.ptx[index].is_none_or(|ptx| !may_access_local(self.instruction(ptx)))
     }
 
     /// The PTX instruction that a machine instruction is counted with.

@@ -44,6 +44,7 @@ impl Listing<'_> {
     /// The machine instructions of one PTX instruction differ in their bits, and copies of it
     /// repeat the same bits. So each kind of bits gives an equation of its own ([`Kind`]). The
     /// number of instructions per copy follows from the greatest number that divides all of them.
+    /// Spills are no part of a copy: each copy spills what it has no register for.
     pub(super) fn observations(&self) -> Vec<Observation> {
         // Of each PTX instruction, by kind: machine instructions of each block.
         type Kinds = BTreeMap<Kind, BTreeMap<Place, u32>>;
@@ -51,7 +52,7 @@ impl Listing<'_> {
         let mut weights: BTreeMap<(u32, Kind), f64> = BTreeMap::new();
         for (block, contents) in self.code.blocks.iter().enumerate() {
             for index in contents.instructions.clone() {
-                let Some(ptx) = self.ptx[index] else { continue };
+                let Some(ptx) = self.ptx[index].filter(|_| !self.is_spill(index)) else { continue };
                 let kind = self.kind(index);
                 let kinds = by_ptx.entry(ptx).or_default();
                 let place = Place { block, is_predicated: self.is_predicated(index) };

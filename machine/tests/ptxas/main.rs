@@ -446,3 +446,17 @@ fn spills_stand_for_what_computes_and_reads_the_value() {
     let issued = stores.iter().chain(&loads).map(|row| row.warp_executions).sum::<u128>();
     assert_eq!(spilled, issued);
 }
+
+/// Copies of an unrolled loop spill different values: how many spills a copy has says nothing of
+/// how often it runs. Two warps make 32 rounds of 24 additions.
+#[test]
+fn spills_do_not_hide_that_a_loop_was_unrolled() {
+    let executed = Executed::new("", "spilled-rounds", "k", [1, 1, 1], [64, 1, 1], &[6144, 256], 0);
+    let profile = executed.machine("spilled-rounds.sm_80");
+    let of = |mnemonic: &str| -> u128 {
+        let rows = profile.rows.iter().filter(|row| row.mnemonic == mnemonic);
+        rows.map(|row| row.warp_executions).sum()
+    };
+    assert_eq!(of("FFMA"), 2 * 32 * 24);
+    assert!(of("STL") > 0 && of("LDL") > 0);
+}
