@@ -7,8 +7,8 @@
 //! [`Gpu::with_override`] says: more SMs bring their throughput along.
 //!
 //! Simulations follow the order of issue on the GPU as it is, since another order is noise
-//! ([`Orders`]). Counts stay as they are, too: a parameter that shapes them, such as the size of a cache, moves no
-//! time here.
+//! ([`Orders`]). Counts stay as they are, too: a parameter that shapes them, such as the size of a
+//! cache, moves no time here.
 
 use serde::Serialize;
 

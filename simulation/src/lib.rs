@@ -46,6 +46,7 @@ mod distributor;
 mod equal_runs;
 mod feed;
 pub mod launch;
+mod limits;
 mod memory;
 mod observer;
 mod order;
@@ -65,12 +66,13 @@ mod work;
 pub mod writer;
 
 pub use combine::{Combiner, Combining};
+pub use limits::Limits;
 pub use memory::Served;
 pub use observer::Resource;
 pub use order::Order;
 pub use packed::Packed;
 pub use run::{
-    Limits, Outcome, order_of_issue, record, resident_ctas, simulate, simulate_clocks,
+    Outcome, order_of_issue, record, resident_ctas, simulate, simulate_clocks,
     simulate_clocks_in_order, simulate_in_order,
 };
 pub use turns::busiest_line;

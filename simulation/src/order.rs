@@ -12,9 +12,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use crate::limits::Limits;
 use crate::observer::{Issue, Observer};
 use crate::parameters::{Parameters, Scheduler};
-use crate::run::Limits;
 
 /// The order of all issues of a simulated launch: a byte for each, and one where another SM goes
 /// on.

@@ -1,5 +1,5 @@
-//! The script that pull requests are compared with, and the steps of GitHub and GitLab that run it, on
-//! a repository of its own.
+//! The script that pull requests are compared with, and the steps of GitHub and GitLab that run it,
+//! on a repository of its own.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

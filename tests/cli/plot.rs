@@ -242,8 +242,7 @@ fn a_warp_that_does_not_exist_is_refused() {
     }
 }
 
-/// Table "Technical specifications" of the programming guide: an SM of capability 9.0 holds 64 warps
-/// and 32 blocks, so blocks of one warp fill half of it.
+/// A curve over each of the three resources, with the launch on it.
 #[test]
 fn occupancy_is_drawn_over_what_limits_it() {
     let text = svg("occupancy vector-add --size small --gpu h100-sxm", "occupancy.svg");

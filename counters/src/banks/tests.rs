@@ -304,7 +304,7 @@ proptest! {
         prop_assert_eq!(passes, naive(geometry, mask, &addresses, bytes));
     }
 
-    /// A bank serves one cell in a pass, so the passes of a phase are the cells of its fullest bank.
+    /// A bank serves a cell a pass, so a phase takes as many passes as its fullest bank has cells.
     #[test]
     fn cells_of_the_map_add_up_to_the_passes(
         mask in 1_u32..,

@@ -20,7 +20,8 @@ use crate::supervision::supervised;
 /// Configurations that the text shows.
 const SHOWN: usize = 20;
 
-/// Predicts every configuration of a tuning space. Gives the ranking as JSON and as text, with notes.
+/// Predicts every configuration of a tuning space. Gives the ranking as JSON and as text, with
+/// notes.
 #[pyfunction]
 pub(crate) fn tune(
     py: Python<'_>,

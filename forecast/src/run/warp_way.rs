@@ -1,7 +1,7 @@
 //! The way of one warp through a launch: the blocks that it enters, and its accesses lane by lane.
 //!
-//! Where a slice of the launch tells, the warp's cluster is executed by itself. Otherwise everything
-//! is, since another CTA may have written what this one reads.
+//! Where a slice of the launch tells, the warp's cluster is executed by itself. Otherwise
+//! everything is, since another CTA may have written what this one reads.
 
 use std::collections::HashMap;
 use std::ops::Range;

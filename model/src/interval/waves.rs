@@ -127,8 +127,8 @@ fn profile(
     })
 }
 
-/// The least step from `least` on that meets the warps of a CTA equally often, whatever their roles:
-/// one that copies for all others must count for itself alone.
+/// The least step from `least` on that meets the warps of a CTA equally often, whatever their
+/// roles. One that copies for all others must count for itself alone.
 pub(super) fn step_through_roles(least: usize, warps_of_cta: usize) -> usize {
     let divides_both = |step: usize, one: usize| step % one == 0 && warps_of_cta % one == 0;
     let is_fair = |step: &usize| !(2..=warps_of_cta).any(|one| divides_both(*step, one));

@@ -16,7 +16,8 @@ const SHARED_STEPS: u64 = 32;
 ///
 /// # Errors
 ///
-/// If the counts are of no known launch, the GPU has no rules for occupancy, or the picture becomes too large.
+/// If the counts are of no known launch, the GPU has no rules for occupancy, or the picture becomes
+/// too large.
 pub fn scene(sources: &[Source], gpu: &Gpu, title: Option<&str>) -> Result<Scene, DrawError> {
     let mut scenes = Vec::new();
     for source in sources {

@@ -14,7 +14,8 @@ impl Clock {
     }
 }
 
-/// A track, by a number from 1 on. Processes, which have tracks, and counters are numbered with them.
+/// A track, by a number from 1 on. Processes, which have tracks, and counters are numbered with
+/// them.
 pub(super) type Track = u64;
 
 /// A stretch of time on a track.

@@ -1,4 +1,5 @@
-//! A simulated launch, or a whole program, over time: a file for Perfetto's viewer, and what is in it.
+//! A simulated launch, or a whole program, over time: a file for Perfetto's viewer, and what is in
+//! it.
 //!
 //! ```text
 //! recording ──► parts: processes, tracks, slices, arrows, counters ─┬─► Perfetto's protobuf
