@@ -86,5 +86,9 @@ fn main() -> Result<()> {
     arguments.extend(kernels);
     arguments.extend(["histogram", "transpose", "--machine", "rules"]);
     plot("mix.svg", &arguments)?;
-    Ok(())
+    let store = ["access", "transpose-direct-16", "--size", "small", "--gpu", "h100-sxm"];
+    plot("access.svg", &store)?;
+    let column = ["banks", "transpose-unpadded-16", "--size", "small", "--gpu", "h100-sxm"];
+    plot("banks.svg", &column)?;
+    plot("divergence.svg", &["divergence", "block-sums-sequential", "--size", "small"])
 }

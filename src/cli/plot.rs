@@ -146,8 +146,7 @@ pub(crate) struct PlotOccupancy {
 /// One warp of a launch.
 #[derive(Debug, Args)]
 // Nothing is counted here.
-#[command(mut_arg("counting", hidden), mut_arg("ctas", hidden), mut_arg("caches", hidden))]
-#[command(mut_arg("execution_time", hidden), mut_arg("no_cache", hidden))]
+#[command(mut_args(without_counting))]
 pub(crate) struct WarpOptions {
     /// A corpus name (sgemm), a launch file (x.toml), a module (x.ptx, or x.cu, which is compiled),
     /// or a fatbin, object, library or executable with PTX inside
@@ -173,8 +172,11 @@ pub(crate) struct WarpOptions {
     pub(crate) execution: ExecutionOptions,
 }
 
-fn hidden(option: Arg) -> Arg {
-    option.hide(true)
+/// Hides options that say how to count.
+fn without_counting(option: Arg) -> Arg {
+    let of_counting = ["counting", "ctas", "caches", "execution_time", "no_cache"];
+    let hides = of_counting.contains(&option.get_id().as_str());
+    if hides { option.hide(true) } else { option }
 }
 
 /// A block's place in the grid.

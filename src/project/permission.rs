@@ -233,7 +233,7 @@ mod tests {
             named(Place::Written),
             [
                 "cache", "export", "ktt", "log-file", "out", "output", "print-to", "raw", "report",
-                "save"
+                "save", "trace"
             ]
         );
         assert_eq!(named(Place::Read), READ);

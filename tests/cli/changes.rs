@@ -104,8 +104,8 @@ const REGRESSIONS: [Regression; 11] = [
     Regression {
         name: "tile-order",
         change: "tiles in rows instead of groups: panels leave the L2",
-        launch: "--grid 256 --block 1024 --arg buf:f32[1048576]=iota --arg buf:f32[1048576]=iota \
-                 --arg buf:f32[262144]",
+        launch: "--grid 1024 --block 1024 --arg buf:f32[2097152]=iota --arg buf:f32[2097152]=iota \
+                 --arg buf:f32[1048576]",
         lines: 10..=13,
         breaks: &["slower"],
     },

@@ -209,10 +209,10 @@ fn accesses_are_shown_in_their_sectors() {
 /// A tile of 32 columns without padding: all lanes of a warp meet in one bank.
 #[test]
 fn accesses_are_shown_in_their_banks() {
-    let unpadded = svg("banks transpose-unpadded --size small", "banks.svg");
+    let unpadded = svg("banks transpose-unpadded --size small --gpu h100-sxm", "banks.svg");
     assert!(unpadded.contains("32 passes over the banks; 1 without conflicts"));
     assert!(unpadded.contains(">pass 32<"));
-    let padded = svg("banks transpose --size small", "banks.svg");
+    let padded = svg("banks transpose --size small --gpu h100-sxm", "banks.svg");
     assert!(!padded.contains(">pass 2<"), "{}", words(&padded));
 }
 
@@ -233,7 +233,6 @@ fn a_warp_that_does_not_exist_is_refused() {
         ("banks vector-add --size small", "no such access to shared memory"),
         ("access transpose --size small --launch 2", "there is no launch 2"),
         ("access transpose --size small --execution 1000000", "no such access to global memory"),
-        ("access transpose --size small --gpu tesla-c1060", "capability 1.x"),
     ] {
         let outcome = gpucast(&format!("plot {arguments} -o {}", path.display()));
         assert_eq!(outcome.status, 1, "{arguments}: {}", outcome.stderr);

@@ -45,8 +45,7 @@ pub(crate) fn diff(
         let checked = conditions.iter().map(check).collect::<Result<Vec<_>, Report>>()?;
         let side = |name| Side { name, run: None };
         let named = [side(&before.0), side(&after.0)];
-        let written =
-            |format| Ok::<_, Report>(rendered::document(&difference, &named, &checked, format)?);
+        let written = |format| rendered::document(&difference, &named, &checked, format);
         let documents = [
             written(DifferenceFormat::Json)?,
             written(DifferenceFormat::Text)?,

@@ -130,7 +130,8 @@ fn profile(
 /// The least step from `least` on that meets the warps of a CTA equally often, whatever their
 /// roles. One that copies for all others must count for itself alone.
 pub(super) fn step_through_roles(least: usize, warps_of_cta: usize) -> usize {
-    let divides_both = |step: usize, one: usize| step % one == 0 && warps_of_cta % one == 0;
+    let divides_both =
+        |step: usize, one: usize| step.is_multiple_of(one) && warps_of_cta.is_multiple_of(one);
     let is_fair = |step: &usize| !(2..=warps_of_cta).any(|one| divides_both(*step, one));
     (least.max(1)..usize::MAX).find(is_fair).unwrap_or(least)
 }

@@ -81,10 +81,10 @@ pub fn divergence(view: WarpView<'_>, title: Option<&str>) -> Result<Scene, Draw
 }
 
 impl WarpView<'_> {
-    /// `block 0,0,0, warp 1`.
+    /// `Block 0,0,0, warp 1`.
     fn warp(&self) -> String {
         let [x, y, z] = self.choice.cta;
-        format!("block {x},{y},{z}, warp {}", self.choice.warp)
+        format!("Block {x},{y},{z}, warp {}", self.choice.warp)
     }
 
     /// `line 12`, or the line of the PTX where no other is known.
@@ -121,27 +121,22 @@ impl WarpView<'_> {
             sectors: touch.sectors,
             pieces: pieces(access, touch.line),
         });
-        let bytes = map.ideal_sectors * sector_bytes;
         let sectors = if map.sectors == 1 { "sector" } else { "sectors" };
+        let least = match map.sectors > map.ideal_sectors {
+            true => format!("where {} would do", map.ideal_sectors),
+            false => "the least for these bytes".to_owned(),
+        };
+        let (moved, lines_touched) = (map.sectors, map.lines.len());
         Ok(Sectors {
             title,
             subtitle: format!(
-                "{subtitle}: {} {sectors} of {sector_bytes} bytes in {} lines; the bytes that \
-                 lanes access fit {}",
-                map.sectors,
-                map.lines.len(),
-                map.ideal_sectors,
+                "{subtitle}: {moved} {sectors} of {sector_bytes} bytes in {lines_touched} lines, \
+                 {least}"
             ),
             line_bytes: LINE_BYTES as u32,
             sector_bytes: sector_bytes as u32,
             lines: lines.collect(),
-            notes: (map.sectors > map.ideal_sectors)
-                .then(|| {
-                    let moved = map.sectors * sector_bytes;
-                    format!("{moved} bytes move where {bytes} would do.")
-                })
-                .into_iter()
-                .collect(),
+            notes: Vec::new(),
         })
     }
 
@@ -201,7 +196,7 @@ impl WarpView<'_> {
         Lanes {
             title: format!("Lanes of {}", short_name(self.kernel)),
             subtitle: format!(
-                "{}: {share:.0} % of the lanes are on the way, over all {} blocks of instructions",
+                "{}: {share:.0} % of all lanes are on the way, over {} blocks of instructions",
                 self.warp(),
                 count(*all_steps)
             ),

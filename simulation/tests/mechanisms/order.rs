@@ -28,8 +28,9 @@ fn streaming() -> Launch {
 
 const RESIDENT: u32 = 6;
 
-fn order(launch: &Launch, parameters: &Parameters) -> Order {
-    order_of_issue(launch, RESIDENT, parameters, Limits::default()).unwrap()
+/// The order of a launch that is short enough to keep one.
+fn order(launch: &Launch, parameters: &Parameters) -> Option<Order> {
+    order_of_issue(launch, RESIDENT, parameters, Limits::default())
 }
 
 fn followed(order: &Order, launch: &Launch, parameters: &Parameters) -> Option<f64> {
@@ -39,8 +40,9 @@ fn followed(order: &Order, launch: &Launch, parameters: &Parameters) -> Option<f
 #[test]
 fn in_one_order_no_service_that_takes_longer_ends_a_launch_sooner() {
     let (launch, middle) = (streaming(), machine());
-    let order = order(&launch, &middle);
-    let rates: [(&str, fn(&mut Parameters, f64)); 5] = [
+    let order = order(&launch, &middle).unwrap();
+    type SlowDown = fn(&mut Parameters, f64);
+    let rates: [(&str, SlowDown); 5] = [
         ("DRAM", |machine, factor| machine.memory.dram_bandwidth /= factor),
         ("L2", |machine, factor| machine.memory.l2_read_bandwidth /= factor),
         ("DRAM's latency", |machine, factor| machine.memory.memory_latency *= factor),
@@ -69,14 +71,14 @@ fn in_one_order_no_service_that_takes_longer_ends_a_launch_sooner() {
 fn an_order_takes_about_a_byte_for_each_instruction() {
     let (launch, machine) = (streaming(), machine());
     let outcome = simulate(&launch, RESIDENT, &machine, Limits::default());
-    let bytes = order(&launch, &machine).bytes() as u64;
+    let bytes = order(&launch, &machine).unwrap().bytes() as u64;
     assert!((outcome.instructions..=2 * outcome.instructions).contains(&bytes), "{bytes}");
 }
 
 #[test]
 fn machines_with_other_places_for_warps_do_not_follow() {
     let (launch, middle) = (streaming(), machine());
-    let order = order(&launch, &middle);
+    let order = order(&launch, &middle).unwrap();
     let changes: [fn(&mut Parameters); 4] = [
         |machine| machine.sm_count += 1,
         |machine| machine.issue.sub_partitions = 2,
@@ -100,7 +102,7 @@ fn machines_with_other_places_for_warps_do_not_follow() {
 #[test]
 fn a_launch_whose_warps_issue_less_does_not_follow() {
     let (launch, machine) = (streaming(), machine());
-    let order = order(&launch, &machine);
+    let order = order(&launch, &machine).unwrap();
     let mut shorter = launch.clone();
     for warp in &mut shorter.classes[0].samples[0].warps {
         let rounds = warp.path.len();

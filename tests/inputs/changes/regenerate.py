@@ -99,7 +99,7 @@ NEUTRAL = {
         "comments": [("float sum", "// Tiles of a group share panels in the L2.\n    float sum")],
         "order": [("    const float4 *a = panel_a + row * 16384;\n    const float4 *b = panel_b + column * 16384;\n",
                    "    const float4 *b = panel_b + column * 16384;\n    const float4 *a = panel_a + row * 16384;\n")],
-        "expressions": [("blockIdx.x >> 4", "blockIdx.x / 16"), ("row * 16 + column", "column + 16 * row")],
+        "expressions": [("blockIdx.x >> 4", "blockIdx.x / 16"), ("row * 32 + column", "column + 32 * row")],
         "language": [("i += 1024", "i = i + 1024")],
     },
 }

@@ -2,9 +2,9 @@
 extern "C" __global__ void tiles(const float4 *panel_a, const float4 *panel_b, float *out)
 {
     int group = blockIdx.x >> 4;
-    int row = (group >> 2) * 4 + ((blockIdx.x >> 2) & 3);
-    int column = (group & 3) * 4 + (blockIdx.x & 3);
-    int tile = row * 16 + column;
+    int row = (group >> 3) * 4 + ((blockIdx.x >> 2) & 3);
+    int column = (group & 7) * 4 + (blockIdx.x & 3);
+    int tile = row * 32 + column;
     const float4 *a = panel_a + row * 16384;
     const float4 *b = panel_b + column * 16384;
     float sum = 0.0f;

@@ -2,8 +2,8 @@
 extern "C" __global__ void tiles(const float4 *panel_a, const float4 *panel_b, float *out)
 {
     int tile = blockIdx.x;
-    int row = tile >> 4;
-    int column = tile & 15;
+    int row = tile >> 5;
+    int column = tile & 31;
     const float4 *a = panel_a + row * 16384;
     const float4 *b = panel_b + column * 16384;
     float sum = 0.0f;

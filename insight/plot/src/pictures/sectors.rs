@@ -55,8 +55,8 @@ const GAP: f64 = 6.0;
 const HEAD: f64 = 22.0;
 /// The widest name of a line.
 const LONGEST_NAME: f64 = 200.0;
-/// The opacity of bytes that move and that no lane asked for.
-const MOVED: f64 = 0.22;
+/// Bytes that move and that no lane asked for.
+const REST: Ink = Ink::Series(5);
 
 impl Sectors {
     /// Lays the picture out: a row a line, its sectors side by side, lanes in the bytes that they
@@ -79,7 +79,7 @@ impl Sectors {
             subtitle: self.subtitle.clone(),
             legend: vec![
                 Entry::new(Key::Patch(Ink::Series(0)), "bytes that lanes access, with the lanes"),
-                Entry::new(Key::Patch(Ink::Grid), "the rest of sectors that move"),
+                Entry::new(Key::Patch(REST), "the rest of sectors that move"),
             ],
             notes: self.notes.clone(),
         };
@@ -120,10 +120,7 @@ impl Sectors {
         for sector in 0..sectors {
             let area = range(sector * self.sector_bytes, self.sector_bytes).shrunk(1.0);
             let moves = line.sectors >> sector & 1 == 1;
-            scene.rect(area, if moves { Ink::Grid } else { Ink::Faint });
-            if moves {
-                scene.area(area.corners().to_vec(), Ink::Series(0), MOVED);
-            }
+            scene.rect(area, if moves { REST } else { Ink::Faint });
         }
         for piece in &line.pieces {
             let area = range(piece.first, piece.bytes);
