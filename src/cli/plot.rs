@@ -237,13 +237,20 @@ pub(crate) struct PlotDivergence {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Steps(pub(crate) std::ops::Range<u64>);
 
+/// Rows of a picture of the largest height.
+const MOST_STEPS: u64 = 1000;
+
 /// Reads `100..200`.
 fn steps(text: &str) -> Result<Steps, String> {
     let wrong = || format!("`{text}` is no range of steps; write 0..200");
     let (first, end) = text.split_once("..").ok_or_else(wrong)?;
     let number = |text: &str| text.trim().parse::<u64>().map_err(|_| wrong());
     let steps = number(first)?..number(end)?;
-    if steps.is_empty() { Err(wrong()) } else { Ok(Steps(steps)) }
+    match steps.end.saturating_sub(steps.start) {
+        0 => Err(wrong()),
+        1..=MOST_STEPS => Ok(Steps(steps)),
+        _ => Err(format!("a picture has room for {MOST_STEPS} steps")),
+    }
 }
 
 #[derive(Debug, Args)]
@@ -308,7 +315,7 @@ mod tests {
     #[test]
     fn ranges_of_steps_have_two_ends() {
         assert_eq!(steps("10..20"), Ok(Steps(10..20)));
-        for wrong in ["", "5", "20..10", "5..5", "..5", "a..b"] {
+        for wrong in ["", "5", "20..10", "5..5", "..5", "a..b", "0..1001"] {
             assert!(steps(wrong).is_err(), "{wrong}");
         }
     }

@@ -116,9 +116,11 @@ pub(crate) fn run(arguments: Predict) -> Result<(), Failure> {
         Some(path) => from_metrics(&arguments, path, &gpus, &question)?,
         None => executed(&arguments, &library, gpus, &question, &terminal)?,
     };
+    // A launch without a time is held to limits, too; what refuses it is said first.
+    let verdicts = limits.hold(&answer.names, &answer.kernels);
     let kernels = left_with_predictions(answer.kernels, &terminal)?;
     tell_stand_ins(&kernels, &terminal);
-    let verdicts = limits.hold(&answer.names, &kernels)?;
+    let verdicts = verdicts?;
     output.write(&match format.marks() {
         Some(marks) => limits::document(&verdicts, answer.lines, marks)?,
         None => prediction::document(&kernels, &answer.advice, format.document())?,

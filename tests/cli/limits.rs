@@ -110,3 +110,17 @@ fn limits_that_mean_nothing_are_refused_before_anything_runs() {
         said.replace(&folder.path().display().to_string(), "/base")
     );
 }
+
+/// Nobody knows how a time changed that the baseline lacks.
+#[test]
+fn a_gpu_without_a_time_before_breaks_a_limit_of_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = baseline(&folder, "transpose-padded.toml");
+    let run = gpucast(&format!(
+        "predict transpose-padded.toml --gpu a100-sxm-40gb,h100-sxm --machine rules --baseline {base} \
+         --fail-if time:5%"
+    ));
+    assert_eq!(run.status, 1);
+    let sentence = "no model predicts the time on h100-sxm before and after";
+    assert!(run.stderr.contains(sentence), "{}", run.stderr);
+}

@@ -241,6 +241,20 @@ fn a_warp_that_does_not_exist_is_refused() {
     }
 }
 
+/// A picture of a launch that a GPU would end with an error is none.
+#[test]
+fn a_fault_of_the_kernel_is_told_instead_of_a_picture() {
+    let path = file("fault.svg");
+    let outcome = gpucast(&format!(
+        "plot access saxpy.ptx --kernel saxpy --grid 1 --block 64 --arg u32:64 --arg f32:2 \
+         --arg buf:f32[8] --arg buf:f32[8] --gpu h100-sxm -o {}",
+        path.display()
+    ));
+    assert_eq!(outcome.status, 1);
+    assert!(outcome.stderr.contains("out-of-bounds load of 4 bytes"), "{}", outcome.stderr);
+    assert!(!path.exists());
+}
+
 /// A curve over each of the three resources, with the launch on it.
 #[test]
 fn occupancy_is_drawn_over_what_limits_it() {

@@ -96,7 +96,7 @@ impl Condition {
         let is_time = [TIME, SLOWER].contains(&self.figure());
         match (self.bound, difference) {
             (Bound::Change(limit), Some(difference)) if is_time => {
-                Ok(self.slower(difference, limit))
+                Ok(self.slower(after, difference, limit))
             }
             (Bound::Change(limit), Some(difference)) => self.changed(difference, limit),
             (Bound::Change(_), None) => Err(self.without_baseline()),
@@ -117,7 +117,8 @@ impl Condition {
         Broken { figure: self.figure.clone(), launch, sentence }
     }
 
-    fn slower(&self, difference: &Difference, limit: f64) -> Vec<Broken> {
+    /// A GPU whose time no model predicts on both sides breaks it, too.
+    fn slower(&self, after: &Figures, difference: &Difference, limit: f64) -> Vec<Broken> {
         let is_slower = |time: &&TimeChange| time.change > limit;
         let broken = |time: &TimeChange| {
             let (percent, limit) = (100.0 * time.change, 100.0 * limit);
@@ -126,7 +127,11 @@ impl Condition {
                 format!("{percent:.1} % slower on {gpu}, says {model}: the limit is {limit} %");
             self.broken(None, sentence)
         };
-        difference.totals.iter().filter(is_slower).map(broken).collect()
+        let known: Vec<&str> = difference.totals.iter().map(|time| time.gpu.as_str()).collect();
+        let unknown = after.gpus_without(&known).into_iter().map(|gpu| {
+            self.broken(None, format!("no model predicts the time on {gpu} before and after"))
+        });
+        difference.totals.iter().filter(is_slower).map(broken).chain(unknown).collect()
     }
 
     fn changed(&self, difference: &Difference, limit: f64) -> Result<Vec<Broken>, Report> {
@@ -150,6 +155,7 @@ impl Condition {
         if is_known { Ok(broken) } else { Err(self.unknown(names)) }
     }
 
+    /// A GPU on which no model predicts all launches breaks it, too.
     fn times_beyond(&self, after: &Figures) -> Result<Vec<Broken>, Report> {
         let totals = after.totals();
         if totals.is_empty() {
@@ -162,7 +168,11 @@ impl Condition {
             let sentence = format!("{text} on {gpu}, says {model}: the limit is {limit}");
             Some(self.broken(None, sentence))
         };
-        Ok(totals.iter().filter_map(beyond).collect())
+        let known: Vec<&str> = totals.iter().map(|time| time.gpu.as_str()).collect();
+        let unknown = after.gpus_without(&known).into_iter().map(|gpu| {
+            self.broken(None, format!("no model predicts the time of all launches on {gpu}"))
+        });
+        Ok(totals.iter().filter_map(beyond).chain(unknown).collect())
     }
 
     fn values_beyond(&self, after: &Figures) -> Result<Vec<Broken>, Report> {

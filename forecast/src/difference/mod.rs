@@ -98,6 +98,13 @@ impl Figures {
         keys.into_iter().filter_map(total).collect()
     }
 
+    /// The GPUs that have some time and are none of `known`.
+    fn gpus_without(&self, known: &[&str]) -> Vec<&str> {
+        let times = self.launches.iter().flat_map(|launch| &launch.times);
+        let gpus = distinct(times.map(|time| time.gpu.as_str()));
+        gpus.into_iter().filter(|gpu| !known.contains(gpu)).collect()
+    }
+
     fn together(&self, gpu: &str, model: &str) -> Option<&Time> {
         self.together.iter().find(|time| time.gpu == gpu && time.model == model)
     }

@@ -128,6 +128,7 @@ impl Way {
         let place = line.map_or_else(String::new, |line| format!(" in line {line}"));
         let message = format!("the warp has no such access to {space} memory{place}");
         let mut others: Vec<u32> = of_space.into_iter().map(|(_, line)| line).collect();
+        others.sort_unstable();
         others.dedup();
         let others: Vec<String> = others.iter().map(ToString::to_string).collect();
         let hint = match others.as_slice() {
@@ -264,8 +265,9 @@ impl Watch for Follow<'_> {
         let planned = &self.plan.launches[self.at];
         let cluster = cluster_of(planned, program, self.choice.cta);
         match run_cluster(program, None, launch, cluster, memory, observer, options) {
-            Ok(Ok(_)) => Ok(Some(Ok(Summary::default()))),
-            Ok(Err(_)) => Ok(None),
+            Ok(Ok(true)) => Ok(Some(Ok(Summary::default()))),
+            // The whole launch says what is wrong with the cluster.
+            Ok(Ok(false) | Err(_)) => Ok(None),
             Err(error) => Ok(Some(Err(error))),
         }
     }

@@ -126,12 +126,12 @@ impl WarpView<'_> {
             true => format!("where {} would do", map.ideal_sectors),
             false => "the least for these bytes".to_owned(),
         };
-        let (moved, lines_touched) = (map.sectors, map.lines.len());
+        let (moved, touched) = (map.sectors, map.lines.len());
+        let in_lines = if touched == 1 { "a line".to_owned() } else { format!("{touched} lines") };
         Ok(Sectors {
             title,
             subtitle: format!(
-                "{subtitle}: {moved} {sectors} of {sector_bytes} bytes in {lines_touched} lines, \
-                 {least}"
+                "{subtitle}: {moved} {sectors} of {sector_bytes} bytes in {in_lines}, {least}"
             ),
             line_bytes: LINE_BYTES as u32,
             sector_bytes: sector_bytes as u32,
