@@ -211,6 +211,15 @@ macro_rules! events {
     ) => {
         /// Receives the events of one CTA, or of several if the observer adds them up.
         pub trait Recorder: Send {
+            /// The recorder that the engine tells of events: a list of one hands on that one, so that
+            /// nothing stands between.
+            fn listening(&mut self) -> &mut dyn Recorder
+            where
+                Self: Sized,
+            {
+                self
+            }
+
             /// As [`Recorder::access`]; more accesses like this one may follow. They are made by
             /// all lanes of any warp, with the same instruction and the same distances between the
             /// lanes. Their first address is the same modulo [`ALIKE_BYTES`].
@@ -285,6 +294,13 @@ macro_rules! events {
         }
 
         impl<R: Recorder> Recorder for SeveralRecorders<R> {
+            fn listening(&mut self) -> &mut dyn Recorder {
+                match self.each.len() {
+                    1 => self.each[0].listening(),
+                    _ => self,
+                }
+            }
+
             // All hear of what any needs.
             fn first_access(&mut self, slot: u32, access: &Access<'_>) -> Further {
                 let each = self.each.iter_mut().map(|one| one.first_access(slot, access));

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gpucast_corpus::Entry;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::run::counting::{self, Counted, Counting, Extras};
 use gpucast_forecast::run::execute::{self, Executed, Watch};
@@ -55,6 +56,18 @@ pub(crate) fn counted(kernel: &Kernel, gpu: &str, caches: CacheChoice) -> Vec<Co
     let (rung, sample, supervisor) = (RungChoice::Auto, None, &Alone);
     let counting = Counting { device, machine, extras, rung, sample, caches, supervisor };
     counting::count(kernel.plan(), &loaded, &Options::default(), &counting).unwrap()
+}
+
+/// True if everything is tried at once: `GPUCAST_NIGHTLY`.
+pub(crate) fn is_nightly() -> bool {
+    std::env::var_os("GPUCAST_NIGHTLY").is_some()
+}
+
+/// The kernels of the corpus that a test takes: in the gate one in `share`, from the `first` one on,
+/// so that tests which try related things share the corpus. At night all.
+pub(crate) fn corpus_part(first: usize, share: usize) -> impl Iterator<Item = &'static Entry> {
+    let (first, share) = if is_nightly() { (0, 1) } else { (first, share) };
+    gpucast_corpus::entries().iter().skip(first).step_by(share)
 }
 
 /// Opens a launch file of this text beside `kernel.ptx` with that text.

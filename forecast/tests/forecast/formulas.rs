@@ -21,6 +21,8 @@ use gpucast_forecast::{Alone, Failure, Kernel, LaunchOptions, Supervisor};
 use gpucast_interpreter::{Options, Program};
 use gpucast_model::{Gpu, Needs};
 
+use crate::common::is_nightly;
+
 fn gpu(name: &str) -> Gpu {
     gpu_argument::find(&gpu_argument::library().unwrap(), name).unwrap()
 }
@@ -211,7 +213,8 @@ fn tables_by_formulas_are_those_of_executions() {
             let found = found.unwrap_or_else(|because| panic!("{}: {because}", case.file));
             assert!(found.held_back() > 3, "{}", case.file);
             let mut without = 0;
-            for at in 0..case.compared {
+            let compared = if is_nightly() { case.compared } else { case.compared / 3 };
+            for at in 0..compared {
                 let size = |(&[first, last, step], &stride): (&[u64; 3], &u64)| {
                     let places = (last - first) / step + 1;
                     first + at * stride % places * step
@@ -228,7 +231,7 @@ fn tables_by_formulas_are_those_of_executions() {
                     None => without += 1,
                 }
             }
-            assert!(without < case.compared / 5, "{}: {without} sizes have none", case.file);
+            assert!(without < compared / 5, "{}: {without} sizes have none", case.file);
         });
     }
 }

@@ -102,7 +102,7 @@ impl<O: Observer> Observation for Observed<'_, O> {
         let observer = self.attempt.as_mut().unwrap_or(self.observer);
         let recorders = self.full.as_mut_slice();
         Batches {
-            filling: self.filling.iter_mut().map(|one| one as &mut dyn Recorder).collect(),
+            filling: self.filling.iter_mut().map(Recorder::listening).collect(),
             collect: Box::new(move || {
                 if let Some(first) = full {
                     hand_over(observer, first, recorders);
@@ -123,7 +123,7 @@ impl<O: Observer> Observation for Observed<'_, O> {
     fn sums(&mut self, program: &Program, recorders: usize) -> Vec<&mut dyn Recorder> {
         let observer = &*self.current();
         self.full = (0..recorders).map(|_| observer.recorder(program)).collect();
-        self.full.iter_mut().map(|one| one as &mut dyn Recorder).collect()
+        self.full.iter_mut().map(Recorder::listening).collect()
     }
 
     fn end_sums(&mut self) {

@@ -67,7 +67,7 @@ pub fn run_cluster<O: Observer>(
     let mut recorders: Vec<O::Recorder> = (0..ctas).map(|_| observer.recorder(program)).collect();
     let turn = {
         let mut hearing: Vec<&mut dyn Recorder> =
-            recorders.iter_mut().map(|one| one as &mut dyn Recorder).collect();
+            recorders.iter_mut().map(Recorder::listening).collect();
         executed.start(&context, &mut hearing, first);
         executed.run(&context, &mut hearing, options.instruction_budget, false)
     };

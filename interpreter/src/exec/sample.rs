@@ -167,7 +167,7 @@ impl Request<'_> {
             let began = Instant::now();
             let execute = || {
                 let mut recorders: Vec<&mut dyn Recorder> =
-                    filling[..ctas.len()].iter_mut().map(|one| one as &mut dyn Recorder).collect();
+                    filling[..ctas.len()].iter_mut().map(Recorder::listening).collect();
                 let outcome = engine.run_parallel(|index| ctas[index], &mut recorders, limit);
                 (outcome, began.elapsed())
             };

@@ -40,6 +40,12 @@ impl<O> Several<O> {
         &self.each
     }
 
+    /// The observers, to have one hear what the others do not.
+    #[must_use]
+    pub fn each_mut(&mut self) -> &mut [O] {
+        &mut self.each
+    }
+
     /// The observers, in their order.
     #[must_use]
     pub fn into_each(self) -> Vec<O> {

@@ -15,8 +15,9 @@ use gpucast_interpreter::{
 use gpucast_model::Evidence;
 use gpucast_model::sm_simulation::Invocations;
 
+use super::invocation::{counter, per_ptx, repetition};
 use super::observer::Counts;
-use super::{Counted, Counting, Extras, counter, per_ptx, repetition};
+use super::{Counted, Counting, Extras};
 use crate::failure::Failure;
 use crate::run::execute::Timing;
 use crate::run::rung::CountedBy;

@@ -18,23 +18,13 @@ pub(super) trait Counts: Tally + Sized {
     /// Counts with a `counter` that is set up.
     fn around(counter: Counter, program: &Program, launch: &Launch) -> Self;
 
-    /// Counts a launch by classes of CTAs, or returns the reason why it cannot.
+    /// Counts a launch by classes of CTAs, or returns the reason why it cannot. All requests go
+    /// through the caches, unless the observer has windows.
     fn by_classes(
-        &mut self,
-        launching: Launching<'_>,
-    ) -> Result<Result<ByClasses, String>, RunError>;
-
-    /// The same of several GPUs.
-    fn several_by_classes(
-        several: &mut Several<Self>,
+        counters: &mut Several<Self>,
         launching: Launching<'_>,
     ) -> Result<Result<ByClasses, String>, RunError> {
-        launching.run(several, Self::check_each)
-    }
-
-    /// [`Self::check`] of several GPUs.
-    fn check_each(several: &Several<Self>, times: u64) -> Result<(), CountOverflow> {
-        several.each().iter().try_for_each(|counter| counter.check(times))
+        launching.run(counters)
     }
 
     /// Estimates the counts of a launch from a sample of its CTAs, or returns the reason why it
@@ -63,38 +53,37 @@ pub(super) struct Launching<'a> {
 }
 
 impl Launching<'_> {
-    pub(super) fn run<O: Tally>(
+    fn run<C: Counts>(
         self,
-        observer: &mut O,
-        check_sums: impl FnOnce(&O, u64) -> Result<(), CountOverflow>,
+        counters: &mut Several<C>,
     ) -> Result<Result<ByClasses, String>, RunError> {
         let Self { program, launch, memory, options, host, effort, caches, times } = self;
         let counted = match caches {
             CacheChoice::Auto | CacheChoice::Full | CacheChoice::Windows => {
-                return run_classes(program, launch, memory, observer, options, host, effort);
+                return run_classes(program, launch, memory, counters, options, host, effort);
             }
             CacheChoice::None => {
-                tally_classes(program, launch, memory, observer, options, host, effort)?
+                tally_classes(program, launch, memory, counters, options, host, effort)?
             }
         };
         if counted.is_ok() {
-            check_sums(observer, times).map_err(LaunchError::Counts)?;
+            let mut each = counters.each().iter();
+            each.try_for_each(|counter| counter.check(times)).map_err(LaunchError::Counts)?;
         }
         Ok(counted)
     }
 
     /// As [`Self::run`], with windows of the grid through the caches where that was chosen. The
-    /// observer checks its sums before them.
-    fn run_windows<O: Windows>(
+    /// counters check their sums before them.
+    fn run_windows<C: Counts + Windows>(
         self,
-        observer: &mut O,
-        check_sums: impl FnOnce(&O, u64) -> Result<(), CountOverflow>,
+        counters: &mut Several<C>,
     ) -> Result<Result<ByClasses, String>, RunError> {
         match self.caches {
-            CacheChoice::Full | CacheChoice::None => self.run(observer, check_sums),
+            CacheChoice::Full | CacheChoice::None => self.run(counters),
             CacheChoice::Auto | CacheChoice::Windows => {
                 let Self { program, launch, memory, options, host, effort, .. } = self;
-                window_classes(program, launch, memory, observer, options, host, effort)
+                window_classes(program, launch, memory, counters, options, host, effort)
             }
         }
     }
@@ -121,17 +110,10 @@ impl Counts for Counter {
     }
 
     fn by_classes(
-        &mut self,
+        counters: &mut Several<Self>,
         launching: Launching<'_>,
     ) -> Result<Result<ByClasses, String>, RunError> {
-        launching.run_windows(self, Self::check_sums)
-    }
-
-    fn several_by_classes(
-        several: &mut Several<Self>,
-        launching: Launching<'_>,
-    ) -> Result<Result<ByClasses, String>, RunError> {
-        launching.run_windows(several, Self::check_each)
+        launching.run_windows(counters)
     }
 
     fn by_sample(&mut self, sampling: Sampling<'_>) -> Result<Result<BySample, String>, RunError> {
@@ -159,17 +141,10 @@ impl Counts for StageCounter {
     }
 
     fn by_classes(
-        &mut self,
+        counters: &mut Several<Self>,
         launching: Launching<'_>,
     ) -> Result<Result<ByClasses, String>, RunError> {
-        launching.run_windows(self, Self::check_sums)
-    }
-
-    fn several_by_classes(
-        several: &mut Several<Self>,
-        launching: Launching<'_>,
-    ) -> Result<Result<ByClasses, String>, RunError> {
-        launching.run_windows(several, Self::check_each)
+        launching.run_windows(counters)
     }
 
     fn by_sample(&mut self, _: Sampling<'_>) -> Result<Result<BySample, String>, RunError> {
@@ -186,17 +161,10 @@ impl Counts for StageCounter {
     }
 }
 
+/// Footprints need all CTAs, so that there are no windows.
 impl<C: Counts> Counts for (C, FeatureCounter) {
     fn around(counter: Counter, program: &Program, launch: &Launch) -> Self {
         (C::around(counter, program, launch), FeatureCounter::new(program, launch))
-    }
-
-    /// All requests go through the caches where windows were asked for: footprints need all CTAs.
-    fn by_classes(
-        &mut self,
-        launching: Launching<'_>,
-    ) -> Result<Result<ByClasses, String>, RunError> {
-        launching.run(self, Self::check)
     }
 
     fn by_sample(&mut self, _: Sampling<'_>) -> Result<Result<BySample, String>, RunError> {

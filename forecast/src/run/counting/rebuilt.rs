@@ -6,7 +6,7 @@ use gpucast_counters::cells::{Cells, Frame};
 use gpucast_interpreter::Program;
 use gpucast_model::Evidence;
 
-use super::observer::MACHINE_PER_PTX;
+use super::invocation::per_ptx;
 use super::{Counted, Counting, with_load_caching};
 use crate::failure::Failure;
 use crate::input::plan::Plan;
@@ -61,7 +61,6 @@ pub(crate) fn rebuilt(
     }
     let machine = counting.machine;
     let repetitions: u64 = plan.launches.iter().map(|one| u64::from(one.repeat)).sum();
-    let per_ptx = if machine.is_none() { 1 } else { MACHINE_PER_PTX };
     let mut all = Vec::new();
     for ((planned, program), launch) in plan.launches.iter().zip(programs).zip(found_out) {
         let device = with_load_caching(counting.device, plan);
@@ -74,7 +73,7 @@ pub(crate) fn rebuilt(
             cluster_ctas: program.cluster_ctas(planned.cluster),
             device,
             has_caches: counting.caches != CacheChoice::None,
-            times: per_ptx.saturating_mul(repetitions),
+            times: per_ptx(counting).saturating_mul(repetitions),
         };
         let Some(profile) = frame.profile(&launch.cells) else { return Ok(None) };
         let code = machine.code(program, &profile.table, counting.supervisor);

@@ -1,11 +1,12 @@
 //! What a host sends to buffers before a launch, and fetches from them afterwards.
 
+use std::collections::BTreeSet;
+
 use gpucast_interpreter::DeviceMemory;
 use gpucast_model::offload::Transfers;
 use sha2::{Digest as _, Sha256};
 
-use super::buffer_arguments;
-use crate::input::plan::Plan;
+use crate::input::plan::{Plan, PlannedArgument};
 
 /// The buffers as a launch is given them, to be compared with their state afterwards.
 pub(super) struct Transferred {
@@ -40,4 +41,9 @@ impl Transferred {
             collect_bytes: self.buffers.iter().map(changed).sum(),
         }
     }
+}
+
+/// The buffers that arguments refer to, by their index in the plan.
+pub(super) fn buffer_arguments(arguments: &[PlannedArgument]) -> BTreeSet<usize> {
+    arguments.iter().flat_map(PlannedArgument::buffers).collect()
 }

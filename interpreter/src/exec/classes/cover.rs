@@ -8,7 +8,7 @@ use crate::exec::cluster::{Cluster, ClusterTurn};
 use crate::exec::cta::LaunchContext;
 use crate::grid_box::GridBox;
 use crate::launch::{LaunchError, RunError};
-use crate::observer::{Observer, Recorder, StandIn};
+use crate::observer::{Observer, Recorder as _, StandIn};
 
 /// Executed CTAs pay while they are at most one in so many of the grid.
 const CTAS_PER_EXECUTED: u128 = 4;
@@ -83,7 +83,7 @@ impl Executor<'_, '_> {
         let context = self.context;
         self.cluster.start_at(context, recorder, place);
         recorder.become_anonymous();
-        let recorders = &mut [recorder as &mut dyn Recorder];
+        let recorders = &mut [recorder.listening()];
         let turn = self.cluster.run(context, recorders, self.budget, false);
         if let Some(reason) = context.stop.reason() {
             let ctas = context.shape.ctas();

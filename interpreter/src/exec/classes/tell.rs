@@ -14,7 +14,7 @@ use crate::exec::cluster::{Cluster, ClusterTurn};
 use crate::exec::cta::LaunchContext;
 use crate::exec::observation::hand_over;
 use crate::launch::{Host, LaunchError, RunError};
-use crate::observer::{Observer, Recorder, StandIn};
+use crate::observer::{Observer, Recorder as _, StandIn};
 
 /// Fills recorders batch by batch while the observer collects the batch before; `windows` are the
 /// CTAs that it hears of.
@@ -99,7 +99,7 @@ fn execute<R: StandIn>(
         let needed = buffers.saturating_add(bytes);
         LaunchError::Memory { needed, buffers, limit: None }
     })?;
-    let recorders = &mut [recorder as &mut dyn Recorder];
+    let recorders = &mut [recorder.listening()];
     cluster.start(context, recorders, cta);
     match cluster.run(context, recorders, context.budget, false) {
         Ok(ClusterTurn::Done) => Ok(()),
