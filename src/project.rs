@@ -168,7 +168,7 @@ impl Setting<'_> {
             return argument;
         }
         self.found = true;
-        let place = permission::Place::of(&argument);
+        let place = permission::FileUse::of(&argument);
         let given = self.default.values.iter();
         let mut values: Vec<String> =
             given.map(|value| place.absolute(value, self.folder)).collect();

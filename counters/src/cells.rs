@@ -323,8 +323,8 @@ impl Frame<'_> {
                 .map(|one| self.device.registers_of_thread(one, threads)),
         };
         let facts = LaunchFacts {
-            estimated_registers: self.registers.and_then(|one| one.estimated),
-            spilled_registers: self.registers.map_or(0, |one| one.spilled),
+            estimated_registers: self.registers.and_then(|registers| registers.estimated),
+            spilled_registers: self.registers.map_or(0, |registers| registers.spilled),
             cluster_ctas: self.cluster_ctas,
             ..LaunchFacts::new(ctas, cta, &self.device)
         };

@@ -38,8 +38,8 @@ impl Code {
             routes: program
                 .instructions()
                 .iter()
-                .map(|one| Route {
-                    past_l1: past_first_level(&one.instruction, loads),
+                .map(|instruction| Route {
+                    past_l1: past_first_level(&instruction.instruction, loads),
                     ..Route::default()
                 })
                 .collect(),

@@ -68,7 +68,7 @@ fn of_groups(proc: &Path, mounted: &Path) -> Option<u64> {
                 usage: "memory.current",
                 cache: "inactive_file ",
             },
-            list if list.split(',').any(|one| one == "memory") => GroupFiles {
+            list if list.split(',').any(|part| part == "memory") => GroupFiles {
                 top: mounted.join("memory"),
                 limit: "memory.limit_in_bytes",
                 usage: "memory.usage_in_bytes",

@@ -37,7 +37,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         for place in block.start as usize..block.end as usize {
             let instruction = &launch.code.instructions[place];
             let control = &instruction.control;
-            let barrier = control.write_barrier.map_or("-".to_owned(), |one| one.to_string());
+            let barrier = control
+                .write_barrier
+                .map_or("-".to_owned(), |write_barrier| write_barrier.to_string());
             let waits: Vec<String> = (0..64)
                 .filter(|barrier| control.wait_mask >> barrier & 1 == 1)
                 .map(|barrier| barrier.to_string())

@@ -275,7 +275,7 @@ impl Model for CostModel {
 /// The analysis in the form that all models share.
 fn outcome(file: &CostModelFile, analysis: Analysis, parameters: Symbols) -> Outcome {
     let of = |resource: Bound| -> f64 {
-        analysis.terms.iter().filter(|term| term.resource == resource).map(|one| one.alone).sum()
+        analysis.terms.iter().filter(|term| term.resource == resource).map(|term| term.alone).sum()
     };
     let on_chip = of(Bound::Compute) + of(Bound::Shared);
     let mut intermediate = Symbols::default();
@@ -326,7 +326,7 @@ fn of_launch(features: &Features) -> Symbols {
 
 /// The time that the terms of a resource add.
 fn added(analysis: &Analysis, resource: Bound) -> f64 {
-    analysis.terms.iter().filter(|term| term.resource == resource).map(|one| one.added).sum()
+    analysis.terms.iter().filter(|term| term.resource == resource).map(|term| term.added).sum()
 }
 
 fn explanation(file: &CostModelFile, analysis: &Analysis) -> String {

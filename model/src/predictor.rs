@@ -413,8 +413,8 @@ pub trait Model: Sync {
             outcome.warnings.extend(unread.map(|field| Warning::UnreadField { field, model }));
         }
         let analysis = outcome.detail.simulation().filter(|_| is_asked);
-        let kind =
-            analysis.map(|one| sm_simulation::kind_of(one, profile.invocations, gpu, conditions));
+        let kind = analysis
+            .map(|analysis| sm_simulation::kind_of(analysis, profile.invocations, gpu, conditions));
         let sustained = is_asked
             .then(|| {
                 let class = kind.map(|kind| kind.class);

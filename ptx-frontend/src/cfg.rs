@@ -418,7 +418,9 @@ fn graph_with_exit(blocks: &[BasicBlock], order: &[u32]) -> DiGraph<(), ()> {
         let mut open = vec![from];
         while let Some(block) = open.pop() {
             if order[block] != u32::MAX && !std::mem::replace(&mut reaches[block], true) {
-                open.extend(blocks[block].predecessors.iter().map(|one| one.index()));
+                open.extend(
+                    blocks[block].predecessors.iter().map(|predecessor| predecessor.index()),
+                );
             }
         }
     };

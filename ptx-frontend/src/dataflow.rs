@@ -113,7 +113,8 @@ mod tests {
         let Some(body) = &function.body else { panic!("a body") };
         let uses = Uses::of(&body.instructions[0]);
         [uses.read, uses.written, uses.partly_written].map(|registers| {
-            let names = registers.iter().map(|one| function.registers[one.index()].name.as_str());
+            let names =
+                registers.iter().map(|register| function.registers[register.index()].name.as_str());
             names.collect::<Vec<_>>().join(" ")
         })
     }

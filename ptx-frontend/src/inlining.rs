@@ -165,13 +165,17 @@ mod tests {
             });
             frames.collect::<Vec<_>>().join(" < ")
         };
-        body.instructions.iter().filter_map(|one| one.location).map(frames).collect()
+        body.instructions
+            .iter()
+            .filter_map(|instruction| instruction.location)
+            .map(frames)
+            .collect()
     }
 
     /// The own places of all instructions as `file:line`.
     fn own(module: &Module) -> Vec<String> {
         let body = module.functions[0].body.as_ref().unwrap();
-        let places = body.instructions.iter().filter_map(|one| one.location);
+        let places = body.instructions.iter().filter_map(|instruction| instruction.location);
         places
             .map(|place| module.own_place(place))
             .map(|place| place.map_or("-".to_owned(), |at| format!("{}:{}", at.file, at.line)))

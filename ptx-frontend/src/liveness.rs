@@ -31,7 +31,7 @@ impl Liveness {
     #[must_use]
     pub fn new(instructions: &[Instruction], graph: &ControlFlowGraph, registers: usize) -> Self {
         let uses: Vec<Uses> = instructions.iter().map(Uses::of).collect();
-        let guarded = instructions.iter().map(|one| one.guard.is_some()).collect();
+        let guarded = instructions.iter().map(|instruction| instruction.guard.is_some()).collect();
         let mut liveness = Self {
             uses,
             guarded,

@@ -139,7 +139,7 @@ impl Module {
             Variables { of_module, of_function }
         });
         let mut all = variables.of_module.clone();
-        all.extend(functions.iter().flat_map(|one| &variables.of_function[one.index()]));
+        all.extend(functions.iter().flat_map(|function| &variables.of_function[function.index()]));
         all.sort_unstable();
         all
     }

@@ -206,8 +206,10 @@ impl Walk<'_> {
                         _ => Vec::new(),
                     })
                     .collect();
-                let indirect =
-                    instruction.operands.iter().any(|one| matches!(one, Operand::Register(_)));
+                let indirect = instruction
+                    .operands
+                    .iter()
+                    .any(|operand| matches!(operand, Operand::Register(_)));
                 self.usage.indirect_calls += u64::from(indirect);
                 all_of_known_address |= indirect && callees.is_empty();
                 pending.extend(callees.into_iter().filter(|callee| found.insert(*callee)));
@@ -228,7 +230,7 @@ impl Walk<'_> {
         let body = function.body.iter();
         let lists = body.clone().flat_map(|body| &body.target_lists);
         let is_calls = |list: &TargetList| matches!(list, TargetList::Functions(_));
-        let wide = function.registers.iter().any(|one| one.ty == ScalarType::B128);
+        let wide = function.registers.iter().any(|register| register.ty == ScalarType::B128);
         for (name, present) in [
             (".maxntid", directives.maxntid.is_some()),
             (".reqntid", directives.reqntid.is_some()),

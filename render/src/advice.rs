@@ -90,7 +90,9 @@ pub fn verdict(verdict: &Verdict) -> String {
     }
     let lines = verdict.refusal.iter().cloned().chain([time, bound, costliest(verdict)]);
     let mut lines: String = lines.map(|line| wrapped("", 2, WIDTH, &line)).collect();
-    if let Some(code) = verdict.costliest.as_ref().and_then(|one| one.place.text.as_ref()) {
+    if let Some(code) =
+        verdict.costliest.as_ref().and_then(|costliest| costliest.place.text.as_ref())
+    {
         lines.push_str(&format!("    {code}\n"));
     }
     lines
@@ -115,7 +117,7 @@ pub(crate) fn interval(verdict: &Verdict) -> Option<String> {
     }
     let times = || {
         let of_models =
-            verdict.models.iter().map(|one| one.with_left_out_ms.unwrap_or(one.time_ms));
+            verdict.models.iter().map(|model| model.with_left_out_ms.unwrap_or(model.time_ms));
         of_models.chain([verdict.time_ms])
     };
     let (low, high) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
@@ -127,10 +129,10 @@ pub(crate) fn interval(verdict: &Verdict) -> Option<String> {
 /// The times of the other models, in words. Without the simulation their spread stands for the
 /// interval, which is told already.
 pub(crate) fn others(verdict: &Verdict) -> Option<String> {
-    let others = || verdict.models.iter().filter(|one| one.model != verdict.model);
+    let others = || verdict.models.iter().filter(|model| model.model != verdict.model);
     let mut parts = Vec::new();
     if !verdict.spent.is_empty() {
-        let mut times: Vec<&ModelTime> = others().filter(|one| !one.leaves_out).collect();
+        let mut times: Vec<&ModelTime> = others().filter(|other| !other.leaves_out).collect();
         times.sort_by(|a, b| a.time_ms.total_cmp(&b.time_ms));
         let text = |one: &ModelTime| time_text(one.time_ms, one.is_rough);
         match times.as_slice() {
@@ -144,7 +146,7 @@ pub(crate) fn others(verdict: &Verdict) -> Option<String> {
             }
         }
     }
-    for one in others().filter(|one| one.leaves_out) {
+    for one in others().filter(|other| other.leaves_out) {
         parts.push(format!(
             "{} says {} and leaves work out",
             one.model,
@@ -189,8 +191,8 @@ pub(crate) fn models(item: &Item) -> String {
     }
     let (agree, differ) = item.agreement();
     let of = |model: &&'static str| {
-        let outcome = item.outcomes.iter().find(|one| one.model == *model);
-        outcome.map_or(String::new(), |one| format!("{model} {:.2} ×", one.speed_up))
+        let outcome = item.outcomes.iter().find(|outcome| outcome.model == *model);
+        outcome.map_or(String::new(), |outcome| format!("{model} {:.2} ×", outcome.speed_up))
     };
     let agree: Vec<String> = agree.iter().map(of).collect();
     match differ.as_slice() {

@@ -69,7 +69,7 @@ pub fn cost_document(view: CostView<'_>, format: TextOrJson) -> Result<String, R
             expression: &form.text,
             terms: &form.terms,
             measured: made,
-            negative: calibration.negative().map(|one| one.name.as_str()).collect(),
+            negative: calibration.negative().map(|negative| negative.name.as_str()).collect(),
             cost: calibration,
         }),
     }
@@ -180,7 +180,7 @@ fn cost(gpu: &Gpu, form: &CostForm, calibration: &Calibration) -> String {
 
 /// The unit of a parameter that is the cost of a feature; others have none that could be told.
 fn unit(formula: &Formula, name: &str) -> String {
-    let Some(place) = formula.parameters().iter().position(|one| one == name) else {
+    let Some(place) = formula.parameters().iter().position(|parameter| parameter == name) else {
         return String::new();
     };
     let (parameters, features) = (formula.parameters().len(), formula.features().len());

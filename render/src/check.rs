@@ -148,8 +148,9 @@ fn slice(slice: &KernelSlice) -> String {
     if let Some(reason) = slice.not_sliced_because {
         return labelled("slice", &format!("counting executes everything: {reason}"));
     }
-    let count =
-        |treated: Treated| slice.instructions.iter().filter(|one| one.treatment == treated).count();
+    let count = |treated: Treated| {
+        slice.instructions.iter().filter(|instruction| instruction.treatment == treated).count()
+    };
     let part = |&(treated, word): &(Treated, &str)| match count(treated) {
         0 => None,
         number => Some(format!("{} {word}", number::count(number as u64))),

@@ -11,7 +11,7 @@ use gpucast_forecast::run::execute::Loaded;
 use gpucast_forecast::{cuda_file, cuda_line};
 use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_sanitizer::{
-    Absence, Between, Check, Checks, Finding, Hazard, Kind, Party, Place, Site,
+    Absence, Between, Check, Checks, Finding, Hazard, Kind, Party, Site, TouchedMemory,
 };
 use serde_json::{Value, json};
 
@@ -296,7 +296,7 @@ fn party(party: &Party) -> String {
     text
 }
 
-fn memory(place: &Place) -> String {
+fn memory(place: &TouchedMemory) -> String {
     let space = match place.space {
         StateSpace::Shared => "shared",
         StateSpace::Local => "local",

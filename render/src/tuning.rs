@@ -179,7 +179,7 @@ fn csv(tuned: &Tuned<'_>, rows: &[Row<'_>]) -> Result<String, Report> {
     let plain = |number: Option<f64>| number.map_or(String::new(), |number| number.to_string());
     let cells = |row: &Row<'_>| {
         let mut cells: Vec<String> =
-            row.parameters.iter().map(|one| one.value.to_string()).collect();
+            row.parameters.iter().map(|parameter| parameter.value.to_string()).collect();
         cells.extend(row.times.iter().map(|time| plain(time.time_ms)));
         cells.extend(tuned.measured.map(|_| plain(row.measured_ms)));
         let of_models = row.times.iter().filter_map(|time| time.error);
@@ -208,7 +208,7 @@ fn text(tuned: &Tuned<'_>, rows: &[Row<'_>], top: usize) -> String {
     let real = |number: Option<f64>| number.map_or("-".to_owned(), number::real);
     for row in rows.iter().filter(|row| row.error.is_none()).take(top) {
         let mut cells: Vec<String> =
-            row.parameters.iter().map(|one| one.value.to_string()).collect();
+            row.parameters.iter().map(|parameter| parameter.value.to_string()).collect();
         for time in &row.times {
             cells.push(real(time.time_ms));
             cells.push(time.rank.map_or(String::new(), |rank| format!("#{rank}")));

@@ -359,7 +359,7 @@ impl Memory {
     #[must_use]
     pub fn queueing_delay(&self, written: f64, utilisation: f64) -> f64 {
         let of = |part: fn(&Queueing) -> f64| {
-            let points = self.queueing.map(|one| (one.written, part(&one)));
+            let points = self.queueing.map(|queueing| (queueing.written, part(&queueing)));
             between(written, &points)
         };
         self.memory_latency

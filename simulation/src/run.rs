@@ -261,7 +261,7 @@ impl<O: Observer> Run<'_, O> {
     /// Goes on in an order, to its end. Returns false if a warp that it names has nothing to issue.
     fn follow(&mut self, order: &Order) -> bool {
         let is_followed = order.steps().all(|Step { sm, warp }| {
-            self.sms.get_mut(sm).is_some_and(|one| one.follow(warp, &mut self.memory))
+            self.sms.get_mut(sm).is_some_and(|sms| sms.follow(warp, &mut self.memory))
         });
         // Behind the last issue only CTAs without instructions are left.
         self.sms.iter_mut().for_each(Representative::replace_all_ended);

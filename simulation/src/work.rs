@@ -39,7 +39,7 @@ impl Work {
 
     /// Those of a CTA of a class, by its samples' paths.
     pub(crate) fn of_cta(&self, class: u32) -> f64 {
-        self.of_class.get(class as usize).map_or(0.0, |one| one.kept)
+        self.of_class.get(class as usize).map_or(0.0, |of_class| of_class.kept)
     }
 
     /// Those of some CTAs, by the paths that stand for them.
@@ -51,7 +51,7 @@ impl Work {
     pub(crate) fn scale_of(&self, runs: &[CtaRun]) -> f64 {
         let whole = |run: &CtaRun| {
             let of_class = self.of_class.get(run.class as usize);
-            of_class.map_or(0.0, |one| one.whole) * run.ctas as f64
+            of_class.map_or(0.0, |of_class| of_class.whole) * run.ctas as f64
         };
         let instructions = self.of_runs(runs);
         let whole: f64 = runs.iter().map(whole).sum();

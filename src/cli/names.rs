@@ -122,6 +122,6 @@ fn beginning(
     current: &OsStr,
 ) -> Vec<CompletionCandidate> {
     let current = current.to_string_lossy();
-    candidates.retain(|one| one.get_value().to_string_lossy().starts_with(&*current));
+    candidates.retain(|candidate| candidate.get_value().to_string_lossy().starts_with(&*current));
     candidates
 }

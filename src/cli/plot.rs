@@ -162,7 +162,7 @@ pub(crate) struct WarpOptions {
 
     /// The block, by its place in the grid
     #[arg(long, help_heading = "Warp", value_name = "X,Y,Z", default_value = "0,0,0", value_parser = place)]
-    pub(crate) cta: Place,
+    pub(crate) cta: BlockIndex,
 
     /// The warp of the block, counted from 0
     #[arg(long, help_heading = "Warp", value_name = "N", default_value_t = 0)]
@@ -181,16 +181,16 @@ fn without_counting(option: Arg) -> Arg {
 
 /// A block's place in the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place(pub(crate) [u32; 3]);
+pub(crate) struct BlockIndex(pub(crate) [u32; 3]);
 
 /// Reads `3`, `3,1` or `3,1,0`.
-fn place(text: &str) -> Result<Place, String> {
+fn place(text: &str) -> Result<BlockIndex, String> {
     let wrong = || format!("`{text}` is no place in a grid; write 3 or 3,1,0");
     let mut place = [0; 3];
     for (at, part) in text.split(',').enumerate() {
         *place.get_mut(at).ok_or_else(wrong)? = part.trim().parse().map_err(|_| wrong())?;
     }
-    Ok(Place(place))
+    Ok(BlockIndex(place))
 }
 
 #[derive(Debug, Args)]
@@ -304,9 +304,9 @@ mod tests {
 
     #[test]
     fn blocks_are_named_by_one_to_three_numbers() {
-        assert_eq!(place("3"), Ok(Place([3, 0, 0])));
-        assert_eq!(place("3,1"), Ok(Place([3, 1, 0])));
-        assert_eq!(place("3, 1, 2"), Ok(Place([3, 1, 2])));
+        assert_eq!(place("3"), Ok(BlockIndex([3, 0, 0])));
+        assert_eq!(place("3,1"), Ok(BlockIndex([3, 1, 0])));
+        assert_eq!(place("3, 1, 2"), Ok(BlockIndex([3, 1, 2])));
         for wrong in ["", "a", "1,2,3,4", "-1", "1,,2"] {
             assert!(place(wrong).is_err(), "{wrong}");
         }

@@ -95,7 +95,8 @@ impl Shown {
             let view = predict(request.models, &one.source, gpus, None, &[])?;
             // Devices that cannot be counted on have no advice.
             for gpu in gpus.iter().filter(|gpu| gpu.device_model().is_ok()) {
-                let of_gpu = view.predictions.iter().filter(|one| one.gpu.name == gpu.name);
+                let of_gpu =
+                    view.predictions.iter().filter(|prediction| prediction.gpu.name == gpu.name);
                 let predictions: Vec<PredictionView> = of_gpu.cloned().collect();
                 let known = Known { predictions: &predictions, depth: request.depth };
                 advice.push(advise(&plan, places, one, at, gpu, known)?);

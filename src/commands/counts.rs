@@ -31,7 +31,8 @@ pub(crate) fn run(arguments: &Counts) -> Result<(), Failure> {
     let capability = gpu_argument::device_model(&gpu)?.capability;
     let wanted = |text: &String| Wanted::read("--parametric", text).map_err(Failure::Usage);
     let mut parameters = arguments.parametric.iter().map(wanted).collect::<Result<Vec<_>, _>>()?;
-    let names: BTreeSet<String> = parameters.iter().map(|one| one.name.clone()).collect();
+    let names: BTreeSet<String> =
+        parameters.iter().map(|parameter| parameter.name.clone()).collect();
     if names.len() < parameters.len() {
         let report = Report::new("--parametric names a parameter twice");
         return Err(Failure::Usage(report));
@@ -116,7 +117,7 @@ impl<'a> Kernel<'a> {
         let tags = arguments.measure.as_deref().unwrap_or_default();
         let words: Vec<&str> = tags.split_whitespace().collect();
         let request = Request::parse(&words, MatchCondition::default());
-        let mut choices = request.and_then(|one| one.choices()).map_err(kernels::report)?;
+        let mut choices = request.and_then(|request| request.choices()).map_err(kernels::report)?;
         // Sizes vary anyway: which of their usual values a choice has does not matter.
         let fixed = |choice: &Choice| -> Vec<(&'static str, Value)> {
             let values = choice.variant.values.iter().copied();

@@ -129,9 +129,9 @@ pub(crate) fn document(
 
 /// Fails if a condition is broken.
 pub(crate) fn verdict(verdicts: &[Verdict]) -> Result<(), Failure> {
-    let broken = verdicts.iter().flat_map(|one| {
-        let broken = one.checked.iter().flat_map(|checked| &checked.broken);
-        broken.map(|broken: &Broken| Report::new(format!("{}: {}", one.name, broken.sentence)))
+    let broken = verdicts.iter().flat_map(|verdict| {
+        let broken = verdict.checked.iter().flat_map(|checked| &checked.broken);
+        broken.map(|broken: &Broken| Report::new(format!("{}: {}", verdict.name, broken.sentence)))
     });
     let broken: Vec<Report> = broken.collect();
     if broken.is_empty() { Ok(()) } else { Err(broken.into()) }

@@ -46,11 +46,16 @@ struct Question<'a> {
 
 impl Question<'_> {
     /// The predictions of the launch at a place, from its counts.
-    fn predict(&self, source: &mut Source, gpus: &[Gpu], at: Place) -> Result<KernelView, Report> {
+    fn predict(
+        &self,
+        source: &mut Source,
+        gpus: &[Gpu],
+        at: LaunchPlace,
+    ) -> Result<KernelView, Report> {
         source.conditions.cost_models.clone_from(&self.cost_models);
         source.conditions.timing = self.timing;
         let view = predict(self.models, source, gpus, self.measured.as_ref(), self.what_ifs)?;
-        let Place { argument, launch, launches } = at;
+        let LaunchPlace { argument, launch, launches } = at;
         Ok(KernelView { argument, launch, launches, ..view })
     }
 
@@ -64,7 +69,7 @@ impl Question<'_> {
 
 /// The place of a launch in the command.
 #[derive(Clone, Copy)]
-struct Place {
+struct LaunchPlace {
     argument: usize,
     launch: usize,
     launches: usize,
@@ -173,7 +178,7 @@ fn from_metrics(
         .iter_mut()
         .enumerate()
         .map(|(launch, source)| {
-            question.predict(source, gpus, Place { argument: 0, launch, launches })
+            question.predict(source, gpus, LaunchPlace { argument: 0, launch, launches })
         })
         .collect::<Result<Vec<KernelView>, Report>>()?;
     Ok(Answer { kernels, names: vec![path.display().to_string()], ..Answer::default() })
@@ -247,7 +252,7 @@ fn executed(
                 let mut launched = launched?;
                 let launches = launched.len();
                 for (launch, one) in launched.iter_mut().enumerate() {
-                    let at = Place { argument, launch, launches };
+                    let at = LaunchPlace { argument, launch, launches };
                     let view = question.predict(&mut one.source, &group.gpus, at)?;
                     if let ([gpu], true) = (group.gpus.as_slice(), is_advised) {
                         let files = cuda_source::files(plan, &loaded.module, None);

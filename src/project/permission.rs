@@ -37,7 +37,7 @@ pub(crate) enum Effect {
 
 /// What an option's values stand for, as far as files are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum FileUse {
     /// No file.
     None,
     /// A file or folder that is read.
@@ -69,7 +69,7 @@ const READ: [&str; 9] = [
     "source-root",
 ];
 
-impl Place {
+impl FileUse {
     pub(super) fn of(argument: &Arg) -> Self {
         let name = argument.get_value_names().and_then(|names| names.first());
         let name = name.map(ToString::to_string).unwrap_or_default();
@@ -196,7 +196,8 @@ fn uses(default: &Guarded, command: &Command, matches: &ArgMatches) -> bool {
         return uses(default, command, inner);
     }
     let mut options = command.get_arguments();
-    let Some(option) = options.find(|one| one.get_long() == Some(default.option.as_str())) else {
+    let Some(option) = options.find(|option| option.get_long() == Some(default.option.as_str()))
+    else {
         return false;
     };
     let id = option.get_id().as_str();
@@ -221,28 +222,28 @@ mod tests {
     fn options_with_files_are_all_known() {
         let mut known = std::collections::BTreeMap::new();
         collect(&Cli::command(), &mut known);
-        let named = |place: Place| -> Vec<&str> {
+        let named = |place: FileUse| -> Vec<&str> {
             known.iter().filter(|one| *one.1 == place).map(|one| one.0.as_str()).collect()
         };
-        assert_eq!(named(Place::Program), ["ptxas"]);
-        assert_eq!(named(Place::Compiler), ["cuda-compiler"]);
-        assert_eq!(named(Place::Store), ["store"]);
-        assert_eq!(named(Place::WrittenBehindName), ["dump"]);
-        assert_eq!(named(Place::Words), ["nvcc-option"]);
+        assert_eq!(named(FileUse::Program), ["ptxas"]);
+        assert_eq!(named(FileUse::Compiler), ["cuda-compiler"]);
+        assert_eq!(named(FileUse::Store), ["store"]);
+        assert_eq!(named(FileUse::WrittenBehindName), ["dump"]);
+        assert_eq!(named(FileUse::Words), ["nvcc-option"]);
         assert_eq!(
-            named(Place::Written),
+            named(FileUse::Written),
             [
                 "cache", "export", "ktt", "log-file", "out", "output", "print-to", "raw", "report",
                 "save", "trace"
             ]
         );
-        assert_eq!(named(Place::Read), READ);
+        assert_eq!(named(FileUse::Read), READ);
     }
 
-    fn collect(command: &Command, known: &mut std::collections::BTreeMap<String, Place>) {
+    fn collect(command: &Command, known: &mut std::collections::BTreeMap<String, FileUse>) {
         for argument in command.get_arguments() {
             if let Some(option) = argument.get_long() {
-                known.insert(option.to_owned(), Place::of(argument));
+                known.insert(option.to_owned(), FileUse::of(argument));
             }
         }
         command.get_subcommands().for_each(|inner| collect(inner, known));

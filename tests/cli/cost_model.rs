@@ -152,7 +152,8 @@ fn a_model_takes_the_terms_of_a_file() {
     let document = json(&format!("{measure} --like {file} --model c_on_chip"));
     assert_eq!(document["terms"].as_object().unwrap().keys().collect::<Vec<_>>(), ["c_on_chip"]);
     let parameters = document["cost"]["parameters"].as_array().unwrap();
-    let names: Vec<&str> = parameters.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        parameters.iter().map(|parameter| parameter["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["p_add", "p_madd", "p_lmem"]);
 }
 
@@ -277,7 +278,7 @@ fn tags_become_a_model_that_predicts_in_one_command() {
     // A kernel of the samples: its time is the simulation's, and the file gives the modelled one.
     let tags = "flops_madd_pattern dtype:float32 nelements:32768 m:256";
     let samples = document["cost"]["samples"].as_array().unwrap();
-    let sample = samples.iter().find(|one| one["name"] == tags).unwrap();
+    let sample = samples.iter().find(|sample| sample["name"] == tags).unwrap();
     let made = folder.path().join("made");
     let made = made.to_str().unwrap();
     let launch = stdout(&format!("kernels generate {tags} --target sm_70 -o {made}"));

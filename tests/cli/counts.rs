@@ -250,7 +250,8 @@ fn documents_give_counts_without_executing() {
         let metrics = at["launches"][0]["metrics"].as_array().unwrap();
         assert_eq!(metrics.len(), formulas.len());
         for metric in metrics {
-            let formula = formulas.iter().find(|one| one["name"] == metric["name"]).unwrap();
+            let formula =
+                formulas.iter().find(|formula| formula["name"] == metric["name"]).unwrap();
             let named = BTreeMap::from([("width", width), ("height", height)]);
             let count = metric["value"].as_u64().unwrap();
             assert_eq!(

@@ -241,7 +241,7 @@ fn a_timeline_of_a_program_has_the_launches_and_copies_of_its_report() {
         assert!(start <= 0.001 && time <= 0.002, "{slice} is {launch}");
     }
     let copies = process["copies"].as_array().unwrap();
-    let all = |of: &str| -> f64 { copies.iter().map(|one| number(&one[of])).sum() };
+    let all = |of: &str| -> f64 { copies.iter().map(|copy| number(&copy[of])).sum() };
     let copied = slices(events, "copy");
     assert_eq!(copied.len() as f64, all("count"));
     let bytes: f64 = copied.iter().map(|one| number(&one["args"]["bytes"])).sum();

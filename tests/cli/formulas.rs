@@ -89,7 +89,7 @@ fn profiles_take_the_formulas_of_sweeps() {
 fn times(document: &Value) -> Vec<&Value> {
     let predictions = document["predictions"].as_array().unwrap();
     assert!(!predictions.is_empty());
-    predictions.iter().map(|one| &one["time_ms"]).collect()
+    predictions.iter().map(|prediction| &prediction["time_ms"]).collect()
 }
 
 /// A forecast from formulas has the times of one from an execution.

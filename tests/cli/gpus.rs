@@ -186,7 +186,7 @@ fn every_gpu_predicts_every_kernel_of_the_corpus() {
             let of = |field: &str| prediction[field].as_str().unwrap();
             let left_out = LEFT_OUT.iter().find(|(model, _)| *model == of("model"));
             let has_unit = |sentence: &str| {
-                !left_out.is_some_and(|(_, units)| units.iter().any(|one| sentence.contains(one)))
+                !left_out.is_some_and(|(_, units)| units.iter().any(|unit| sentence.contains(unit)))
             };
             let below = sentences.zip(codes).filter(|(sentence, code)| {
                 *code == "below-roof" && has_unit(sentence.as_str().unwrap())

@@ -188,7 +188,10 @@ fn figure(row: &str) -> f64 {
 fn parameters(document: &Value) -> Vec<(&str, f64)> {
     let parameters = document["parameters"].as_array().unwrap();
     let figure = |one: &'_ Value| one["measured"].as_f64().unwrap();
-    parameters.iter().map(|one| (one["field"].as_str().unwrap(), figure(one))).collect()
+    parameters
+        .iter()
+        .map(|parameter| (parameter["field"].as_str().unwrap(), figure(parameter)))
+        .collect()
 }
 
 #[test]
@@ -242,7 +245,7 @@ fn samples(gpu: &str, tags: &str, l2: &str, on: &str) -> Vec<f64> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let samples = document["cost"]["samples"].as_array().unwrap();
-    samples.iter().map(|one| one["measured"].as_f64().unwrap()).collect()
+    samples.iter().map(|sample| sample["measured"].as_f64().unwrap()).collect()
 }
 
 /// A flush leaves the L2 full and the model begins with an empty one. Where the line that was not
@@ -295,9 +298,9 @@ fn kernels_run_on_a_device_and_leave_what_their_launch_files_expect() {
         let results = kernel["results"].as_array().unwrap();
         assert!(!results.is_empty() && results.iter().all(|result| result["agrees"] == true));
         let times = kernel["times"].as_array().unwrap();
-        let names: Vec<_> = times.iter().map(|one| one["protocol"].as_str().unwrap()).collect();
+        let names: Vec<_> = times.iter().map(|time| time["protocol"].as_str().unwrap()).collect();
         assert_eq!(names, ["cold", "warm", "in_a_row"]);
-        assert!(times.iter().all(|one| one["median_s"].as_f64().unwrap() > 0.0), "{kernel}");
+        assert!(times.iter().all(|time| time["median_s"].as_f64().unwrap() > 0.0), "{kernel}");
     }
 }
 

@@ -135,7 +135,7 @@ fn an_interval_holds_the_part_of_the_measurement() {
     }
     let factors = |[time, low, high]: [f64; 3]| [low / time, high / time];
     let differences = [0, 1].map(|at| (factors(timed)[at] / factors(alone)[at] - 1.0).abs());
-    assert!(differences.iter().all(|one| *one < 1e-9), "{differences:?}");
+    assert!(differences.iter().all(|difference| *difference < 1e-9), "{differences:?}");
 }
 
 /// Counts that were kept have no time of their own: they are counted anew.
@@ -478,10 +478,14 @@ fn several_kernels_have_a_heading_each() {
         text.lines().filter(|line| line.starts_with("Kernel ") && line.len() > 17).collect();
     let result = json(&format!("predict {kernels} --format json"));
     let counts = result["counts"].as_array().unwrap();
-    let arguments: Vec<u64> = counts.iter().map(|one| one["argument"].as_u64().unwrap()).collect();
+    let arguments: Vec<u64> =
+        counts.iter().map(|count| count["argument"].as_u64().unwrap()).collect();
     assert_eq!(arguments, (0..counts.len() as u64).collect::<Vec<_>>());
     assert!(text.starts_with("Kernel sgemm\n"), "{text}");
-    assert!(headings.len() >= 2 && headings.iter().all(|one| one.contains("transpose")), "{text}");
+    assert!(
+        headings.len() >= 2 && headings.iter().all(|heading| heading.contains("transpose")),
+        "{text}"
+    );
 }
 
 /// The interval model carries the stalls of one warp over to all. Warps that take turns at the same

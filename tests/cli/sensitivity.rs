@@ -23,7 +23,7 @@ fn the_throughputs_of_a_compute_bound_kernel_share_its_time() {
     let result = json(&format!("{SGEMM} --gpu gtx-660 --step 0.0001 --format json"));
     let parameters = result["analyses"][0]["parameters"].as_array().unwrap();
     let of = |field: &str| {
-        let found = parameters.iter().find(|one| one["field"] == field).unwrap();
+        let found = parameters.iter().find(|parameter| parameter["field"] == field).unwrap();
         found["elasticity"].as_f64().unwrap()
     };
     let [operations, loads, other] =
@@ -48,7 +48,8 @@ fn several_kernels_are_analysed() {
          --format json",
     );
     let analyses = result["analyses"].as_array().unwrap();
-    let kernels: Vec<&str> = analyses.iter().map(|one| one["kernel"].as_str().unwrap()).collect();
+    let kernels: Vec<&str> =
+        analyses.iter().map(|analyse| analyse["kernel"].as_str().unwrap()).collect();
     assert_eq!(kernels, ["sgemm", "histogram"]);
 }
 

@@ -67,7 +67,7 @@ fn all_instructions_are_on_the_tracks_of_their_warps() {
     assert_eq!(Some(6 * issues), counted.as_u64(), "{counted}");
     // On a track, the next slice in a line begins where the one before ends.
     let mut ends: BTreeMap<u64, f64> = BTreeMap::new();
-    for event in events.iter().filter(|one| one["cat"] == "stall" || one["cat"] == "issue") {
+    for event in events.iter().filter(|event| event["cat"] == "stall" || event["cat"] == "issue") {
         let from = event["args"]["clock"].as_f64().unwrap();
         let length = if event["cat"] == "issue" { 1.0 } else { clocks(event) };
         let end = ends.insert(event["tid"].as_u64().unwrap(), from + length);

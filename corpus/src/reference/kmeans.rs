@@ -59,7 +59,7 @@ pub(super) fn point(inputs: &Inputs<'_>) -> Result<Outputs, ReferenceError> {
                 squares.sum::<f64>()
             };
             let least = (0..centres).min_by(|a, b| distance(*a).total_cmp(&distance(*b)));
-            *best = least.map_or(-1, |one| one as i32);
+            *best = least.map_or(-1, |least| least as i32);
         }
     }
     Ok(nearest.replaced_by(best))

@@ -57,7 +57,8 @@ pub(super) fn run(inputs: &Inputs<'_>) -> Result<Outputs, ReferenceError> {
 }
 
 fn of_diffusion(here: f64, differences: [f64; 4], q0_squared: f64) -> f64 {
-    let gradient = differences.iter().map(|one| one * one).sum::<f64>() / (here * here);
+    let gradient =
+        differences.iter().map(|difference| difference * difference).sum::<f64>() / (here * here);
     let laplacian = differences.iter().sum::<f64>() / here;
     let q_squared = (gradient / 2.0 - laplacian.powi(2) / 16.0) / (1.0 + laplacian / 4.0).powi(2);
     let coefficient = 1.0 / (1.0 + (q_squared - q0_squared) / (q0_squared * (1.0 + q0_squared)));

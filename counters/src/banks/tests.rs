@@ -57,7 +57,8 @@ fn strides_conflict_as_the_programming_guide_says() {
 
 #[test]
 fn a_lane_of_its_own_takes_the_passes_of_the_definition() {
-    for (geometry, lane) in geometries().into_iter().flat_map(|one| [0, 7, 31].map(|at| (one, at)))
+    for (geometry, lane) in
+        geometries().into_iter().flat_map(|geometry| [0, 7, 31].map(|at| (geometry, at)))
     {
         for (bytes, offset) in
             [1, 2, 4, 8, 16, 32].into_iter().flat_map(|bytes| [(bytes, 0), (bytes, 9)])

@@ -42,7 +42,7 @@ impl Left {
     /// count (Barker, "A comparison of nine confidence intervals for a Poisson parameter", The
     /// American Statistician 56, 2002).
     pub(crate) fn of(others: &[u64], last: u64, of_line: u64) -> Self {
-        let all = || others.iter().copied().chain([last]).map(|one| one as f64);
+        let all = || others.iter().copied().chain([last]).map(|other| other as f64);
         let count = all().count() as f64;
         let mean = all().sum::<f64>() / count;
         let squares: f64 = all().map(|one| (one - mean).powi(2)).sum();

@@ -93,7 +93,9 @@ impl Columns {
         let guarded_lanes = (0..self.guarded).map(|at| {
             let real = list.at(guarded + at);
             let instruction = code.guarded.get(at).copied();
-            instruction.map_or(Rounded::of(real), |one| of_block(&lanes, one, real)).count()
+            instruction
+                .map_or(Rounded::of(real), |instruction| of_block(&lanes, instruction, real))
+                .count()
         });
         let guarded_lanes = guarded_lanes.collect();
         let block = |(warps, lanes): (&Rounded, &Rounded)| BlockCount {

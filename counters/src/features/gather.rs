@@ -160,14 +160,15 @@ pub(super) fn gather(
                 pattern = None;
             }
             let buffer = match (space, found) {
-                (MemorySpace::Global, Some(found)) => {
-                    found.references.first().and_then(|one| buffer_of(buffers, one.address))
-                }
+                (MemorySpace::Global, Some(found)) => found
+                    .references
+                    .first()
+                    .and_then(|reference| buffer_of(buffers, reference.address)),
                 _ => None,
             };
             let irregular = Strides::Irregular;
             let (local, global) =
-                pattern.map_or((irregular, irregular), |one| (one.local, one.global));
+                pattern.map_or((irregular, irregular), |pattern| (pattern.local, pattern.global));
             let key = (space, direction, buffer, element, local, global);
             let members = groups.entry(key).or_default();
             members.add(row, instruction.access, counts, lane_bytes, element, pattern, found);

@@ -184,7 +184,7 @@ impl FeatureRecorder {
         sample.space = Some(space);
         sample.kind = Some(access.kind);
         sample.lane_bytes = access.bytes_per_lane;
-        let warp = match sample.warps.iter().position(|one| one.warp == access.warp) {
+        let warp = match sample.warps.iter().position(|warp| warp.warp == access.warp) {
             Some(at) => at,
             None => {
                 sample.warps.push(WarpSample::new(access.warp));

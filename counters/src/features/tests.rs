@@ -23,7 +23,7 @@ fn features(
     given: &[Given],
 ) -> Features {
     let module = gpucast_ptx_frontend::load(text).unwrap_or_else(|problems| {
-        panic!("{:?}\n{text}", problems.iter().map(|one| &one.message).collect::<Vec<_>>())
+        panic!("{:?}\n{text}", problems.iter().map(|problem| &problem.message).collect::<Vec<_>>())
     });
     let program = Program::new(&module, text, kernel).unwrap();
     let mut memory = DeviceMemory::new();
@@ -104,7 +104,11 @@ fn operations(features: &Features, name: &str) -> (u128, u128) {
     let is_one = |one: &&OperationCount| {
         one.operation == name && one.element == ElementType::parse("float32").unwrap()
     };
-    features.operations.iter().find(is_one).map_or((0, 0), |one| (one.sub_groups, one.work_items))
+    features
+        .operations
+        .iter()
+        .find(is_one)
+        .map_or((0, 0), |operation| (operation.sub_groups, operation.work_items))
 }
 
 /// The paper's table 1: a has local strides {0: 1, 1: n} and global strides {0: 0, 1: 16 n}, b has
@@ -148,10 +152,10 @@ fn the_prefetching_matrix_product_has_the_patterns_of_table_1() {
         assert_eq!((features.groups, features.sub_groups), (36, 36 * 8));
         // A block's row of its tile of a: one element for threads of a row, 16 further for the
         // next.
-        let uniform = features.accesses.iter().find(|one| {
-            one.space == MemorySpace::Local
-                && one.direction == AccessDirection::Load
-                && one.is_uniform()
+        let uniform = features.accesses.iter().find(|access| {
+            access.space == MemorySpace::Local
+                && access.direction == AccessDirection::Load
+                && access.is_uniform()
         });
         assert_eq!(uniform.unwrap().local_stride(1), Some(16.0));
         // Every element of the tile of a is read by 16 threads in each of the n/16 rounds.

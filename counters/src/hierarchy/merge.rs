@@ -166,7 +166,7 @@ impl Merger {
         let Self { groups, rules, router, .. } = self;
         let of_instruction = rules.warps_per_sm;
         let first = (times.start as u32).wrapping_mul(of_instruction);
-        queues.iter_mut().for_each(|one| one.time = TurnTime { first, of_instruction });
+        queues.iter_mut().for_each(|queue| queue.time = TurnTime { first, of_instruction });
         let is_much = groups.iter().map(|group| group.served).sum::<usize>() >= MANY_REQUESTS;
         if is_much {
             groups

@@ -190,7 +190,7 @@ impl Moved {
                 Some(DrawnRequest { place, request, touch, drawn })
             }));
         }
-        requests.sort_unstable_by_key(|one| one.place);
+        requests.sort_unstable_by_key(|request| request.place);
         requests
     }
 

@@ -142,7 +142,7 @@ impl Sm {
                 while *time == now {
                     let Some(resident) = slots[slot].front_mut() else { break };
                     let first_warp = slot as u32 * rules.warps_per_cta;
-                    let place = Place {
+                    let place = CtaRegion {
                         turn: first_turn + first_warp,
                         region: u64::from(sm * rules.warps_per_sm + first_warp),
                         looks_ahead: rules.looks_ahead,
@@ -176,7 +176,7 @@ impl Sm {
 }
 
 /// Where a CTA stands.
-struct Place {
+struct CtaRegion {
     /// The turn of its first warp.
     turn: u32,
     /// The place of its first warp among those that the GPU holds: of its local memory, too.
@@ -190,7 +190,7 @@ impl SmCaches {
     fn serve_next(
         &mut self,
         resident: &mut Resident,
-        place: &Place,
+        place: &CtaRegion,
         outbox: &mut Outbox<'_>,
     ) -> usize {
         let Resident { stream, next, .. } = resident;
@@ -256,7 +256,7 @@ impl SmCaches {
         let first_line = if demand.is_local() { first_local_line(region) } else { 0 };
         let lines = lines
             .iter()
-            .map(|one| (first_line + one.moved(distance).line(), one.sectors(), one.full()));
+            .map(|line| (first_line + line.moved(distance).line(), line.sectors(), line.full()));
         match demand {
             Demand::Load | Demand::LoadReadOnly | Demand::LocalLoad => match self.keeper(demand) {
                 Some(cache) => {

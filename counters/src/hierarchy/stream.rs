@@ -165,7 +165,7 @@ impl CtaStream {
         let requests: Vec<Request> = match &self.moved {
             Some(moved) => {
                 let drawn = moved.drawn(draw).into_iter();
-                drawn.map(|one| of_line(&one.request, one.touch, one.drawn)).collect()
+                drawn.map(|drawn| of_line(&drawn.request, drawn.touch, drawn.drawn)).collect()
             }
             None => {
                 let asked = self.asked();
@@ -345,7 +345,7 @@ mod tests {
             );
             assert_eq!(request.line_count() as u64, lines);
             let there = stream.lines_of(&request).iter();
-            let there = there.map(|one| (one.line(), one.sectors(), one.full()));
+            let there = there.map(|there| (there.line(), there.sectors(), there.full()));
             assert!(there.eq((0..lines).map(|line| ((1 << 40) - 2 - line, 0xA5, 0x81))));
             assert_eq!(stream.sectors(), (5 + lines + 1) * 4);
         }

@@ -53,7 +53,7 @@ impl Reach {
     /// `changes` says, run by run in order of the grid, how the figure changes if the run stands
     /// for twice as many.
     pub(super) fn of(changes: &[f64], weights: &[Weight]) -> Self {
-        let all: f64 = weights.iter().map(|one| one.runs).sum();
+        let all: f64 = weights.iter().map(|weight| weight.runs).sum();
         let count = changes.len() as f64;
         let unseen = (1.0 - count / all.max(1.0)).max(0.0);
         let Variance { value, freedom } = Variance::of(changes, weights);
@@ -93,7 +93,7 @@ impl Terms {
 
 impl Variance {
     fn of(changes: &[f64], weights: &[Weight]) -> Self {
-        let all: f64 = weights.iter().map(|one| one.runs).sum();
+        let all: f64 = weights.iter().map(|weight| weight.runs).sum();
         // A change is that of the mean number of runs that one stands for.
         let each = all / changes.len().max(1) as f64;
         let (mut own, mut beside) = (Terms::default(), Terms::default());

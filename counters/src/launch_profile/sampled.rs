@@ -30,7 +30,7 @@ pub(super) fn intervals(
             .into_par_iter()
             .map(|run| {
                 let variant = moved(run);
-                let machine = machine.map(|one| one.scaled(&table, &variant.table));
+                let machine = machine.map(|machine| machine.scaled(&table, &variant.table));
                 figures(profile, variant, machine.as_ref(), Basis::is_counted)
             })
             .collect();

@@ -68,7 +68,9 @@ impl StageCode {
             .collect();
         for &(first, count) in &blocks {
             let range = first as usize..(first + count) as usize;
-            let code = program.instructions()[range.clone()].iter().map(|one| &one.instruction);
+            let code = program.instructions()[range.clone()]
+                .iter()
+                .map(|instruction| &instruction.instruction);
             for (instruction, begins) in instructions[range].iter_mut().zip(begins_batch(code)) {
                 instruction.begins_batch = begins;
             }

@@ -154,7 +154,8 @@ impl Stage {
             if !operation.classes().contains(&class) {
                 continue;
             }
-            let before: u128 = operation.classes().iter().map(|&one| self.class(one).warps).sum();
+            let before: u128 =
+                operation.classes().iter().map(|&class| self.class(class).warps).sum();
             let after = before - self.classes[at].warps + count.warps;
             let warps = &mut self.operations[operation as usize];
             if before > 0 {

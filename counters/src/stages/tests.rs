@@ -18,7 +18,7 @@ fn stages_on(target: &str, ctas: u32, threads: u32, body: &str) -> (LaunchProfil
          .visible .entry k() {{\n.reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .f32 %f<4>; .reg .pred %p; .shared .align 4 .b8 s[2048];\n{body}\n}}\n"
     );
     let module = gpucast_ptx_frontend::load(&text).unwrap_or_else(|problems| {
-        panic!("{:?}\n{text}", problems.iter().map(|one| &one.message).collect::<Vec<_>>())
+        panic!("{:?}\n{text}", problems.iter().map(|problem| &problem.message).collect::<Vec<_>>())
     });
     let program = Program::new(&module, &text, "k").unwrap();
     let launch = Launch {

@@ -419,9 +419,9 @@ mod tests {
         share_out(&mut class);
         for (place, sample) in class.samples.iter().enumerate() {
             let requests = &sample.warps[0].requests[&KEY.instruction];
-            let misses = requests.iter().filter(|one| one.dram_sectors > 0).count();
+            let misses = requests.iter().filter(|request| request.dram_sectors > 0).count();
             assert!((15..=17).contains(&misses), "{place}: {misses}");
-            let waits = requests.iter().filter(|one| one.fetched_ago.is_some()).count();
+            let waits = requests.iter().filter(|request| request.fetched_ago.is_some()).count();
             assert_eq!(waits, if place == 0 { 64 - misses } else { 0 });
         }
     }

@@ -437,7 +437,8 @@ fn with_idle(all: &[Recorded], visits: &[BlockVisit], plan: &TracePlan) -> Vec<R
             continue;
         }
         // Another part of the warp may have entered other blocks since.
-        let next = visits[at + 1..].iter().position(|one| plan.is_in(first.instruction, one.block));
+        let next =
+            visits[at + 1..].iter().position(|visit| plan.is_in(first.instruction, visit.block));
         let end = next.map_or(usize::MAX, |next| at + 1 + next);
         let before = requests.len();
         while let Some(one) = left.next_if(|one| one.visits as usize <= end) {
@@ -447,7 +448,7 @@ fn with_idle(all: &[Recorded], visits: &[BlockVisit], plan: &TracePlan) -> Vec<R
             requests.push(idle);
         }
     }
-    requests.extend(left.map(|one| one.request));
+    requests.extend(left.map(|left| left.request));
     requests
 }
 
@@ -464,7 +465,7 @@ impl WarpSample {
 
     fn finish(mut self, plan: &TracePlan) -> WarpRecord {
         // Requests of an instruction keep their order.
-        self.requests.sort_by_key(|one| one.instruction);
+        self.requests.sort_by_key(|request| request.instruction);
         let same = |one: &Recorded, other: &Recorded| one.instruction == other.instruction;
         let of_instruction = |all: &[Recorded]| {
             let is_plain = all

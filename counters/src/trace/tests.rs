@@ -232,7 +232,7 @@ fn lines_sectors_and_passes_are_those_of_the_pattern() {
         ]
     );
     let requests = requests(warp).concat();
-    let spaces = requests.iter().map(|one| (one.space, one.serial));
+    let spaces = requests.iter().map(|request| (request.space, request.serial));
     let (global, shared) = ((Space::Global, 1), (Space::Shared, 1));
     let updates = [(Space::Global, 32), (Space::Global, 1)];
     let expected = [global, global, global, shared, shared, global, updates[0], updates[1]];
@@ -272,7 +272,7 @@ fn hits_say_how_lately_another_cta_asked_dram() {
         .samples
         .iter()
         .map(|sample| requests(&sample.warps[0]).concat())
-        .map(|requests| requests.iter().map(|one| one.fetched_ago).collect())
+        .map(|requests| requests.iter().map(|request| request.fetched_ago).collect())
         .collect();
     // The first request is the miss of one CTA, for which the other one waits; the last ones come
     // long after it.

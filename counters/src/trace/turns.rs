@@ -86,7 +86,7 @@ fn line_updates(access: &Access<'_>) -> Vec<LineUpdate> {
 
 /// Replaces the lists that requests of atomics name by lists of turns, which are returned.
 pub(super) fn settle(classes: &mut [ClassTrace], updates: &BTreeMap<u64, CtaUpdates>) -> Vec<Turn> {
-    if updates.values().all(|one| one.lines.is_empty()) {
+    if updates.values().all(|value| value.lines.is_empty()) {
         return Vec::new();
     }
     let contended = Contended::of(classes, updates);

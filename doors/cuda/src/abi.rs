@@ -10,7 +10,7 @@ use std::ffi::{CStr, c_char, c_void};
 
 use gpucast_host::clock::StreamId;
 use gpucast_host::graph::{GraphRun, HostCall};
-use gpucast_host::{Device, Error, Extent, LaunchRequest, Place};
+use gpucast_host::{Device, Error, Extent, LaunchRequest, PitchedMemory};
 
 /// The place of a result.
 #[repr(transparent)]
@@ -228,8 +228,8 @@ pub(crate) fn header<T: Copy>(address: *const u8) -> Option<T> {
 /// Copies rows between places of a caller.
 pub(crate) fn copy(
     device: &mut Device,
-    to: Place,
-    from: Place,
+    to: PitchedMemory,
+    from: PitchedMemory,
     extent: Extent,
     stream: StreamId,
 ) -> Result<(), Error> {
@@ -240,7 +240,7 @@ pub(crate) fn copy(
 /// Fills rows at a place of a caller.
 pub(crate) fn fill(
     device: &mut Device,
-    to: Place,
+    to: PitchedMemory,
     pattern: &[u8],
     extent: Extent,
     stream: StreamId,

@@ -200,7 +200,7 @@ impl State {
             textures.retain(|_, (named, _)| named.image != image);
         }
         self.managed.retain(|(_, named)| named.image != image);
-        let module = self.images.get_mut(image).and_then(|one| one.module.take());
+        let module = self.images.get_mut(image).and_then(|images| images.module.take());
         if let (Some(module), Ok(device)) = (module, self.device()) {
             // The program ends, or unloads the library: nobody hears of errors.
             let _ = device.unload(module);

@@ -6,7 +6,7 @@
 use gpucast_interpreter::texture::{Format, LARGEST_EXTENT, Resource, level_extent};
 
 use crate::Error;
-use crate::place::{Extent, Place};
+use crate::place::{Extent, PitchedMemory};
 
 /// An array, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -113,7 +113,7 @@ impl Array {
     /// # Errors
     ///
     /// [`Error::InvalidValue`] if it is not all inside.
-    pub fn place(&self, corner: Corner, extent: Extent) -> Result<Place, Error> {
+    pub fn place(&self, corner: Corner, extent: Extent) -> Result<PitchedMemory, Error> {
         let Resource { address, row_pitch, slice_pitch, .. } = self.resource;
         let [_, rows, slices] = self.resource.extent.map(u64::from);
         let slices = slices * u64::from(self.resource.layers);
@@ -127,7 +127,7 @@ impl Array {
             return Err(Error::InvalidValue);
         }
         let address = address + corner.z * slice_pitch + corner.y * row_pitch + corner.x;
-        Ok(Place { address, pitch: row_pitch, slice_pitch })
+        Ok(PitchedMemory { address, pitch: row_pitch, slice_pitch })
     }
 
     /// The place of `bytes` bytes that go on from row to row.
@@ -135,13 +135,13 @@ impl Array {
     /// # Errors
     ///
     /// [`Error::InvalidValue`] if they are not all inside.
-    pub fn run(&self, corner: Corner, bytes: u64) -> Result<Place, Error> {
-        let Place { address, .. } = self.place(corner, Extent::row(0))?;
+    pub fn run(&self, corner: Corner, bytes: u64) -> Result<PitchedMemory, Error> {
+        let PitchedMemory { address, .. } = self.place(corner, Extent::row(0))?;
         let end = self.resource.address + self.resource.bytes(self.shape.format);
         if bytes > end - address {
             return Err(Error::InvalidValue);
         }
-        Ok(Place::rows(address, bytes))
+        Ok(PitchedMemory::rows(address, bytes))
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
         let place = array.place(corner, Extent { width: 32, height: 3, depth: 1 }).unwrap();
         let (pitch, slice_pitch) = (40, 160);
         let address = 0x1000 + 2 * slice_pitch + pitch + 8;
-        assert_eq!(place, Place { address, pitch, slice_pitch });
+        assert_eq!(place, PitchedMemory { address, pitch, slice_pitch });
         for (width, height, depth) in [(33, 3, 1), (32, 4, 1), (32, 3, 2), (u64::MAX, 1, 1)] {
             assert!(array.place(corner, Extent { width, height, depth }).is_err());
         }

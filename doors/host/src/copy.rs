@@ -5,7 +5,7 @@
 use crate::block::BlockKind;
 use crate::clock::{Engine, StreamId};
 use crate::graph::Work;
-use crate::place::{Extent, Place};
+use crate::place::{Extent, PitchedMemory};
 use crate::record::Copied;
 use crate::timeline::What;
 use crate::{Device, Error};
@@ -23,8 +23,8 @@ impl Device {
     /// Addresses that no block holds are memory of the program, valid for the copy.
     pub unsafe fn copy(
         &mut self,
-        to: Place,
-        from: Place,
+        to: PitchedMemory,
+        from: PitchedMemory,
         extent: Extent,
         stream: StreamId,
     ) -> Result<(), Error> {
@@ -74,7 +74,7 @@ impl Device {
     /// As [`Self::copy`].
     pub unsafe fn fill(
         &mut self,
-        to: Place,
+        to: PitchedMemory,
         pattern: &[u8],
         extent: Extent,
         stream: StreamId,
@@ -114,7 +114,7 @@ impl Device {
     }
 
     /// Rows of a block have new contents.
-    fn written(&mut self, to: Place, extent: Extent) {
+    fn written(&mut self, to: PitchedMemory, extent: Extent) {
         self.checking.written(to.address, to.span(extent).unwrap_or(0));
         if let Some(block) = self.block(to.address) {
             self.contents.changed(block.address);
@@ -122,7 +122,7 @@ impl Device {
     }
 
     /// The kind of the block that holds the rows; none if they are memory of the program.
-    fn check(&self, rows: Place, extent: Extent) -> Result<Option<BlockKind>, Error> {
+    fn check(&self, rows: PitchedMemory, extent: Extent) -> Result<Option<BlockKind>, Error> {
         let span = rows.span(extent).ok_or(Error::InvalidValue)?;
         if span == 0 {
             return Ok(None);

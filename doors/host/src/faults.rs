@@ -60,10 +60,11 @@ impl BadAccesses {
         loaded: Option<&Loaded>,
     ) -> Vec<Passed> {
         let passed = |(instruction, first): (u32, LeftOut)| {
-            let site = program.instructions().get(instruction as usize).map(|one| FaultSite {
-                span: one.instruction.span,
-                location: one.instruction.location,
-            });
+            let site =
+                program.instructions().get(instruction as usize).map(|instruction| FaultSite {
+                    span: instruction.instruction.span,
+                    location: instruction.instruction.location,
+                });
             let fault = Fault {
                 kind: first.kind,
                 kernel: program.kernel().to_owned(),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::Error;
 use crate::clock::{EventId, StreamId};
-use crate::place::{Extent, Place};
+use crate::place::{Extent, PitchedMemory};
 use crate::request::LaunchRequest;
 
 /// A graph, by its number.
@@ -51,16 +51,16 @@ pub enum Work {
     /// A copy of rows.
     Copy {
         /// Where to.
-        to: Place,
+        to: PitchedMemory,
         /// Where from.
-        from: Place,
+        from: PitchedMemory,
         /// The rows.
         extent: Extent,
     },
     /// Rows are filled with a pattern of 1, 2 or 4 bytes.
     Fill {
         /// Where.
-        to: Place,
+        to: PitchedMemory,
         /// The pattern.
         pattern: Vec<u8>,
         /// The rows.
@@ -458,7 +458,7 @@ mod tests {
         let mut outer = graph(&[(1, &[]), (2, &[1]), (3, &[2])]);
         outer.nodes.get_mut(&2).unwrap().work = Work::Child(Box::new(inner));
         let executable = outer.clone().executable().unwrap();
-        let after: Vec<&[usize]> = executable.steps.iter().map(|one| &*one.after).collect();
+        let after: Vec<&[usize]> = executable.steps.iter().map(|step| &*step.after).collect();
         assert_eq!(after, [&[] as &[usize], &[0], &[0], &[1, 2]]);
         // An empty graph passes its wait on.
         outer.nodes.get_mut(&2).unwrap().work = Work::Child(Box::default());

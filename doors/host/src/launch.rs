@@ -196,7 +196,10 @@ impl Device {
             return Plan::Run(None);
         }
         if let Some(profiler) = &mut self.profiler {
-            let name = self.functions.get(function.0).map_or(kernel.name.as_str(), |one| &one.name);
+            let name = self
+                .functions
+                .get(function.0)
+                .map_or(kernel.name.as_str(), |function| &function.name);
             return match profiler.look_at(name, key) {
                 Look::Passed => Plan::Run(None),
                 Look::Known(predicted) => Plan::Run(predicted),
@@ -271,8 +274,9 @@ impl Device {
         if !self.fits(kernel, threads, u64::from(shared_bytes)) {
             let device = self.properties.model();
             let registers = kernel.machine.thread_registers(&kernel.program, device);
-            let registers = registers
-                .map_or(String::new(), |one| format!(" with {} registers each", one.count));
+            let registers = registers.map_or(String::new(), |registers| {
+                format!(" with {} registers each", registers.count)
+            });
             self.program.note(&format!(
                 "a launch of {} is refused: no SM of the {} holds {threads} threads{registers} and \
                  {} bytes of shared memory",
@@ -351,7 +355,8 @@ impl Device {
     /// Returns true if the user wants to have the kernel counted.
     fn is_chosen(&self, function: FunctionId, kernel: &Kernel) -> bool {
         let Some(wanted) = &self.settings.kernel else { return true };
-        let name = self.functions.get(function.0).map_or(kernel.name.as_str(), |one| &one.name);
+        let name =
+            self.functions.get(function.0).map_or(kernel.name.as_str(), |function| &function.name);
         !kernel_name::meant(wanted, &[name]).is_empty()
     }
 
@@ -429,7 +434,7 @@ impl Device {
             }
             stopped @ RunError::Stopped { .. } => {
                 self.program.note(&stopped.to_string());
-                let name = self.functions.get(function.0).map_or("", |one| &one.name);
+                let name = self.functions.get(function.0).map_or("", |function| &function.name);
                 let name = kernel_name::readable(name);
                 self.record.faulted(&name, Error::LaunchTimeout, &stopped, 1);
                 self.fault = Some(Error::LaunchTimeout);

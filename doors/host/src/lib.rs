@@ -75,6 +75,6 @@ pub use device::{Device, Program};
 pub use error::Error;
 pub use mipmap::MipmapId;
 pub use module::{FunctionFacts, Image, ModuleId};
-pub use place::{Extent, Place};
+pub use place::{Extent, PitchedMemory};
 pub use request::{FunctionId, LaunchRequest};
 pub use settings::Settings;

@@ -270,7 +270,10 @@ fn write_item(
 /// The number of a target.
 fn sm(target: &str) -> u64 {
     let digits = target.trim_start_matches(|one: char| !one.is_ascii_digit());
-    digits.chars().map_while(|one| one.to_digit(10)).fold(0, |sum, one| 10 * sum + u64::from(one))
+    digits
+        .chars()
+        .map_while(|letter| letter.to_digit(10))
+        .fold(0, |sum, one| 10 * sum + u64::from(one))
 }
 
 impl Item<'_> {
@@ -452,7 +455,7 @@ mod tests {
         assert!(!text.contains(".extern"), "{text}");
         assert!(text.find("offset = 5") < text.find("[offset]"), "{text}");
         let module = gpucast_ptx_frontend::load(&text).unwrap();
-        assert_eq!(module.variables.iter().filter(|one| one.name == "offset").count(), 1);
+        assert_eq!(module.variables.iter().filter(|variable| variable.name == "offset").count(), 1);
     }
 
     /// A variable that holds the address of another one comes behind it, whatever the order of the
@@ -468,7 +471,8 @@ mod tests {
         ]);
         let text = text.unwrap();
         let module = gpucast_ptx_frontend::load(&text).unwrap();
-        let names: Vec<&str> = module.variables.iter().map(|one| one.name.as_str()).collect();
+        let names: Vec<&str> =
+            module.variables.iter().map(|variable| variable.name.as_str()).collect();
         let at = |name: &str| names.iter().position(|one| *one == name).unwrap();
         assert!(at("last") < at("first") && at("first") < at("own$unit1"), "{text}");
         assert!(at("own$unit1") < at("middle"), "{text}");

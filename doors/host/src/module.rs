@@ -354,7 +354,8 @@ impl Device {
     pub fn facts(&mut self, id: FunctionId) -> Result<FunctionFacts, Error> {
         let (kernel, _) = self.kernel(id)?;
         let of_space = |space| {
-            let variables = kernel.program.variables().iter().filter(move |one| one.space == space);
+            let variables =
+                kernel.program.variables().iter().filter(move |variable| variable.space == space);
             variables.map(|one| one.offset + one.bytes).max().unwrap_or(0)
         };
         let constant_bytes = self.loaded(id).map_or(0, |loaded| {

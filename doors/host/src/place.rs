@@ -33,7 +33,7 @@ impl Extent {
 
 /// A place in memory that rows are read from or written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PitchedMemory {
     /// The first byte.
     pub address: u64,
     /// Bytes from the beginning of a row to that of the next one.
@@ -42,7 +42,7 @@ pub struct Place {
     pub slice_pitch: u64,
 }
 
-impl Place {
+impl PitchedMemory {
     /// The place of rows in one slice.
     #[must_use]
     pub const fn rows(address: u64, pitch: u64) -> Self {

@@ -123,9 +123,14 @@ impl Record {
                 name: kernel.to_owned(),
                 grid: shape.grid,
                 block: shape.block,
-                bound: predicted.map(|one| one.bound.to_owned()),
+                bound: predicted.map(|predicted| predicted.bound.to_owned()),
             };
-            timeline.add(what, stream, start_ms, predicted.map_or(0.0, |one| one.time_ms));
+            timeline.add(
+                what,
+                stream,
+                start_ms,
+                predicted.map_or(0.0, |predicted| predicted.time_ms),
+            );
         }
         if let Some(launches) = &mut self.launches {
             launches.push(LaunchRow {
@@ -135,8 +140,8 @@ impl Record {
                 shared_bytes: shape.shared_bytes,
                 stream,
                 start_ms,
-                time_ms: predicted.map(|one| one.time_ms),
-                bound: predicted.map(|one| one.bound.to_owned()),
+                time_ms: predicted.map(|predicted| predicted.time_ms),
+                bound: predicted.map(|predicted| predicted.bound.to_owned()),
                 counted,
                 profile,
             });

@@ -65,7 +65,7 @@ pub(crate) fn tune(
             supervisor: supervision,
         };
         let configurations = space.configurations()?;
-        let trials = configurations.iter().map(|one| tuning.try_one(one));
+        let trials = configurations.iter().map(|configuration| tuning.try_one(configuration));
         let trials = trials.collect::<Result<Vec<_>, Failure>>()?;
         let models = tuning.models();
         let tuned = Tuned {

@@ -119,8 +119,10 @@ impl Results {
         let resident = resident_ctas(gpu, conditions);
         // A prediction would also rerun the simulation at both ends of its interval.
         let mut add = |name: &str, clocks: &dyn Fn(&Launch) -> f64| {
-            let all: f64 =
-                invocations.iter().map(|one| one.count as f64 * clocks(&one.launch)).sum();
+            let all: f64 = invocations
+                .iter()
+                .map(|invocation| invocation.count as f64 * clocks(&invocation.launch))
+                .sum();
             let kernel_ms = all / (parameters.sp_clock * 1e3);
             let launches = profile.invocations.max(1) as f64;
             let added = |timing: Timing| timing.added_ms(gpu, kernel_ms / launches).unwrap();

@@ -142,7 +142,8 @@ fn row(
     let simulated = predictions[0].as_ref();
     let has_interval =
         simulated.is_some_and(|prediction| prediction.interval_declined_because.is_none());
-    let analysis = simulated.and_then(|one| one.detail.simulation()).filter(|_| has_interval);
+    let analysis =
+        simulated.and_then(|simulated| simulated.detail.simulation()).filter(|_| has_interval);
     let kind = analysis.map(|analysis| kind_of(analysis, profile.invocations, gpu, conditions));
     let time = Time {
         set: names.set.to_owned(),

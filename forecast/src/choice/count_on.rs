@@ -56,7 +56,7 @@ impl CountOn {
             Self::One(one) => one,
             Self::Target => gpu,
             Self::Fitting { of_thesis } => {
-                let is_thesis = models.iter().all(|one| one.model.reads_counts_of_gtx_480());
+                let is_thesis = models.iter().all(|model| model.model.reads_counts_of_gtx_480());
                 if is_thesis || gpu.device_model().is_err() { of_thesis } else { gpu }
             }
         }

@@ -44,7 +44,7 @@ impl MetricChoice {
         for name in &names {
             let pattern = WildMatch::new(name);
             if !known().any(|known| pattern.matches(known)) {
-                let computed = definitions().filter(|one| one.compute.is_some());
+                let computed = definitions().filter(|definition| definition.compute.is_some());
                 let hint = suggest(name, computed.flat_map(names_of));
                 let hint = hint.map_or(String::new(), |hint| format!(": {hint}"));
                 return Err(format!("no metric is named `{name}`{hint}"));
@@ -76,7 +76,8 @@ impl MetricChoice {
     /// The names of the chosen metrics that can be computed, nvprof's or ours, in the order of the
     /// definitions.
     pub fn computed(&self) -> Vec<&'static str> {
-        let all = definitions().filter(|one| one.compute.is_some()).map(|one| one.name);
+        let all =
+            definitions().filter(|definition| definition.compute.is_some()).map(|one| one.name);
         all.filter(|name| self.names(name)).collect()
     }
 

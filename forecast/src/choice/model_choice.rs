@@ -66,7 +66,8 @@ impl Chosen {
             Err(error) => error,
         };
         if error.is_lack() {
-            let others = self.stand_ins.iter().filter(|one| one.name() != self.model.name());
+            let others =
+                self.stand_ins.iter().filter(|stand_in| stand_in.name() != self.model.name());
             for &model in others {
                 if let Ok(value) = ask(model) {
                     let (name, reason) = (self.model.name(), error.to_string());

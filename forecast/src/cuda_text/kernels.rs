@@ -229,8 +229,11 @@ mod tests {
 
     fn shown(text: &str) -> Vec<String> {
         let row = |kernel: Declared| {
-            let parameters: Vec<String> =
-                kernel.parameters.iter().map(|one| format!("{}|{}", one.ty, one.name)).collect();
+            let parameters: Vec<String> = kernel
+                .parameters
+                .iter()
+                .map(|parameter| format!("{}|{}", parameter.ty, parameter.name))
+                .collect();
             format!("{:?} {}({})", kernel.template, kernel.name, parameters.join(", "))
         };
         declared(text).into_iter().map(row).collect()

@@ -115,11 +115,11 @@ impl From<&KernelView> for LaunchFigures {
         let metrics = view.profile.metrics.iter();
         let metrics = metrics
             .map(|(name, metric)| (name.clone(), (metric.value.as_f64(), metric.unit.to_owned())));
-        let times = view.predictions.iter().map(|one| Time {
-            gpu: one.prediction.gpu.clone(),
-            model: one.prediction.model.to_owned(),
-            ms: one.prediction.time_ms,
-            text: one.prediction.time_text(),
+        let times = view.predictions.iter().map(|prediction| Time {
+            gpu: prediction.prediction.gpu.clone(),
+            model: prediction.prediction.model.to_owned(),
+            ms: prediction.prediction.time_ms,
+            text: prediction.prediction.time_text(),
         });
         let kernel = view.profile.kernel.clone();
         Self { kernel, metrics: metrics.collect(), times: times.collect() }

@@ -207,7 +207,7 @@ fn of_launches(mut plan: Plan, options: &LaunchOptions) -> Result<Plan, Failure>
 
 /// Leaves the launches of the kernels that `wanted` means.
 fn select(plan: &mut Plan, wanted: &str) -> Result<(), Failure> {
-    let kernels: Vec<String> = plan.launches.iter().map(|one| one.kernel.clone()).collect();
+    let kernels: Vec<String> = plan.launches.iter().map(|launch| launch.kernel.clone()).collect();
     let known: Vec<&str> = kernels.iter().map(String::as_str).collect();
     let meant = kernel_name::meant(wanted, &known);
     if meant.is_empty() {

@@ -292,7 +292,7 @@ fn parameters(name: &str, variables: Vec<Variable>, declared: &[Declared]) -> Ve
             Some(declared) if !is_template => Some(declared.ty.clone()),
             _ => mangled.clone(),
         };
-        let name = declared.map(|one| one.name.clone()).unwrap_or_default();
+        let name = declared.map(|declared| declared.name.clone()).unwrap_or_default();
         ListedParameter { variable, ty: ty.or(mangled), name }
     };
     variables.into_iter().enumerate().map(parameter).collect()
@@ -341,8 +341,8 @@ impl ListedParameter {
 
 /// A kernel with the types of its parameters.
 fn shown(kernel: &Listed) -> String {
-    let has_types = kernel.parameters.iter().all(|one| one.ty.is_some());
-    if has_types && kernel.parameters.iter().any(|one| !one.name.is_empty()) {
+    let has_types = kernel.parameters.iter().all(|parameter| parameter.ty.is_some());
+    if has_types && kernel.parameters.iter().any(|parameter| !parameter.name.is_empty()) {
         let parameter = |one: &ListedParameter| {
             let ty = one.ty.as_deref().unwrap_or_default();
             let (ty, brackets) = match ty.strip_suffix("[]") {

@@ -263,7 +263,7 @@ mod tests {
         let shown: Vec<String> = project
             .defaults
             .iter()
-            .map(|one| format!("{:?} {} {:?}", one.command, one.option, one.values))
+            .map(|default| format!("{:?} {} {:?}", default.command, default.option, default.values))
             .collect();
         assert_eq!(
             shown,

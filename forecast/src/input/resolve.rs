@@ -106,11 +106,14 @@ fn unused(
     launches: &[PlannedLaunch],
     expectations: &[Expectation],
 ) -> Option<Report> {
-    let mut used: BTreeSet<usize> = expectations.iter().map(|one| one.buffer).collect();
+    let mut used: BTreeSet<usize> =
+        expectations.iter().map(|expectation| expectation.buffer).collect();
     used.extend(textures.iter().map(|texture| texture.buffer));
     let arguments = launches.iter().flat_map(|launch| &launch.arguments);
     used.extend(arguments.flat_map(PlannedArgument::buffers));
-    used.extend(buffers.iter().flat_map(|one| &one.pointers).map(|(_, pointer)| pointer.buffer));
+    used.extend(
+        buffers.iter().flat_map(|buffer| &buffer.pointers).map(|(_, pointer)| pointer.buffer),
+    );
     let index = (0..buffers.len()).find(|index| !used.contains(index))?;
     let name = &buffers[index].name;
     let report = Report::new(format!("no launch uses buffer `{name}`")).at(&buffers[index].anchor);
@@ -307,7 +310,7 @@ impl Resolver<'_> {
                 block: self.anchor(table.block.span()),
                 cluster: table.cluster.as_ref().map(|cluster| self.anchor(cluster.span())),
                 shared_bytes: table.shared_bytes.as_ref().map(|bytes| self.anchor(bytes.span())),
-                arguments: table.args.iter().map(|one| self.anchor(one.span())).collect(),
+                arguments: table.args.iter().map(|arg| self.anchor(arg.span())).collect(),
             },
         })
     }
@@ -342,9 +345,9 @@ impl Resolver<'_> {
                 PlannedArgument::Structure(map.map_err(wrong)?)
             }
             ArgumentValue::Texture(name) => {
-                let index = textures.iter().position(|one| one.name == *name);
+                let index = textures.iter().position(|texture| texture.name == *name);
                 let index = index.ok_or_else(|| {
-                    let known = textures.iter().map(|one| one.name.as_str());
+                    let known = textures.iter().map(|texture| texture.name.as_str());
                     wrong(format!("there is no texture `{name}`")).maybe_hint(
                         suggest(name, known)
                             .or_else(|| Some(format!("describe it in [textures.{name}]"))),

@@ -54,7 +54,7 @@ impl Figures<'_> {
             let text = (row.description.line as usize).checked_sub(1);
             let text = text.and_then(|at| texts.get(at)).copied().unwrap_or_default();
             let whole = |count: u128| u64::try_from(count).unwrap_or(u64::MAX);
-            let clocks = simulated.map(|one| one.analysis.clocks_of([row.instruction]));
+            let clocks = simulated.map(|simulated| simulated.analysis.clocks_of([row.instruction]));
             let of_reason = |reason: &&str| {
                 let states = states(reason)?;
                 let clocks: f64 =

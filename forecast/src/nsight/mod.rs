@@ -148,8 +148,8 @@ impl<'a> Figures<'a> {
 /// The metric that takes the place of Nsight Compute's `name`, although it may count something
 /// else.
 fn stand_in(name: &str) -> Option<&'static Definition> {
-    definitions().find(|one| {
-        let formulas = one.nsight_stands_in;
+    definitions().find(|definition| {
+        let formulas = definition.nsight_stands_in;
         formulas.iter().any(|formula| matches!(formula, [(known, _)] if *known == name))
     })
 }
@@ -158,7 +158,8 @@ fn stand_in(name: &str) -> Option<&'static Definition> {
 /// roll-ups of counters.
 pub fn names() -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for name in definitions().flat_map(|one| one.nsight_names().map(|(name, _)| name)) {
+    for name in definitions().flat_map(|definition| definition.nsight_names().map(|(name, _)| name))
+    {
         names.push(name.to_owned());
         names.extend(rollup::names_beside(name));
     }

@@ -137,7 +137,8 @@ struct AtMost {
 
 impl Document {
     fn stored(self) -> Result<StoredCounts, String> {
-        let names: Vec<String> = self.parameters.iter().map(|one| one.name.clone()).collect();
+        let names: Vec<String> =
+            self.parameters.iter().map(|parameter| parameter.name.clone()).collect();
         for one in &self.parameters {
             let Parameter { name, first, step, last, .. } = one;
             if *first == 0 || *step == 0 || last < first || *last > LARGEST {
@@ -147,7 +148,11 @@ impl Document {
         let sizes: Vec<Sizes> = self
             .parameters
             .iter()
-            .map(|one| Sizes { first: one.first, step: one.step, last: one.last })
+            .map(|parameter| Sizes {
+                first: parameter.first,
+                step: parameter.step,
+                last: parameter.last,
+            })
             .collect();
         let reader = Reader { names: &names, sizes: &sizes };
         let launches = self
@@ -155,7 +160,7 @@ impl Document {
             .into_iter()
             .map(|launch| reader.launch(launch))
             .collect::<Result<_, _>>()?;
-        let largest = self.parameters.iter().map(|one| one.largest_executed).collect();
+        let largest = self.parameters.iter().map(|parameter| parameter.largest_executed).collect();
         let (executed, held_back) = (self.executed, self.held_back);
         let counts = ParametricCounts { names, sizes, launches, executed, held_back, largest };
         Ok(StoredCounts { input: self.input, gpu: self.gpu, counts })

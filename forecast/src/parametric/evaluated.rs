@@ -215,7 +215,8 @@ mod tests {
 
     fn found(n: u64, m: u64) -> (Vec<(&'static str, u128)>, Vec<&'static str>, bool) {
         let at = counts().at(&[n, m]).unwrap();
-        let metrics = at.launches[0].metrics.iter().map(|one| (one.name, one.count)).collect();
+        let metrics =
+            at.launches[0].metrics.iter().map(|metric| (metric.name, metric.count)).collect();
         (metrics, at.launches[0].without.clone(), at.is_beyond_executed)
     }
 

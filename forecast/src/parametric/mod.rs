@@ -142,7 +142,7 @@ const HELD_BACK: usize = 24;
 /// [`Failure::Stopped`] if the supervisor says so.
 pub fn formulas(question: &Question<'_>) -> Result<ParametricCounts, Failure> {
     let Question { parameters, plan_at, gpu, counts, metrics, supervisor } = *question;
-    let names: Vec<String> = parameters.iter().map(|one| one.name.clone()).collect();
+    let names: Vec<String> = parameters.iter().map(|parameter| parameter.name.clone()).collect();
     let wanted = WantedCounts::Metrics(metrics);
     let mut executed = Executed::new(names.clone(), plan_at, gpu, counts, wanted, supervisor);
     let sizes = spaced(parameters, &mut executed)?;
@@ -270,7 +270,8 @@ fn spaced(parameters: &[Wanted], executed: &mut Executed<'_>) -> Result<Vec<Size
     const USUAL: [u64; 8] = [256, 128, 512, 1024, 64, 32, 16, 1];
     let mut usual = None;
     for size in USUAL {
-        let sizes: Vec<u64> = parameters.iter().map(|one| one.first.unwrap_or(size)).collect();
+        let sizes: Vec<u64> =
+            parameters.iter().map(|parameter| parameter.first.unwrap_or(size)).collect();
         if executed.at(&sizes)?.is_some() {
             usual = Some(sizes);
             break;

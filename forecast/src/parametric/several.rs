@@ -152,7 +152,7 @@ fn solved(
                 until.map_or(to, |until| until.min(to))
             })
             .collect();
-        let products = keys.iter().map(|one| one.products.len()).max().unwrap_or(0);
+        let products = keys.iter().map(|key| key.products.len()).max().unwrap_or(0);
         let mut points = points(sizes, &from, &to, products + MORE_SIZES, FIRST_ANGLE);
         points.extend(aligned(sizes, &points, &moduli));
         points.sort_unstable();
@@ -289,7 +289,7 @@ fn basis(key: Key, slices: &[Vec<Answer>]) -> Option<Basis> {
         let products: BTreeSet<Monomial> = basis
             .products
             .iter()
-            .flat_map(|one| own.iter().map(|other| one.times(other)))
+            .flat_map(|product| own.iter().map(|other| product.times(other)))
             .filter(|product| !has_square_of_rows(product))
             .collect();
         basis.products = products.into_iter().collect();

@@ -201,8 +201,8 @@ impl Slice<'_> {
         let (own, step) = (self.parameter, self.own().step);
         let place = |sample: &Sample| (sample.sizes[own] - self.own().first) / step;
         for (index, &(low, high)) in windows.iter().enumerate() {
-            let begin = samples.partition_point(|one| place(one) < low);
-            let end = samples.partition_point(|one| place(one) <= high);
+            let begin = samples.partition_point(|sample| place(sample) < low);
+            let end = samples.partition_point(|sample| place(sample) <= high);
             let fitted = &samples[begin..end.max(begin)];
             let found = match index {
                 0 => fitting::simplest(bases.all(), fitted),

@@ -202,7 +202,8 @@ pub fn left_with_predictions(
 ) -> Result<Vec<KernelView>, Report> {
     let (predicted, refused): (Vec<KernelView>, Vec<KernelView>) =
         kernels.into_iter().partition(|kernel| !kernel.predictions.is_empty());
-    let reason = |kernel: &KernelView| kernel.declined.first().map(|one| one.reason.clone());
+    let reason =
+        |kernel: &KernelView| kernel.declined.first().map(|declined| declined.reason.clone());
     let reasons: Vec<String> = refused.iter().filter_map(reason).collect();
     match reasons.first() {
         Some(first) if predicted.is_empty() => {

@@ -39,7 +39,7 @@ pub fn analyses<E: From<Report>>(
     for group in groups {
         let sources = count(group)?;
         for (source, gpu) in
-            sources.iter().flat_map(|one| group.gpus.iter().map(move |gpu| (one, gpu)))
+            sources.iter().flat_map(|source| group.gpus.iter().map(move |gpu| (source, gpu)))
         {
             for chosen in models.of(gpu) {
                 let answer = chosen.answer(|model| {

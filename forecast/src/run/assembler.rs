@@ -56,7 +56,7 @@ impl Assembler {
         self.targets
             .iter()
             .copied()
-            .find(|one| ptx.suffix.is_none() && one.suffix.is_none() && one.sm >= ptx.sm)
+            .find(|target| ptx.suffix.is_none() && target.suffix.is_none() && target.sm >= ptx.sm)
     }
 }
 

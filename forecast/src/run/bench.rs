@@ -338,8 +338,11 @@ mod tests {
             bench(kernel, &plan, &module::load(&plan).unwrap(), &extent, &Alone).unwrap()
         };
         let sgemm = of("sgemm");
-        let turns: Vec<_> =
-            sgemm.measurements.iter().map(|one| (one.way, one.records, one.threads)).collect();
+        let turns: Vec<_> = sgemm
+            .measurements
+            .iter()
+            .map(|measurement| (measurement.way, measurement.records, measurement.threads))
+            .collect();
         let all = [
             (Way::Run, false),
             (Way::Full, false),
@@ -349,7 +352,7 @@ mod tests {
         ];
         assert_eq!(turns[..5], all.map(|(way, records)| (way, records, 1)));
         assert_eq!(turns[5..], all.map(|(way, records)| (way, records, 2)));
-        assert!(sgemm.measurements.iter().all(|one| one.seconds.len() == 2));
+        assert!(sgemm.measurements.iter().all(|measurement| measurement.seconds.len() == 2));
         assert!(sgemm.no_slice_because.is_none() && sgemm.no_classes_because.is_some());
         assert!(sgemm.thread_instructions > 0);
     }

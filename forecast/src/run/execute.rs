@@ -395,7 +395,10 @@ pub(super) fn device_launch(
 ) -> Launch {
     let address = |pointer| address_of(pointer, plan, memory);
     let is_wrapped = |index: usize| {
-        program.parameters().get(index).is_some_and(|one| one.is_array && one.bytes == 8)
+        program
+            .parameters()
+            .get(index)
+            .is_some_and(|parameter| parameter.is_array && parameter.bytes == 8)
     };
     let argument = |(index, argument): (usize, &PlannedArgument)| match argument {
         PlannedArgument::Pointer(pointer) if is_wrapped(index) => {

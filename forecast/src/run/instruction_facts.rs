@@ -49,7 +49,9 @@ pub(super) fn instruction_facts(
         neighbours(&accesses, &mut facts.neighbours);
         repeated(first as u32, &accesses, instructions, &mut facts.repeated);
         let is_loop = block.successors.contains(&(index as u32));
-        if is_loop && !instructions.iter().any(|one| synchronises(one.instruction.opcode)) {
+        if is_loop
+            && !instructions.iter().any(|instruction| synchronises(instruction.instruction.opcode))
+        {
             invariant(&accesses, instructions, &mut facts.invariant);
         }
     }
@@ -231,8 +233,10 @@ fn repeated(
 
 /// Accesses of a block that follows itself, whose base no instruction of it changes.
 fn invariant(accesses: &[PlainAccess], instructions: &[StaticInstruction], found: &mut Vec<u32>) {
-    let written: BTreeSet<RegisterId> =
-        instructions.iter().flat_map(|one| Uses::of(&one.instruction).written).collect();
+    let written: BTreeSet<RegisterId> = instructions
+        .iter()
+        .flat_map(|instruction| Uses::of(&instruction.instruction).written)
+        .collect();
     let same = accesses.iter().filter(|access| !written.contains(&access.base.1));
     found.extend(same.map(|access| access.instruction));
 }

@@ -157,7 +157,7 @@ impl Candidate {
             _ => format!("{x},{y},{z}"),
         };
         let mut words = Vec::new();
-        let is_other = given.kernel.as_ref().is_some_and(|one| *one != name);
+        let is_other = given.kernel.as_ref().is_some_and(|kernel| *kernel != name);
         if is_other || module.missing.contains(&"--kernel") {
             words.push(("--kernel", name.clone()));
         }
@@ -340,7 +340,7 @@ impl<'a> Search<'a> {
             0 | 1 => side,
             _ => side.min(root(threads, 2)),
         };
-        parameters.iter().map(|one| argument(one, size, threads)).collect()
+        parameters.iter().map(|parameter| argument(parameter, size, threads)).collect()
     }
 
     /// The launch, changed until it runs. `None` if it does not come to that.

@@ -130,7 +130,10 @@ mod tests {
         let loads = reread_loads(&program, &BaseTable::default(), &trace);
         let is_global = |load: &&u32| {
             let instruction = &program.instructions()[**load as usize].instruction;
-            instruction.modifiers.iter().any(|one| one.as_space() == Some(StateSpace::Global))
+            instruction
+                .modifiers
+                .iter()
+                .any(|modifier| modifier.as_space() == Some(StateSpace::Global))
         };
         loads.keys().filter(is_global).copied().collect()
     }

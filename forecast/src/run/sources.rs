@@ -152,7 +152,7 @@ pub fn counted(
     supervisor: &dyn Supervisor,
 ) -> Result<Vec<Source>, Failure> {
     let launches = launched(plan, &module::load(plan)?, counting_gpu, counts, supervisor)?;
-    Ok(launches.into_iter().map(|one| one.source).collect())
+    Ok(launches.into_iter().map(|launch| launch.source).collect())
 }
 
 /// As [`counted`], with the tables of the counts. `loaded` is the plan's module.
@@ -217,7 +217,10 @@ pub fn launched_each(
     let options = &counts.execution.options;
     // How long each takes can only be said of separate executions.
     let counted: Vec<Result<Vec<Counted>, Failure>> = match counts.execution.timing {
-        true => countings.iter().map(|one| counting::count(plan, loaded, options, one)).collect(),
+        true => countings
+            .iter()
+            .map(|counting| counting::count(plan, loaded, options, counting))
+            .collect(),
         false => counting::count_each(plan, loaded, options, &countings),
     };
     drop(countings);
@@ -260,15 +263,16 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
     let threads_per_block: u64 = profile.block.iter().map(|&count| u64::from(count)).product();
     let machine_code = counted.machine_code.as_ref();
     let machine_code = machine_code.map_or(String::new(), |facts| format!(" The {facts}."));
-    let instructions = match profile.machine.as_ref().map(|one| (&one.back_end, &one.target)) {
-        Some((BackEnd::Ptxas { version }, target)) => {
-            format!("machine instructions are those of ptxas {version} for {target}")
-        }
-        Some((BackEnd::Rules, target)) => {
-            format!("machine instructions are estimated by rules for {target}")
-        }
-        None => "PTX instructions stand for machine instructions".to_owned(),
-    };
+    let instructions =
+        match profile.machine.as_ref().map(|machine| (&machine.back_end, &machine.target)) {
+            Some((BackEnd::Ptxas { version }, target)) => {
+                format!("machine instructions are those of ptxas {version} for {target}")
+            }
+            Some((BackEnd::Rules, target)) => {
+                format!("machine instructions are estimated by rules for {target}")
+            }
+            None => "PTX instructions stand for machine instructions".to_owned(),
+        };
     let caches = match (profile.has_caches(), replayed_part(profile)) {
         (true, None) => format!("caches are modelled as on the {}", counting_gpu.name),
         (true, Some(part)) => format!(

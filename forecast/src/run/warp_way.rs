@@ -440,7 +440,7 @@ fn way_block(block: &Block, instructions: &[StaticInstruction]) -> WayBlock {
     let own = instructions.get(first..first + block.instruction_count as usize).unwrap_or_default();
     WayBlock {
         instructions: block.instruction_count,
-        line: own.first().map_or(0, |one| one.line),
+        line: own.first().map_or(0, |own| own.line),
         location: own.iter().find_map(|one| one.instruction.location),
     }
 }
@@ -459,6 +459,6 @@ fn objects(program: &Program, memory: &DeviceMemory) -> Vec<Object> {
         address: one.offset,
         bytes: one.bytes,
     };
-    let shared = program.variables().iter().filter(|one| one.space == StateSpace::Shared);
+    let shared = program.variables().iter().filter(|variable| variable.space == StateSpace::Shared);
     memory.buffers().map(buffer).chain(shared.map(variable)).collect()
 }

@@ -65,7 +65,8 @@ impl Entry {
 ///
 /// If a name cannot be written, which no input brings about.
 pub fn header(space: &Space, device: &str) -> Result<String, Report> {
-    let names: Vec<&str> = space.parameters.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> =
+        space.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
     let mut values = Map::new();
     for parameter in &space.parameters {
         let of = parameter.values.iter().map(|&value| number(value)).collect();

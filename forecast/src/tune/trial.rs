@@ -125,7 +125,11 @@ impl Tuning<'_> {
         };
         let planned = kernel.plan().launches.iter();
         let launches = planned
-            .map(|one| TriedLaunch { kernel: one.kernel.clone(), grid: one.grid, block: one.block })
+            .map(|planned| TriedLaunch {
+                kernel: planned.kernel.clone(),
+                grid: planned.grid,
+                block: planned.block,
+            })
             .collect();
         let chosen = self.models.of(self.gpu);
         let needs = model_choice::needs(&chosen);

@@ -226,7 +226,10 @@ fn every_row_of_the_table_has_a_rule() {
     let figures = launch.figures();
     let topic = TOPICS.iter().find(|topic| topic.title == "Profiled programs").unwrap();
     let is_lacking = |name: &&str| figures.figure(name).is_none();
-    let rows = topic.definitions.iter().flat_map(|one| one.nsight_names().map(|(name, _)| name));
+    let rows = topic
+        .definitions
+        .iter()
+        .flat_map(|definition| definition.nsight_names().map(|(name, _)| name));
     let lacking: BTreeSet<String> = rows
         .filter(is_lacking)
         .map(|name| name.replace("average_warps_issue", "warp_issue"))

@@ -68,7 +68,7 @@ fn sensitivities_do_not_depend_on_the_step() {
                 let found =
                     analyse(&SmSimulation, profile, &gpu, conditions, &BANDWIDTHS, step).unwrap();
                 BANDWIDTHS.map(|field| {
-                    let one = found.parameters.iter().find(|one| one.field == field);
+                    let one = found.parameters.iter().find(|parameter| parameter.field == field);
                     one.and_then(|one| one.elasticity).unwrap_or_default()
                 })
             };

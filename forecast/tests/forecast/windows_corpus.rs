@@ -178,7 +178,7 @@ fn intervals_of_windows_hold_what_all_requests_of_the_corpus_give() {
         let mut of_gpu = Held::default();
         for (name, kernel) in &kernels {
             let windows = counted(kernel, gpu, CacheChoice::Windows);
-            if !windows.iter().any(|one| one.profile.is_of_windows()) {
+            if !windows.iter().any(|window| window.profile.is_of_windows()) {
                 continue;
             }
             let full = counted(kernel, gpu, CacheChoice::Full);

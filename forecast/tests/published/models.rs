@@ -41,7 +41,7 @@ fn name(prediction: &Prediction, symbol: &str) -> &'static str {
 
 /// The time of a resource in a part.
 fn component(part: &Part, resource: Bound) -> f64 {
-    part.components.iter().find(|one| one.resource == resource).unwrap().time_ms
+    part.components.iter().find(|component| component.resource == resource).unwrap().time_ms
 }
 
 #[track_caller]
@@ -180,11 +180,11 @@ fn gsrb_branch_has_half_the_intensity_and_takes_as_long() {
 #[test]
 fn gpp_moves_from_bandwidth_to_compute() {
     let all = ["gpp-nw1", "gpp-nw4", "gpp-nw6"].map(on_v100);
-    let intensities = all.each_ref().map(|one| number(one, "AI_DRAM"));
+    let intensities = all.each_ref().map(|each_ref| number(each_ref, "AI_DRAM"));
     assert!(intensities.is_sorted_by(|a, b| a < b), "{intensities:?}");
-    let bytes = all.each_ref().map(|one| number(one, "bytes_DRAM"));
+    let bytes = all.each_ref().map(|each_ref| number(each_ref, "bytes_DRAM"));
     assert_near(bytes[2] / bytes[0], 1.0, 0.01);
-    let bounds = all.each_ref().map(|one| one.bound);
+    let bounds = all.each_ref().map(|each_ref| each_ref.bound);
     assert_eq!(bounds, [Bound::Memory, Bound::Memory, Bound::Compute]);
 
     let [_, _, nw6] = &all;

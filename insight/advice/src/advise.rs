@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::case::Case;
-use crate::place::{Place, Places};
+use crate::place::{LineShare, Places};
 use crate::rules::{self, Evidence, Rule, Suspicion};
 use crate::trial::{self, LEAST_GAIN, Outcome, Trial};
 use crate::verdict::{Costliest, Verdict, headline};
@@ -89,7 +89,7 @@ pub struct Item {
     /// What to change, in a sentence.
     pub change: String,
     /// Where, by what falls on each line.
-    pub places: Vec<Place>,
+    pub places: Vec<LineShare>,
     /// The counters that tell, with what would be ideal.
     pub evidence: Vec<Evidence>,
     /// The time before over the time after, by the model of the headline, or by the one that
@@ -117,8 +117,9 @@ impl Item {
     #[must_use]
     pub fn agreement(&self) -> (Vec<&'static str>, Vec<&'static str>) {
         let names = |agrees: bool| {
-            let those = self.outcomes.iter().filter(|one| (one.speed_up >= LEAST_GAIN) == agrees);
-            those.map(|one| one.model).collect()
+            let those =
+                self.outcomes.iter().filter(|outcome| (outcome.speed_up >= LEAST_GAIN) == agrees);
+            those.map(|those| those.model).collect()
         };
         (names(true), names(false))
     }
@@ -194,7 +195,7 @@ pub fn advise(
         gpu,
         device: gpu_argument::device_model(gpu)?,
         headline,
-        simulated: predictions.iter().find_map(|one| one.detail.simulation()),
+        simulated: predictions.iter().find_map(|prediction| prediction.detail.simulation()),
         places,
     };
     let mut models: Vec<(&'static dyn Model, &Prediction)> =
@@ -264,7 +265,7 @@ fn item(
     let (answer, unseen_because) = match trial {
         Trial::Unseen(reason) => (None, Some(reason)),
         Trial::WhatIf(_) | Trial::Launches => {
-            let of = |model: &str| outcomes.iter().find(|one| one.model == model);
+            let of = |model: &str| outcomes.iter().find(|outcome| outcome.model == model);
             let own = of(headline.model).filter(|one| one.sees);
             let answer = own.or_else(|| of(SmSimulation.name()))?;
             if answer.speed_up < LEAST_GAIN {

@@ -12,7 +12,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_simulation::launch::Launch;
 use gpucast_simulation::states::State;
 
-use crate::place::{Place, Places};
+use crate::place::{LineShare, Places};
 
 /// A launch on a GPU, as rules see it.
 pub struct Case<'a> {
@@ -50,13 +50,13 @@ impl Case<'_> {
 
     /// The lines that most of a quantity falls on.
     #[must_use]
-    pub fn ranked(&self, weight: impl Fn(&Row) -> f64) -> Vec<Place> {
+    pub fn ranked(&self, weight: impl Fn(&Row) -> f64) -> Vec<LineShare> {
         self.places.ranked(self.rows(), weight)
     }
 
     /// The lines that some instructions stand on, by their executions.
     #[must_use]
-    pub fn lines_of(&self, instructions: &[u32]) -> Vec<Place> {
+    pub fn lines_of(&self, instructions: &[u32]) -> Vec<LineShare> {
         self.ranked(|row| match instructions.contains(&row.instruction) {
             true => row.warp_executions as f64,
             false => 0.0,
@@ -82,7 +82,7 @@ impl Case<'_> {
 
     /// The lines whose warps spend most clocks in some states, by the simulation.
     #[must_use]
-    pub fn lines_in(&self, states: &[State]) -> Vec<Place> {
+    pub fn lines_in(&self, states: &[State]) -> Vec<LineShare> {
         let Some(analysis) = self.simulated else { return Vec::new() };
         self.ranked(|row| {
             let of_row = analysis.by_ptx.iter().find(|(ptx, _)| *ptx == Some(row.instruction));
@@ -100,7 +100,7 @@ impl Case<'_> {
     #[must_use]
     pub fn recorded(&self) -> Option<&Launch> {
         let invocations = self.conditions.evidence.simulation.as_deref()?;
-        invocations.first().map(|one| one.launch.as_ref())
+        invocations.first().map(|invocation| invocation.launch.as_ref())
     }
 
     /// The resources of a block.

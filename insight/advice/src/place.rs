@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// A line, and its share of what a rule counts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Place {
+pub struct LineShare {
     /// The file, as the module names it.
     pub file: String,
     /// One-based line.
@@ -50,7 +50,7 @@ impl Places<'_> {
         &self,
         rows: impl IntoIterator<Item = &'r Row>,
         weight: impl Fn(&Row) -> f64,
-    ) -> Vec<Place> {
+    ) -> Vec<LineShare> {
         let mut by_line: BTreeMap<Key, f64> = BTreeMap::new();
         let mut whole = 0.0;
         for row in rows {
@@ -78,18 +78,18 @@ impl Places<'_> {
         }
     }
 
-    fn place(&self, key: Key, share: f64) -> Place {
+    fn place(&self, key: Key, share: f64) -> LineShare {
         match key {
             Key::Cuda(SourceLine { file, line }) => {
                 let file = self.files.get(&file);
                 let lines = file.and_then(|file| file.lines.as_ref());
                 let text = lines.and_then(|lines| nth(line, lines.iter().map(String::as_str)));
                 let file = file.map_or_else(String::new, |file| file.name.clone());
-                Place { file, line, text, share }
+                LineShare { file, line, text, share }
             }
             Key::Ptx { line } => {
                 let text = nth(line, self.loaded.source.text.lines());
-                Place { file: self.loaded.source.name.to_string(), line, text, share }
+                LineShare { file: self.loaded.source.name.to_string(), line, text, share }
             }
         }
     }

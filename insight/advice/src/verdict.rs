@@ -4,7 +4,7 @@ use gpucast_model::{Bound, Detail, Prediction, TimeInterval, Warning};
 use gpucast_simulation::states::State;
 use serde::Serialize;
 
-use crate::place::Place;
+use crate::place::LineShare;
 
 /// The answer in short.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,7 +41,7 @@ pub struct Verdict {
 pub struct Costliest {
     /// The line, with its share.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: LineShare,
     /// The quantity that it has the share of, in words.
     pub share_of: &'static str,
 }
@@ -85,10 +85,14 @@ const LEAST_SPENT: f64 = 0.05;
 #[must_use]
 pub fn headline<'p>(predictions: &'p [Prediction], preferred: &str) -> Option<&'p Prediction> {
     let is_preferred = |one: &&Prediction| preferred == one.model;
-    let preferred = predictions.iter().find(is_preferred).filter(|one| left_out_ms(one).is_none());
-    let simulated = predictions.iter().find(|one| one.detail.simulation().is_some());
+    let preferred = predictions
+        .iter()
+        .find(is_preferred)
+        .filter(|prediction| left_out_ms(prediction).is_none());
+    let simulated = predictions.iter().find(|prediction| prediction.detail.simulation().is_some());
     let slowest = |credible: bool| {
-        let those = predictions.iter().filter(|one| left_out_ms(one).is_none() || !credible);
+        let those =
+            predictions.iter().filter(|prediction| left_out_ms(prediction).is_none() || !credible);
         those.max_by(|a, b| a.time_ms.total_cmp(&b.time_ms))
     };
     preferred.or(simulated).or_else(|| slowest(true)).or_else(|| slowest(false))
@@ -156,7 +160,7 @@ fn others<'p>(
     let is_simulated = headline.detail.simulation().is_some();
     let repeats =
         move |one: &&Prediction| is_simulated && matches!(one.detail, Detail::Interval(_));
-    predictions.iter().filter(move |one| !repeats(one))
+    predictions.iter().filter(move |prediction| !repeats(prediction))
 }
 
 fn spent(state: State, share: f64) -> Spent {

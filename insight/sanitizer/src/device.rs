@@ -80,7 +80,7 @@ impl DeviceShadow {
 
     /// The host frees the buffer that begins at `address`.
     pub fn remove(&mut self, address: u64) {
-        self.buffers.retain(|one| one.buffer.address != address);
+        self.buffers.retain(|buffer| buffer.buffer.address != address);
     }
 
     /// The host writes bytes of a buffer.

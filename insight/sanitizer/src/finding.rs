@@ -225,7 +225,7 @@ pub struct Party {
 
 /// Memory that an access touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TouchedMemory {
     /// The space.
     pub space: StateSpace,
     /// The address in that space.
@@ -245,7 +245,7 @@ pub struct Example {
     /// The thread that did the other access, or is missing at the barrier.
     pub other: Option<Party>,
     /// The memory concerned.
-    pub place: Option<Place>,
+    pub place: Option<TouchedMemory>,
     /// Sentence of a fault, or masks and numbers that belong to the kind.
     pub detail: Option<String>,
     /// True if `detail` is a fault's own sentence.

@@ -10,7 +10,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use crate::checks::{Check, Checks};
 use crate::cluster::ClusterState;
 use crate::device::{DeviceShadow, LaunchWrites};
-use crate::finding::{Party, Place, Site};
+use crate::finding::{Party, Site, TouchedMemory};
 use crate::roles::Roles;
 
 /// A state that several CTAs may hold.
@@ -171,12 +171,12 @@ impl LaunchFacts {
         holder(&self.local_variables, at, 0).is_some()
     }
 
-    pub(crate) fn shared_place(&self, address: u64, bytes: u32) -> Place {
+    pub(crate) fn shared_place(&self, address: u64, bytes: u32) -> TouchedMemory {
         self.place(StateSpace::Shared, address, bytes)
     }
 
     /// Memory with the name of the object there.
-    pub(crate) fn place(&self, space: StateSpace, address: u64, bytes: u32) -> Place {
+    pub(crate) fn place(&self, space: StateSpace, address: u64, bytes: u32) -> TouchedMemory {
         let object = match space {
             StateSpace::Shared => holder(&self.shared_variables, address, self.shared_bytes),
             StateSpace::Local => holder(&self.local_variables, address, 0),
@@ -187,7 +187,7 @@ impl LaunchFacts {
                     .or_else(|| self.device.heap().nearest(address))
             }
         };
-        Place { space, address, bytes, object }
+        TouchedMemory { space, address, bytes, object }
     }
 }
 

@@ -41,7 +41,7 @@ use gpucast_interpreter::{Fault, Launch, Observer, Options, Program};
 
 pub use checks::{Check, Checks, UnknownCheck};
 pub use device::{Buffer, DeviceShadow};
-pub use finding::{Absence, Between, Example, Finding, Hazard, Kind, Party, Place, Site};
+pub use finding::{Absence, Between, Example, Finding, Hazard, Kind, Party, Site, TouchedMemory};
 pub use recorder::CtaChecker;
 pub use scan::HazardScan;
 

@@ -105,7 +105,7 @@ impl Warp {
         let stores = &mut self.late_stores.stores;
         let oldest = if stores.len() >= MOST_STORES { stores.pop_front() } else { None };
         stores.push_back(LateStore { issuer, group, store });
-        oldest.map_or(Ok(()), |one| one.store.perform(context, one.issuer))
+        oldest.map_or(Ok(()), |oldest| oldest.store.perform(context, oldest.issuer))
     }
 
     /// Makes the copies that the lanes of `mask` wait for; see [`LateStores::take`].
@@ -118,7 +118,7 @@ impl Warp {
         if self.late_stores.stores.is_empty() {
             return Ok(());
         }
-        self.late_stores.take(mask, left).iter().try_for_each(|one| one.end(context))
+        self.late_stores.take(mask, left).iter().try_for_each(|late_store| late_store.end(context))
     }
 
     /// Makes all copies that are left when the CTA ends.

@@ -28,7 +28,7 @@ impl Pointers<'_> {
             return memory.allocation_at(address).map(|at| vec![at]);
         }
         // Variables in which calls pass values hold the values put there.
-        let parameter = program.parameters.iter().find(|one| one.variable == variable);
+        let parameter = program.parameters.iter().find(|parameter| parameter.variable == variable);
         let Some(parameter) = parameter else { return Some(Vec::new()) };
         let width = usize::from(program.address_bits / 8);
         let from = parameter.offset as usize;
@@ -64,7 +64,7 @@ impl Slicer<'_> {
         };
         let globals = program.globals.iter().filter_map(address).collect();
         let pointers = Pointers { program, globals: &globals, parameters: &parameters, memory };
-        let of_variable = self.variables.iter().map(|&one| pointers.buffers_of(one));
+        let of_variable = self.variables.iter().map(|&variable| pointers.buffers_of(variable));
         Ok(Reach { of_variable: of_variable.collect() })
     }
 }

@@ -20,7 +20,7 @@ use crate::program::asynchronous::{Boxes, Direction, TensorCopy, TensorOp};
 use crate::program::memory_op::{AtomicOperation, MemoryOp, Space, window};
 use crate::program::op::Op;
 use crate::semantics::float::ftz_f32;
-use crate::tensor_map::{self, BadMap, BoxRow, Element, Field, Fill, Place, Swizzle, TensorMap};
+use crate::tensor_map::{self, BadMap, BoxPlace, BoxRow, Element, Field, Fill, Swizzle, TensorMap};
 
 /// Boxes in shared memory are aligned to this number of bytes (manual, section 5.5.7).
 const BOX_ALIGNMENT: u32 = 128;
@@ -181,12 +181,12 @@ fn copied(
     }
     let coordinates: [i32; 5] = std::array::from_fn(|_| values.next().unwrap_or(0));
     let place = match copy.boxes {
-        Boxes::Tile => Place::Tile(coordinates),
+        Boxes::Tile => BoxPlace::Tile(coordinates),
         Boxes::FourRows => {
             let [column, rows @ ..] = coordinates;
-            Place::Rows { column, rows }
+            BoxPlace::Rows { column, rows }
         }
-        Boxes::Pixels(_) => Place::Pixels { first: coordinates, offsets },
+        Boxes::Pixels(_) => BoxPlace::Pixels { first: coordinates, offsets },
     };
     aligned(&[shared; 32], 1 << lane, BOX_ALIGNMENT)?;
     let bytes = map.row_count(&place).saturating_mul(map.row_bytes().into());

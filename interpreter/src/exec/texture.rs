@@ -135,7 +135,7 @@ impl Warp {
             footprints.iter().map(|(_, one, ..)| one.format.bytes()).collect();
         sizes.sort_unstable();
         sizes.dedup();
-        let most = footprints.iter().map(|one| one.3.taps.len()).max().unwrap_or(0);
+        let most = footprints.iter().map(|footprint| footprint.3.taps.len()).max().unwrap_or(0);
         for bytes in sizes {
             let telling = Telling { instruction, time, kind, bytes };
             for tap in 0..most {
@@ -303,7 +303,8 @@ fn object_of<'a>(memories: &Memories<'a>, handle: u64) -> Option<&'a Object> {
     let textures = &memories.device.textures;
     textures.get(handle).or_else(|| {
         let variable = memories.device.find(handle);
-        let name = variable.filter(|one| one.address == handle).map(|one| one.name.as_str());
+        let name =
+            variable.filter(|one| one.address == handle).map(|variable| variable.name.as_str());
         textures.get(textures.bound(handle, name)?)
     })
 }

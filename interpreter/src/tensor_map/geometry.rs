@@ -4,7 +4,7 @@ use super::TensorMap;
 
 /// The place of a copy's box in the tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum BoxPlace {
     /// The box's first element, by dimension.
     Tile([i32; 5]),
     /// Four rows of a matrix: the first column, then the rows.
@@ -40,22 +40,22 @@ impl TensorMap {
     }
 
     /// Rows of the box at a place. They may be more than fit into any memory.
-    pub(crate) fn row_count(&self, place: &Place) -> u64 {
+    pub(crate) fn row_count(&self, place: &BoxPlace) -> u64 {
         match (place, &self.im2col) {
-            (Place::Rows { .. }, _) => 4,
-            (Place::Pixels { .. }, Some(im2col)) => im2col.pixels.into(),
+            (BoxPlace::Rows { .. }, _) => 4,
+            (BoxPlace::Pixels { .. }, Some(im2col)) => im2col.pixels.into(),
             _ => (1..self.rank).map(|index| u64::from(self.steps(index))).product(),
         }
     }
 
     /// The rows of the box at a place, in the order of shared memory.
-    pub(crate) fn rows(&self, place: &Place) -> Vec<BoxRow> {
+    pub(crate) fn rows(&self, place: &BoxPlace) -> Vec<BoxRow> {
         match *place {
-            Place::Rows { column, rows } => {
+            BoxPlace::Rows { column, rows } => {
                 rows.map(|row| self.row([column.into(), row.into(), 0, 0, 0])).to_vec()
             }
-            Place::Pixels { first, offsets } => self.pixels(first, offsets),
-            Place::Tile(first) => self.tile(first),
+            BoxPlace::Pixels { first, offsets } => self.pixels(first, offsets),
+            BoxPlace::Tile(first) => self.tile(first),
         }
     }
 

@@ -8,7 +8,7 @@ mod geometry;
 
 use gpucast_ptx_frontend::ScalarType;
 
-pub(crate) use geometry::{BoxRow, Place};
+pub(crate) use geometry::{BoxPlace, BoxRow};
 
 /// Bytes of a tensor map.
 pub const BYTES: usize = 128;

@@ -120,7 +120,7 @@ pub fn most_levels(extent: [u32; 3]) -> usize {
 /// The extents of a level of a texture of this extent.
 #[must_use]
 pub fn level_extent(extent: [u32; 3], level: u32) -> [u32; 3] {
-    extent.map(|one| one.checked_shr(level).unwrap_or(0).max(1))
+    extent.map(|extent| extent.checked_shr(level).unwrap_or(0).max(1))
 }
 
 impl Footprint {

@@ -516,7 +516,8 @@ fn surfaces_are_read_and_written_by_bytes() {
     let inputs = vec![[4, 1, 0], [12, 0, 0], [16, 0, 0], [0, 9, 0]];
     let scene = Scene::surface(resource, format, texels, inputs);
     let load = |outside| format!("suld.b.2d.b32.{outside} {{%r4}}, [%o, {{%r0, %r1}}];");
-    let firsts = |results: Vec<[u32; 4]>| results.iter().map(|one| one[0]).collect::<Vec<_>>();
+    let firsts =
+        |results: Vec<[u32; 4]>| results.iter().map(|result| result[0]).collect::<Vec<_>>();
     assert_eq!(firsts(scene.results("", &load("zero"))), [6, 4, 0, 0]);
     assert_eq!(firsts(scene.results("", &load("clamp"))), [6, 4, 4, 5]);
     assert!(scene.fault(&load("trap")).contains("a coordinate of a surface access with .trap"));
@@ -656,7 +657,8 @@ fn a_slice_tells_the_same_texels() {
         };
         let slicer = Slicer::new(&module, &whole);
         let slice = slicer.slice(&slicer.distinct(), &Buffers::default());
-        let computed = slice.treatments.iter().filter(|one| **one == Treatment::AddressOnly);
+        let computed =
+            slice.treatments.iter().filter(|treatment| **treatment == Treatment::AddressOnly);
         assert_eq!(computed.count(), 4, "{:?}", slice.treatments);
         let part = whole.sliced(&module, &text, &slice).unwrap();
         let mut log = Log::default();

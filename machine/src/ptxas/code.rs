@@ -93,7 +93,7 @@ fn called_sections(image: &Image<'_>) -> Vec<usize> {
     let mut next = 0;
     while let Some(&section) = order.get(next) {
         for &(index, _) in image.sections[section].relocations.values() {
-            let function = image.sections.iter().position(|one| one.index == index);
+            let function = image.sections.iter().position(|section| section.index == index);
             if let Some(function) = function.filter(|&one| !image.sections[one].is_kernel)
                 && !order.contains(&function)
             {
@@ -219,7 +219,10 @@ impl<'i, 'a> Builder<'i, 'a> {
                 Flow::Exit => {}
                 Flow::Pop(region) => {
                     // Wherever such a region continues.
-                    let pushed = self.instructions.iter().filter(|one| one.section == section);
+                    let pushed = self
+                        .instructions
+                        .iter()
+                        .filter(|instruction| instruction.section == section);
                     open.extend(pushed.filter_map(|one| match one.decoded.flow {
                         Flow::Push(other, place) if other == region => self.index(section, place),
                         _ => None,

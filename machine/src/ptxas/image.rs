@@ -143,7 +143,10 @@ fn relocations(elf: &Elf<'_>, section: usize) -> BTreeMap<u64, (usize, u64)> {
 
 /// `.debug_line` after its relocations.
 fn line_table(elf: &Elf<'_>, data: &[u8]) -> Result<Vec<u8>, MachineError> {
-    let index = elf.section_headers.iter().position(|one| name_of(elf, one) == ".debug_line");
+    let index = elf
+        .section_headers
+        .iter()
+        .position(|section_header| name_of(elf, section_header) == ".debug_line");
     let Some(index) = index else { return Ok(Vec::new()) };
     let mut table = bytes(data, &elf.section_headers[index])?.to_vec();
     for (offset, (section, place)) in relocations(elf, index) {

@@ -61,7 +61,8 @@ fn shared_widths(code: &Code, ptx: &[Option<u32>], program: &Program) -> Vec<Sha
 /// and its line names one of them. An access by a generic address may go to local memory, so it
 /// keeps the PTX's generic accesses there.
 fn local_in_registers(code: &Code, program: &Program) -> Vec<u32> {
-    let accesses = code.instructions.iter().filter_map(|one| meaning_of(&one.decoded).access);
+    let accesses =
+        code.instructions.iter().filter_map(|instruction| meaning_of(&instruction.decoded).access);
     let spaces: Vec<Option<StateSpace>> = accesses.map(|(space, _)| space).collect();
     if spaces.contains(&Some(StateSpace::Local)) {
         return Vec::new();

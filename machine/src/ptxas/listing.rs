@@ -55,7 +55,11 @@ impl<'a> Listing<'a> {
             counts,
             loops,
             ptx: ptx_of(image, lines, code, prepared, program),
-            meanings: code.instructions.iter().map(|one| meaning_of(&one.decoded)).collect(),
+            meanings: code
+                .instructions
+                .iter()
+                .map(|instruction| meaning_of(&instruction.decoded))
+                .collect(),
             branching: Vec::new(),
             spills: BTreeMap::new(),
             updates: BTreeMap::new(),
@@ -169,7 +173,9 @@ impl<'a> Listing<'a> {
             });
         let collects = || {
             let mut instructions = self.code.blocks[block].instructions.clone();
-            instructions.any(|one| self.code.instructions[one].decoded.mnemonic == "ENDCOLLECTIVE")
+            instructions.any(|instruction| {
+                self.code.instructions[instruction].decoded.mnemonic == "ENDCOLLECTIVE"
+            })
         };
         calls || collects() || self.sums_whole_warps(block)
     }

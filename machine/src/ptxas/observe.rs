@@ -19,7 +19,7 @@ pub(super) const LEAST_TO_BEAR_OUT: f64 = 0.05;
 
 /// A place of copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct CopyPlace {
     /// The block of the machine.
     block: usize,
     /// True if they have a predicate that the PTX does not have.
@@ -47,7 +47,7 @@ impl Listing<'_> {
     /// Spills are no part of a copy: each copy spills what it has no register for.
     pub(super) fn observations(&self) -> Vec<Observation> {
         // Of each PTX instruction, by kind: machine instructions of each block.
-        type Kinds = BTreeMap<Kind, BTreeMap<Place, u32>>;
+        type Kinds = BTreeMap<Kind, BTreeMap<CopyPlace, u32>>;
         let mut by_ptx: BTreeMap<u32, Kinds> = BTreeMap::new();
         let mut weights: BTreeMap<(u32, Kind), f64> = BTreeMap::new();
         for (block, contents) in self.code.blocks.iter().enumerate() {
@@ -55,7 +55,7 @@ impl Listing<'_> {
                 let Some(ptx) = self.ptx[index].filter(|_| !self.is_spill(index)) else { continue };
                 let kind = self.kind(index);
                 let kinds = by_ptx.entry(ptx).or_default();
-                let place = Place { block, is_predicated: self.is_predicated(index) };
+                let place = CopyPlace { block, is_predicated: self.is_predicated(index) };
                 *kinds.entry(kind).or_default().entry(place).or_default() += 1;
                 // Copies differ by predicates alone; the one without speaks for all.
                 let weight = weights.entry((ptx, kind)).or_default();
@@ -63,7 +63,7 @@ impl Listing<'_> {
             }
         }
         /// Copies by place; executions by threads and by warps; the block of the PTX.
-        type Statement = (Vec<(Place, u32)>, u128, u128, u32);
+        type Statement = (Vec<(CopyPlace, u32)>, u128, u128, u32);
         #[derive(Default)]
         struct Support {
             weight: f64,
@@ -209,11 +209,11 @@ impl Listing<'_> {
 /// Alone, an instruction under a predicate says that its block runs: a branch became it. Beside one
 /// without a predicate in the same block it is no copy, but a part of the work, such as the
 /// correction of a quotient.
-fn with_predicates(places: &BTreeMap<Place, u32>) -> BTreeMap<Place, u32> {
+fn with_predicates(places: &BTreeMap<CopyPlace, u32>) -> BTreeMap<CopyPlace, u32> {
     let are_alone = places.keys().all(|place| place.is_predicated);
     let mut all = BTreeMap::new();
     for (&place, &count) in places {
-        let plain = Place { is_predicated: false, ..place };
+        let plain = CopyPlace { is_predicated: false, ..place };
         let is_copy = place.is_predicated && !are_alone && !places.contains_key(&plain);
         *all.entry(if is_copy { place } else { plain }).or_default() += count;
     }
@@ -222,7 +222,7 @@ fn with_predicates(places: &BTreeMap<Place, u32>) -> BTreeMap<Place, u32> {
 
 /// Returns true if copies of mere fetching stand in one block. An operand that is fetched into two
 /// registers is no second round of a loop.
-fn are_fetched_twice(copies: &[(Place, u32)], weight: f64) -> bool {
+fn are_fetched_twice(copies: &[(CopyPlace, u32)], weight: f64) -> bool {
     weight < LEAST_TO_BEAR_OUT && matches!(copies, [(_, 2..)])
 }
 

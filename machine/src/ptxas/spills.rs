@@ -110,7 +110,7 @@ impl Reader<'_, '_> {
     /// The first instruction of the block that reads what a spill loads, unless it spills it again.
     fn next_reader(&self, load: usize) -> Option<u32> {
         let register = self.decoder.written_register(self.mnemonic(load), self.word(load)?)?;
-        let block = self.code.blocks.iter().find(|one| one.instructions.contains(&load))?;
+        let block = self.code.blocks.iter().find(|block| block.instructions.contains(&load))?;
         for index in load + 1..block.instructions.end {
             let read = self.decoder.read_registers(self.mnemonic(index), self.word(index)?);
             if read.contains(&Some(register)) {

@@ -141,7 +141,10 @@ fn kepler_code_has_the_instructions_that_its_ptx_asks_for() {
         let image = Image::parse(&data, &name).unwrap();
         let code = Code::read(&image).unwrap();
         move |mnemonic: &str| {
-            code.instructions.iter().filter(|one| one.decoded.mnemonic == mnemonic).count()
+            code.instructions
+                .iter()
+                .filter(|instruction| instruction.decoded.mnemonic == mnemonic)
+                .count()
         }
     };
     // 32 multiply-adds and 2 loads of a tile in the loop's body, two barriers, one result.
@@ -162,7 +165,8 @@ fn a_loop_may_be_left_by_a_call() {
     let image = Image::parse(&data, "gpp_nw6_no_fma").unwrap();
     let code = Code::read(&image).unwrap();
     let calls = |is_one: fn(&Flow) -> bool| {
-        let written = code.instructions.iter().filter(|one| one.decoded.mnemonic == "CALL");
+        let written =
+            code.instructions.iter().filter(|instruction| instruction.decoded.mnemonic == "CALL");
         written.filter(|one| is_one(&one.decoded.flow)).count()
     };
     assert_eq!(calls(|flow| matches!(flow, Flow::Call(Some(_)))), 6);

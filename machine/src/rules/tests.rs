@@ -481,7 +481,7 @@ fn local_arrays_with_known_indices_are_registers() {
     };
     let accesses = |target: &str, last: &str| {
         let accesses = profile(target, &array(last)).local_accesses();
-        accesses.values().map(|one| one.loads + one.stores).sum::<u128>()
+        accesses.values().map(|value| value.loads + value.stores).sum::<u128>()
     };
     // Before anything has run.
     let known_before = |target: &str, last: &str| {
@@ -513,8 +513,10 @@ fn a_loop_chooses_among_registers_if_it_is_long_enough_for_the_comparisons() {
         let registers: Vec<_> = (0..width).map(|word| format!("%w{word}")).collect();
         let values =
             if width == 1 { registers[0].clone() } else { format!("{{{}}}", registers.join(", ")) };
-        let products: String =
-            registers.iter().map(|one| format!("fma.rn.f32 {one}, {one}, %f1, %f2;\n")).collect();
+        let products: String = registers
+            .iter()
+            .map(|register| format!("fma.rn.f32 {register}, {register}, %f1, %f2;\n"))
+            .collect();
         let rest = "ex2.approx.f32 %f1, %f1;\n".repeat(further);
         format!(
             "{{ .local .align 16 .b8 array[{bytes}]; .reg .b64 %a<4>; .reg .f32 %w<4>; .reg .b32 %c<2>;\n\
@@ -534,7 +536,7 @@ fn a_loop_chooses_among_registers_if_it_is_long_enough_for_the_comparisons() {
     };
     let accesses = |body: &str| -> u128 {
         let accesses = profile("sm_75", body).local_accesses();
-        accesses.values().map(|one| one.loads + one.stores).sum()
+        accesses.values().map(|value| value.loads + value.stores).sum()
     };
     // Words, words of an access, instructions beside the accesses and their products.
     for (words, width, further, in_registers) in [

@@ -253,7 +253,12 @@ fn instructions_of_a_product_go_to_their_units() {
     for (ptx, target) in SGEMMS {
         let launch = sgemm(ptx).launch(&format!("sgemm.{target}"));
         let first = |mnemonic: &str| {
-            launch.code.instructions.iter().find(|one| one.mnemonic == mnemonic).unwrap()
+            launch
+                .code
+                .instructions
+                .iter()
+                .find(|instruction| instruction.mnemonic == mnemonic)
+                .unwrap()
         };
         assert_eq!(first("FFMA").class, Class::Fp32);
         assert_eq!(first("BAR").action, Action::CtaBarrier);
@@ -265,7 +270,7 @@ fn instructions_of_a_product_go_to_their_units() {
             .code
             .instructions
             .iter()
-            .filter(|one| matches!(one.action, Action::Access(access) if access.bytes == 16));
+            .filter(|instruction| matches!(instruction.action, Action::Access(access) if access.bytes == 16));
         assert_eq!(wide.count(), 8, "{target}");
         assert_eq!(launch.ctas(), 4);
         assert!(launch.code.bytes >= 8 * launch.code.instructions.len() as u32);

@@ -76,11 +76,12 @@ fn arranged(target: &str, body: &str) -> Launch {
 }
 
 fn of<'l>(launch: &'l Launch, mnemonic: &str) -> Vec<&'l Instruction> {
-    launch.code.instructions.iter().filter(|one| one.mnemonic == mnemonic).collect()
+    launch.code.instructions.iter().filter(|instruction| instruction.mnemonic == mnemonic).collect()
 }
 
 fn place(launch: &Launch, mnemonic: &str) -> Vec<usize> {
-    let names = launch.code.instructions.iter().map(|one| &*one.mnemonic).enumerate();
+    let names =
+        launch.code.instructions.iter().map(|instruction| &*instruction.mnemonic).enumerate();
     names.filter(|(_, name)| *name == mnemonic).map(|(place, _)| place).collect()
 }
 
@@ -166,8 +167,11 @@ fn special_registers_are_read_by_no_unit_of_others() {
     for (target, _) in TARGETS {
         let launch = arranged(target, "st.global.b32 [%rd3], %r1;");
         let reads = of(&launch, "S2R");
-        assert!(!reads.is_empty() && reads.iter().all(|one| one.class == Class::Other), "{target}");
-        assert!(reads.iter().all(|one| one.control.write_barrier.is_some()), "{target}");
+        assert!(
+            !reads.is_empty() && reads.iter().all(|read| read.class == Class::Other),
+            "{target}"
+        );
+        assert!(reads.iter().all(|read| read.control.write_barrier.is_some()), "{target}");
     }
 }
 
@@ -219,7 +223,8 @@ fn results_are_there_when_they_are_used() {
                 continue;
             }
             let loaded = gpucast_ptx_frontend::load(module.ptx).unwrap();
-            let kernels = loaded.functions.iter().filter(|one| one.kind == FunctionKind::Entry);
+            let kernels =
+                loaded.functions.iter().filter(|function| function.kind == FunctionKind::Entry);
             for kernel in kernels {
                 let program = Program::new(&loaded, module.ptx, &kernel.name).unwrap();
                 for (target, clocks) in &TARGETS {
@@ -233,7 +238,8 @@ fn results_are_there_when_they_are_used() {
                     fixed += found.fixed;
                     variable += found.variable;
                     let name = format!("{} {} {target}", module.file, kernel.name);
-                    problems.extend(found.problems.iter().map(|one| format!("{name}: {one}")));
+                    problems
+                        .extend(found.problems.iter().map(|problem| format!("{name}: {problem}")));
                 }
             }
         }
@@ -424,8 +430,9 @@ fn skipped_accesses_take_requests_of_no_lanes() {
         M: bar.sync 0; add.s32 %r5, %r5, 1; setp.lt.s32 %p1, %r5, %r2; @%p1 bra L;\n\
         st.global.f32 [%rd3], %f2;";
     let program = program(&text(body), "kernel");
-    let load = program.instructions().iter().position(|one| {
-        one.instruction.opcode == Opcode::Ld && one.instruction.has(Modifier::Global)
+    let load = program.instructions().iter().position(|instruction| {
+        instruction.instruction.opcode == Opcode::Ld
+            && instruction.instruction.has(Modifier::Global)
     });
     let load = load.unwrap() as u32;
     let class = visits(&[0, 1, 3, 1, 2, 3, 1, 3, 1, 2, 3, 4], &[(load, vec![REQUEST; 2])]);

@@ -107,7 +107,8 @@ impl Work {
             StageWork {
                 blocks: stage.ctas as f64,
                 active_warps: warps as f64 / stage.ctas.max(1) as f64,
-                instructions: instructions(stage, folds).scaled(|one| scale.factor(one)),
+                instructions: instructions(stage, folds)
+                    .scaled(|instruction| scale.factor(instruction)),
                 passes: banks.passes * by_warps(|memory| memory.passes, stage),
                 conflict_free: banks.conflict_free * by_warps(|memory| memory.conflict_free, stage),
                 bytes: if all_sectors == 0.0 { 0.0 } else { bytes * sectors / all_sectors },
@@ -198,7 +199,7 @@ impl Scale {
         }
         // Guards and idle lanes differ between the levels: the total of warps is the executed one.
         let scaled: f64 = Operation::ALL
-            .map(|one| factors[one as usize] * all.operation(one) as f64)
+            .map(|class| factors[class as usize] * all.operation(class) as f64)
             .iter()
             .sum();
         let rest = if scaled > 0.0 { executed / scaled } else { 1.0 };

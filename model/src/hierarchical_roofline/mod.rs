@@ -433,7 +433,8 @@ fn warnings(
     if analysis.work.flops() == 0.0 {
         warnings.push(Warning::NoOperations);
     }
-    let count = |metric: &str| profile.metrics.get(metric).map_or(0.0, |one| one.value.as_f64());
+    let count =
+        |metric: &str| profile.metrics.get(metric).map_or(0.0, |metric| metric.value.as_f64());
     let tensor = count(metric!("inst_executed_pipe_tensor"));
     let operations = analysis.work.other_tensor_operations;
     if operations > 0.0 {

@@ -103,7 +103,8 @@ impl Roofline {
             ceilings.extend(compute(gpu, operations.precision, share));
         }
         // Halves have a ceiling of tensor cores even if they do not use them.
-        let has_halves = work.operations.iter().any(|one| one.precision == Precision::Half);
+        let has_halves =
+            work.operations.iter().any(|operation| operation.precision == Precision::Half);
         let mut formats: Vec<TensorFormat> = work.tensor.iter().map(|one| one.format).collect();
         if has_halves && !formats.contains(&TensorFormat::Fp16) {
             formats.push(TensorFormat::Fp16);

@@ -139,7 +139,7 @@ impl Model for Interval {
         let analysis = Analysis::of(profile, gpu, conditions)?;
         let time_ms = analysis.time_ms();
         let components = components(&analysis.stack, time_ms);
-        let bound = components.first().map_or(Bound::Compute, |one| one.resource);
+        let bound = components.first().map_or(Bound::Compute, |component| component.resource);
         let mut parameters = Symbols::default();
         parameters.push_total("CTAs per SM", f64::from(analysis.resident_ctas), "");
         parameters.push_total("instructions", analysis.instructions, "instruction");

@@ -127,7 +127,9 @@ impl<'a> Inputs<'a> {
         let shape = conditions.launch.ok_or_else(|| missing("the shape of the launch"))?;
         let device = device_model(gpu)?;
         let parameters = gpu.sm_parameters()?;
-        if let Some(lacking) = invocations.iter().find_map(|one| gpu.lacks_for(&one.launch.code)) {
+        if let Some(lacking) =
+            invocations.iter().find_map(|invocation| gpu.lacks_for(&invocation.launch.code))
+        {
             return Err(lacking.into());
         }
         let fit = device.ctas_per_sm(shape.cta());
@@ -254,7 +256,7 @@ impl Analysis {
     /// DRAM where that works nearly all the time, and else the one that most slots wait for.
     fn bounds(&self) -> (Bound, Vec<Component>) {
         let components = components(&self.slots, self.time_ms());
-        let longest = components.first().map_or(Bound::Compute, |one| one.resource);
+        let longest = components.first().map_or(Bound::Compute, |component| component.resource);
         (self.busy_server().map_or(longest, |(server, _)| server), components)
     }
 
@@ -281,7 +283,7 @@ pub(crate) fn components(clocks: &Clocks, time_ms: f64) -> Vec<Component> {
     let mut components: Vec<Component> = Vec::new();
     for (state, share) in shares(clocks) {
         let (resource, time_ms) = (resource(state), share * time_ms);
-        match components.iter_mut().find(|one| one.resource == resource) {
+        match components.iter_mut().find(|component| component.resource == resource) {
             Some(one) => one.time_ms += time_ms,
             None => components.push(Component { resource, time_ms }),
         }
@@ -471,7 +473,8 @@ pub(crate) fn declined_because(warnings: &[Warning], conditions: &Conditions) ->
 /// Returns true if one of the invocations' machine code has matrix products.
 fn has_products(invocations: &[Invocations]) -> bool {
     let products = |class: Class| class == Class::Tensor;
-    let mut instructions = invocations.iter().flat_map(|one| &one.launch.code.instructions);
+    let mut instructions =
+        invocations.iter().flat_map(|invocation| &invocation.launch.code.instructions);
     instructions.any(|instruction| products(instruction.class))
 }
 

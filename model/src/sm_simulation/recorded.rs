@@ -43,9 +43,9 @@ impl Recorded {
     ) -> Result<Self, ModelError> {
         let Inputs { invocations, parameters, resident_ctas, .. } =
             Inputs::of(profile, gpu, conditions)?;
-        let all = invocations.iter().map(|one| one.count).sum();
+        let all = invocations.iter().map(|invocation| invocation.count).sum();
         // Of equal numbers it is the first.
-        let most = invocations.iter().rev().max_by_key(|one| one.count);
+        let most = invocations.iter().rev().max_by_key(|invocation| invocation.count);
         let Some(Invocations { launch, count }) = most else {
             let (kernel, what) = (profile.kernel.clone(), super::RECORDED_BLOCKS);
             return Err(ModelError::MissingCondition { kernel, what });

@@ -129,7 +129,7 @@ pub(super) fn no_divergence(counts: &mut Editor) {
             features.operations.iter_mut().map(|count| (&mut count.sub_groups, count.work_items));
         let accesses = features.accesses.iter_mut().flat_map(|access| {
             let machine = access.machine.iter_mut().flatten();
-            let machine = machine.map(|one| (&mut one.sub_groups, one.work_items));
+            let machine = machine.map(|machine| (&mut machine.sub_groups, machine.work_items));
             machine.chain([(&mut access.sub_groups, access.work_items)])
         });
         for (sub_groups, work_items) in operations.chain(accesses) {

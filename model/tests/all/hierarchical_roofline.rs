@@ -44,7 +44,11 @@ fn assert_near(value: f64, expected: f64, within: f64) {
 
 #[track_caller]
 fn ceiling(analysis: &Analysis, limit: Limit, basis: Basis) -> f64 {
-    let of = analysis.roofline.ceilings.iter().find(|one| (one.limit, one.basis) == (limit, basis));
+    let of = analysis
+        .roofline
+        .ceilings
+        .iter()
+        .find(|ceiling| (ceiling.limit, ceiling.basis) == (limit, basis));
     of.unwrap().value
 }
 
@@ -64,8 +68,11 @@ fn a_v100_has_the_ceilings_of_the_slides() {
     assert_near(at(Limit::Bandwidth(Level::Dram), Measured), 828.758, 1e-6);
     assert_near(at(Limit::Bandwidth(Level::Dram), Theoretical), 900.0, 0.0);
     // The first level's 14 TB/s were not measured; the slides compute them with 1.4 GHz.
-    let l1 =
-        analysis.roofline.ceilings.iter().filter(|one| one.limit == Limit::Bandwidth(Level::L1));
+    let l1 = analysis
+        .roofline
+        .ceilings
+        .iter()
+        .filter(|ceiling| ceiling.limit == Limit::Bandwidth(Level::L1));
     assert!(l1.clone().count() > 0 && l1.clone().all(|one| one.basis == Theoretical));
     assert_near(at(Limit::Bandwidth(Level::L1), Theoretical), 14_336.0, 1e-6);
 }
@@ -120,7 +127,7 @@ fn what_is_missing_is_named() {
     // A level without counts is left out, and said.
     let no_l2 = SMOOTH.replace("l2_read_transactions = 890596\n", "");
     let warnings = predict(&no_l2, &v100()).unwrap().warnings;
-    assert!(warnings.iter().any(|one| one.to_string().contains("no bytes of the L2")));
+    assert!(warnings.iter().any(|warning| warning.to_string().contains("no bytes of the L2")));
     // A level without a ceiling is an error, since its bytes would be free.
     let mut gpu = v100();
     gpu.l2_bandwidth = None;
@@ -147,8 +154,9 @@ fn tensor_cores_take_one_format_at_a_time_beside_the_other_pipelines() {
     let both = with(&format!("{halves}{tf32}"));
     assert_eq!(both.bottleneck.0, Bound::Compute);
     assert_near(both.bottleneck.1, 30.0, 1e-9);
-    let limit =
-        |format| both.roofline.ceilings.iter().find(|one| one.limit == Limit::Tensor(format));
+    let limit = |format| {
+        both.roofline.ceilings.iter().find(|ceiling| ceiling.limit == Limit::Tensor(format))
+    };
     assert_near(limit(TensorFormat::Fp16).unwrap().value, 989_400.0, 1e-6);
     assert_near(limit(TensorFormat::Tf32).unwrap().value, 494_700.0, 1e-6);
     assert!(limit(TensorFormat::Bf16).is_none());
@@ -295,7 +303,7 @@ fn work_inside_sms_is_done_by_those_that_have_a_block() {
         let conditions = Conditions { launch: Some(launch), ..Conditions::default() };
         Analysis::of(&profile, &v100(), &conditions).unwrap().times
     };
-    let time = |times: &[(Bound, f64)], bound| times.iter().find(|one| one.0 == bound).unwrap().1;
+    let time = |times: &[(Bound, f64)], bound| times.iter().find(|time| time.0 == bound).unwrap().1;
     let (few, many) = (launched(16), launched(8000));
     for bound in [Bound::Compute, Bound::L1] {
         assert_near(time(&few, bound) / time(&many, bound), 5.0, 1e-9);

@@ -53,7 +53,8 @@ fn a_time_below_the_l2s_roof_is_told() {
     let prediction = predicted(&gpu, launch(), &[("l2_read_transactions", 1e9)]);
     assert!(prediction.time_ms < least_ms);
     assert!(prediction.warning_codes().contains("below-roof"), "{:?}", prediction.warnings);
-    let told = prediction.warnings.iter().any(|one| one.to_string().contains("reads of the L2"));
+    let told =
+        prediction.warnings.iter().any(|warning| warning.to_string().contains("reads of the L2"));
     assert!(told, "{:?}", prediction.warnings);
     let fewer = predicted(&gpu, launch(), &[("l2_read_transactions", 1e5)]);
     assert!(!fewer.warning_codes().contains("below-roof"), "{:?}", fewer.warnings);

@@ -38,7 +38,7 @@ fn with_conditions(
     profile: &KernelProfile,
     conditions: &Conditions,
 ) -> (KernelProfile, Vec<String>) {
-    let what_ifs: Vec<WhatIf> = text.split(',').map(|one| one.parse().unwrap()).collect();
+    let what_ifs: Vec<WhatIf> = text.split(',').map(|part| part.parse().unwrap()).collect();
     let changed = apply(&what_ifs, profile, conditions);
     let line = |change: &gpucast_model::what_if::Change| {
         let before = change.before.map_or("-".to_owned(), |before| before.to_string());
@@ -333,7 +333,7 @@ fn with_evidence(evidence: Evidence) -> Conditions {
 }
 
 fn features_after(text: &str, conditions: &Conditions) -> (Features, Vec<String>) {
-    let what_ifs: Vec<WhatIf> = text.split(',').map(|one| one.parse().unwrap()).collect();
+    let what_ifs: Vec<WhatIf> = text.split(',').map(|part| part.parse().unwrap()).collect();
     let changed = apply(&what_ifs, &kernel(&[]), conditions);
     let changes = changed
         .changes
@@ -427,7 +427,8 @@ fn operations_of_features_are_contracted_and_packed() {
 
     // 200 threads fill 7 warps, 64 fill 2; 320 accesses fill 10 of 20.
     let (features, changes) = features_after("no-divergence", &conditions);
-    let packed: Vec<u128> = features.operations.iter().map(|one| one.sub_groups).collect();
+    let packed: Vec<u128> =
+        features.operations.iter().map(|operation| operation.sub_groups).collect();
     assert_eq!(packed, [7, 2, 3, 5, 5]);
     assert_eq!(features.accesses[0].sub_groups, 10);
     assert_eq!(changes, ["sub-groups of features Some(47.0) -> 32"]);

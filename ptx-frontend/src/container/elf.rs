@@ -103,7 +103,8 @@ impl<'a> ElfFile<'a> {
 
     /// The symbol table and the names it points into.
     pub(super) fn symbols(&self) -> Result<Option<(Symtab<'a>, &'a [u8])>, ContainerError> {
-        let Some(section) = self.sections.iter().find(|one| one.header.sh_type == SHT_SYMTAB)
+        let Some(section) =
+            self.sections.iter().find(|section| section.header.sh_type == SHT_SYMTAB)
         else {
             return Ok(None);
         };

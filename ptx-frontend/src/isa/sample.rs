@@ -23,7 +23,9 @@ pub fn instruction(form: &Form, modifiers: &[Modifier], full: bool) -> String {
     for shape in &form.operands {
         let wanted = match shape.name {
             "cache" => modifiers.contains(&Modifier::L2CacheHint),
-            "offsets" => full && modifiers.iter().any(|one| one.text().starts_with("im2col")),
+            "offsets" => {
+                full && modifiers.iter().any(|modifier| modifier.text().starts_with("im2col"))
+            }
             "ctamask" => {
                 modifiers.contains(&Modifier::MulticastCluster)
                     || modifiers.contains(&Modifier::MulticastCluster16b)
@@ -60,7 +62,8 @@ fn register(ty: ScalarType) -> &'static str {
 
 fn coordinates(form: &Form, modifiers: &[Modifier]) -> &'static str {
     let is = |modifier| modifiers.contains(&modifier);
-    let float = modifiers.iter().filter_map(|one| one.as_type()).nth(1) == Some(ScalarType::F32);
+    let float =
+        modifiers.iter().filter_map(|modifier| modifier.as_type()).nth(1) == Some(ScalarType::F32);
     match () {
         () if is(Modifier::TileGather4) || is(Modifier::TileScatter4) => {
             "{%r1, %r1, %r1, %r1, %r1}"
@@ -93,7 +96,7 @@ fn overrides(form: &Form, modifiers: &[Modifier]) -> String {
         text.push_str("%rd3, ");
     }
     let dimensions = [Modifier::D1, Modifier::D2, Modifier::D3, Modifier::D4, Modifier::D5];
-    let rank = 1 + dimensions.iter().position(|&one| is(one)).unwrap_or_default();
+    let rank = 1 + dimensions.iter().position(|&dimension| is(dimension)).unwrap_or_default();
     let several = |name: &str, count: usize| format!("{{{}}}, ", vec![name; count].join(", "));
     if is(Modifier::OverrideGlobalDim) || is(Modifier::OverrideGlobalDimStride) {
         text.push_str(&several("%h1", rank));
@@ -107,7 +110,8 @@ fn overrides(form: &Form, modifiers: &[Modifier]) -> String {
 
 fn operand(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> String {
     let is = |modifier| modifiers.contains(&modifier);
-    let types: Vec<ScalarType> = modifiers.iter().filter_map(|one| one.as_type()).collect();
+    let types: Vec<ScalarType> =
+        modifiers.iter().filter_map(|modifier| modifier.as_type()).collect();
     let ty = match shape.ty {
         ShapeType::Modifier(index) => {
             types.get(usize::from(index)).copied().unwrap_or(ScalarType::B32)
@@ -201,7 +205,8 @@ fn open_count(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> usiz
         n.parse::<usize>().ok()
     });
     if let Some(n) = warpgroup {
-        let half = modifiers.iter().find_map(|one| one.as_type()) == Some(ScalarType::F16);
+        let half =
+            modifiers.iter().find_map(|modifier| modifier.as_type()) == Some(ScalarType::F16);
         return if half { n / 4 } else { n / 2 };
     }
     if let Some(count) = sparse_count(form, shape, modifiers) {

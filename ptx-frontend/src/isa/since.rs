@@ -69,7 +69,8 @@ impl Form {
     pub fn since(&self, modifiers: &[Modifier]) -> Since {
         let row = Since { isa: self.min_isa, target: self.min_target };
         let wide = wide_vector(self.opcode, modifiers).then_some(Since::new((8, 8), 100));
-        let modifiers = modifiers.iter().filter_map(|&one| modifier_since(self.opcode, one));
+        let modifiers =
+            modifiers.iter().filter_map(|&modifier| modifier_since(self.opcode, modifier));
         modifiers.chain(wide).fold(row, Since::and)
     }
 }

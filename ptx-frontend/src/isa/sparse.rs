@@ -24,7 +24,8 @@ pub fn sparse_vectors(
     opcode: Opcode,
     modifiers: &[Modifier],
 ) -> Option<Result<SparseVectors, &'static str>> {
-    let repeat = modifiers.iter().find_map(|one| one.text().strip_prefix('x')?.parse().ok())?;
+    let repeat =
+        modifiers.iter().find_map(|modifier| modifier.text().strip_prefix('x')?.parse().ok())?;
     match opcode {
         // One element is a register of 32 bits; every second one is kept.
         Opcode::Tcgen05LdSpcompress | Opcode::Tcgen05LdRedSpcompress => Some(Ok(SparseVectors {
@@ -36,8 +37,8 @@ pub fn sparse_vectors(
             let has = |modifier| modifiers.contains(&modifier);
             let index = if has(Modifier::IndexB2) { 2 } else { 4 };
             let element = if has(Modifier::B8) { 8 } else { 16 };
-            let (stored, dense) = modifiers.iter().find_map(|one| {
-                let (stored, dense) = one.text().strip_prefix("sp::")?.split_once(':')?;
+            let (stored, dense) = modifiers.iter().find_map(|modifier| {
+                let (stored, dense) = modifier.text().strip_prefix("sp::")?.split_once(':')?;
                 Some((stored.parse::<usize>().ok()?, dense.parse::<usize>().ok()?))
             })?;
             Some(if opcode == Opcode::Spcompress {

@@ -18,10 +18,10 @@ pub struct TextureExtras {
 ///
 /// The reason why the modifiers do not go together.
 pub fn texture_extras(modifiers: &[M]) -> Result<TextureExtras, &'static str> {
-    let has = |any: &[M]| modifiers.iter().any(|one| any.contains(one));
+    let has = |any: &[M]| modifiers.iter().any(|modifier| any.contains(modifier));
     let is_cube = has(&[M::Cube, M::Acube]);
     let is_multisampled = has(&[M::D2ms, M::A2dms]);
-    let coordinates = modifiers.iter().filter_map(|one| one.as_type()).next_back();
+    let coordinates = modifiers.iter().filter_map(|modifier| modifier.as_type()).next_back();
     let is_real = coordinates == Some(ScalarType::F32);
     match () {
         () if is_cube && !is_real => Err("a cube map has `.f32` coordinates"),

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::lexer::TokenKind;
-use super::variable::{Place, declares};
+use super::variable::{DeclarationPlace, declares};
 use super::{Parsed, Parser};
 use crate::ast::{Function, FunctionDirective, Loc, Prototype, Statement, StatementKind};
 use crate::module::{FunctionKind, Linkage};
@@ -235,7 +235,7 @@ impl<'a> Parser<'a, '_> {
                 if !declares(self.peek_text()) {
                     return Err(self.unknown_directive());
                 }
-                let variable = self.variable(linkage, Place::Statement)?;
+                let variable = self.variable(linkage, DeclarationPlace::Statement)?;
                 self.expect(b';', "after the declaration")?;
                 Ok(StatementKind::Variable(Box::new(variable)))
             }

@@ -1,7 +1,7 @@
 //! Module scope: the version, the target, files, sections, variables and functions.
 
 use super::lexer::TokenKind;
-use super::variable::{Place, declares};
+use super::variable::{DeclarationPlace, declares};
 use super::{Parsed, Parser, nearest};
 use crate::ast::{FileDirective, Item, Section};
 use crate::module::Linkage;
@@ -188,7 +188,7 @@ impl<'a> Parser<'a, '_> {
         match self.peek_text() {
             ".entry" | ".func" => Ok(Item::Function(Box::new(self.function(linkage)?))),
             directive if declares(directive) => {
-                let variable = self.variable(linkage, Place::Statement)?;
+                let variable = self.variable(linkage, DeclarationPlace::Statement)?;
                 self.expect(b';', "after the declaration")?;
                 Ok(Item::Variable(Box::new(variable)))
             }

@@ -11,7 +11,7 @@ use crate::types::{ScalarType, StateSpace};
 
 /// Place of a declaration, which decides the parts that may be left out.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum DeclarationPlace {
     /// A statement or module-scope declaration.
     Statement,
     /// Within the parentheses of a function or prototype.
@@ -40,7 +40,11 @@ pub(super) fn declared_space(directive: &str) -> Option<StateSpace> {
 
 impl<'a> Parser<'a, '_> {
     /// A declaration from its state space on, without the final semicolon.
-    pub(super) fn variable(&mut self, linkage: Linkage, place: Place) -> Parsed<Variable<'a>> {
+    pub(super) fn variable(
+        &mut self,
+        linkage: Linkage,
+        place: DeclarationPlace,
+    ) -> Parsed<Variable<'a>> {
         let start = self.at;
         let mut leading = SmallVec::new();
         while self.eat_dotted(".align") {
@@ -72,7 +76,7 @@ impl<'a> Parser<'a, '_> {
         let mut declarators = SmallVec::new();
         loop {
             declarators.push(self.declarator(place)?);
-            if place == Place::Parameter || !self.eat(b',') {
+            if place == DeclarationPlace::Parameter || !self.eat(b',') {
                 break;
             }
         }
@@ -133,8 +137,8 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    fn declarator(&mut self, place: Place) -> Parsed<Declarator<'a>> {
-        let name = if place == Place::Parameter && self.peek().kind != TokenKind::Word {
+    fn declarator(&mut self, place: DeclarationPlace) -> Parsed<Declarator<'a>> {
+        let name = if place == DeclarationPlace::Parameter && self.peek().kind != TokenKind::Word {
             None
         } else {
             Some(self.word("a name")?)
@@ -185,7 +189,7 @@ impl<'a> Parser<'a, '_> {
             return Ok(Some(parameters));
         }
         loop {
-            parameters.push(self.variable(Linkage::Internal, Place::Parameter)?);
+            parameters.push(self.variable(Linkage::Internal, DeclarationPlace::Parameter)?);
             if self.eat(b')') {
                 return Ok(Some(parameters));
             }

@@ -247,7 +247,7 @@ impl<'a> Resolver<'a> {
         let qualifiers = self.qualifiers(variable)?;
         let element = u64::from(variable.ty.bytes()) * u64::from(qualifiers.vector);
         let mut size = element;
-        let dimensions = variable.declarators.iter().flat_map(|one| &one.dimensions);
+        let dimensions = variable.declarators.iter().flat_map(|declarator| &declarator.dimensions);
         for dimension in dimensions.flatten() {
             let length = self.size(dimension, span)?;
             let too_large = || problem(Code::WrongOperand, "this parameter is too large", span);

@@ -357,7 +357,8 @@ impl<'a> Resolver<'a> {
             ".abi_preserve" | ".abi_preserve_control" | ".unique" => {}
             ".minperctamemory" => known.minperctamemory = one()?,
             ".language" => {
-                if let Some(unknown) = directive.strings.iter().find(|one| !is_language(one)) {
+                if let Some(unknown) = directive.strings.iter().find(|string| !is_language(string))
+                {
                     return Err(problem(
                         Code::BadDirective,
                         format!("{unknown} is no language known to PTX"),

@@ -336,7 +336,9 @@ impl<'a> Resolver<'a> {
         }
         let bodies = self.module.functions.iter_mut().filter_map(|function| function.body.as_mut());
         for body in bodies {
-            for operand in body.instructions.iter_mut().flat_map(|one| &mut one.operands) {
+            for operand in
+                body.instructions.iter_mut().flat_map(|instruction| &mut instruction.operands)
+            {
                 replace(operand, &self.aliases);
             }
         }

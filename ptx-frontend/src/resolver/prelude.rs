@@ -171,7 +171,10 @@ impl<'a> Resolver<'a> {
     ) {
         let registers = &self.module.functions[function.index()].registers;
         let scalar_move = instruction.opcode == Opcode::Mov
-            && !instruction.modifiers.iter().any(|one| matches!(one, Modifier::V2 | Modifier::V4));
+            && !instruction
+                .modifiers
+                .iter()
+                .any(|modifier| matches!(modifier, Modifier::V2 | Modifier::V4));
         let accesses = matches!(instruction.opcode, Opcode::Ld | Opcode::Ldu | Opcode::St);
         for (operand, written) in operands.iter_mut().zip(&instruction.operands) {
             let indexed = matches!(written.kind, OperandKind::Value(Expression::Index(..)));

@@ -116,7 +116,8 @@ fn every_row_accepts_what_is_written_from_it() {
             let text = sample::module(&target, std::slice::from_ref(&sample));
             match load(&text) {
                 Ok(module) => {
-                    let matched = module.functions.iter().flat_map(|one| one.body.as_ref());
+                    let matched =
+                        module.functions.iter().flat_map(|function| function.body.as_ref());
                     let found = matched
                         .flat_map(|body| &body.instructions)
                         .any(|instruction| instruction.form.form() == form);

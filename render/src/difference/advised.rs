@@ -1,6 +1,6 @@
 //! The advice on two runs side by side: causes that are gone, that are new, and that stay.
 
-use gpucast_advice::place::Place;
+use gpucast_advice::place::LineShare;
 use gpucast_advice::{Advice, Item};
 use gpucast_forecast::comparison::distinct;
 use serde::Serialize;
@@ -61,7 +61,7 @@ pub struct Found {
     /// What to change, in a sentence.
     pub change: String,
     /// Where, by what falls on each line.
-    pub places: Vec<Place>,
+    pub places: Vec<LineShare>,
     /// The gain in words.
     #[serde(skip)]
     gain: String,
@@ -128,7 +128,7 @@ pub(super) fn changes([before, after]: [&[Advice]; 2], launch: usize) -> Vec<Adv
     let of_launch = |advice: &&Advice| advice.launch == launch;
     let both = || before.iter().chain(after).filter(of_launch);
     let mut all = Vec::new();
-    for gpu in distinct(both().map(|one| one.gpu.as_str())) {
+    for gpu in distinct(both().map(|both| both.gpu.as_str())) {
         let old = items(before, launch, gpu);
         let new = items(after, launch, gpu);
         let find = |side: &[(&Advice, &Item)], rule: &str| -> Option<Found> {
@@ -149,7 +149,7 @@ pub(super) fn changes([before, after]: [&[Advice]; 2], launch: usize) -> Vec<Adv
 /// The advice on a launch on a GPU, item by item.
 fn items<'a>(side: &'a [Advice], launch: usize, gpu: &str) -> Vec<(&'a Advice, &'a Item)> {
     let found = side.iter().find(|one| one.launch == launch && one.gpu == gpu);
-    found.map_or_else(Vec::new, |one| one.items.iter().map(|item| (one, item)).collect())
+    found.map_or_else(Vec::new, |found| found.items.iter().map(|item| (found, item)).collect())
 }
 
 /// The advice as text.

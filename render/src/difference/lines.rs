@@ -155,7 +155,8 @@ pub(super) fn changes(
     launch: (&Counted, &Counted),
 ) -> Vec<LineChange> {
     let (before, after) = (costs(before, launch.0), costs(after, launch.1));
-    let texts = |costs: &[Costs]| costs.iter().map(|one| one.text.clone()).collect::<Vec<String>>();
+    let texts =
+        |costs: &[Costs]| costs.iter().map(|cost| cost.text.clone()).collect::<Vec<String>>();
     let mut changes = Vec::new();
     for operation in capture_diff_slices(Algorithm::Myers, &texts(&before), &texts(&after)) {
         let (old, new) = (operation.old_range(), operation.new_range());

@@ -118,7 +118,7 @@ pub fn document(
         DifferenceFormat::Html => Ok(page::page(difference, names, &parts)),
         DifferenceFormat::Markdown => {
             let broken = checked.iter().flat_map(|one| &one.broken);
-            let broken: Vec<&str> = broken.map(|one| one.sentence.as_str()).collect();
+            let broken: Vec<&str> = broken.map(|broken| broken.sentence.as_str()).collect();
             Ok(markdown::text(difference, names, &parts, &broken))
         }
         DifferenceFormat::Sarif => findings(MarkFormat::Sarif),

@@ -109,7 +109,7 @@ fn table(one: &Gpu, other: &Gpu, differences: &[Difference]) -> String {
     }
     use Align::{Left, Right};
     let mut text = aligned(0, &[Left, Right, Left, Right, Left, Left, Right], &rows);
-    let fields = differences.iter().map(|one| one.field);
+    let fields = differences.iter().map(|difference| difference.field);
     let unread: Vec<&str> = fields.filter(|field| <dyn Model>::readers(field).is_empty()).collect();
     if !unread.is_empty() {
         text += &format!("\nNo model and no count reads these: {}.\n", unread.join(", "));

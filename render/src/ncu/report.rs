@@ -50,7 +50,10 @@ impl Device {
     /// The facts of a GPU.
     #[must_use]
     pub fn of(gpu: &Gpu) -> Self {
-        let capability = gpu.compute_capability.as_ref().map(|one| one.value.to_string());
+        let capability = gpu
+            .compute_capability
+            .as_ref()
+            .map(|compute_capability| compute_capability.value.to_string());
         Self {
             name: gpu.name.clone(),
             display_name: gpu.display_name.clone(),
@@ -166,9 +169,9 @@ impl ProfileReport {
     /// The names of metrics that no launch has a value for, in alphabetical order.
     #[must_use]
     pub fn unknown(&self) -> Vec<&str> {
-        let asked = self.profiles.iter().flat_map(|one| one.metrics.keys());
+        let asked = self.profiles.iter().flat_map(|profile| profile.metrics.keys());
         let is_unknown = |name: &&String| {
-            self.profiles.iter().all(|one| !matches!(one.metrics.get(*name), Some(Some(_))))
+            self.profiles.iter().all(|profile| !matches!(profile.metrics.get(*name), Some(Some(_))))
         };
         let mut names: Vec<&str> = asked.filter(is_unknown).map(String::as_str).collect();
         names.sort_unstable();
@@ -196,11 +199,11 @@ impl<'a> Launched<'a> {
 
     /// The instructions, if they were collected.
     pub(super) fn lines(self) -> &'a [InstructionLine] {
-        self.profile.map_or(&[], |one| &one.lines)
+        self.profile.map_or(&[], |profile| &profile.lines)
     }
 
     /// The kernel's name in a form.
     pub(super) fn kernel(self, base: NameBase) -> String {
-        self.profile.map_or_else(String::new, |one| one.names.based(base).to_owned())
+        self.profile.map_or_else(String::new, |profile| profile.names.based(base).to_owned())
     }
 }

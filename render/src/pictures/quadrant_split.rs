@@ -77,7 +77,7 @@ fn device(view: &PredictionView) -> Option<Device> {
     let analysis = view.prediction.detail.quantitative()?;
     let kernel = &analysis.kernel;
     let peak = Peak { gbps: analysis.bandwidth_gbps, gflops: analysis.peak_throughput };
-    let measured = view.published.as_ref().map(|one| one.measured_ms);
+    let measured = view.published.as_ref().map(|published| published.measured_ms);
     let mixed = peak.gflops * kernel.mix_efficiency;
     Some(Device {
         name: view.gpu.name.clone(),

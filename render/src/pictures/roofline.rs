@@ -4,7 +4,7 @@ use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_model::gpu::Sourced;
 use gpucast_model::gpu::quantity::Gflops;
 use gpucast_model::{Gpu, hierarchical_roofline};
-use gpucast_plot::pictures::roofline::{Bandwidth, Ceiling, Kernel, Level, Place, Roofline};
+use gpucast_plot::pictures::roofline::{Bandwidth, Ceiling, Kernel, Level, LevelPoint, Roofline};
 use gpucast_plot::{DrawError, Scene};
 
 use super::{listed, short_name, titled};
@@ -25,10 +25,11 @@ pub fn scene(kernels: &[KernelView], title: Option<&str>) -> Result<Scene, DrawE
     let pictures: Vec<Roofline> = gpus.into_iter().map(|gpu| roofline(kernels, gpu)).collect();
     let is_empty = |picture: &Roofline| picture.kernels.is_empty();
     let all_empty = pictures.iter().all(is_empty);
-    let scenes = pictures.into_iter().filter(|one| all_empty || !is_empty(one)).map(|mut one| {
-        one.title = titled(one.title, title, several);
-        one.scene()
-    });
+    let scenes =
+        pictures.into_iter().filter(|picture| all_empty || !is_empty(picture)).map(|mut one| {
+            one.title = titled(one.title, title, several);
+            one.scene()
+        });
     Ok(Scene::stacked(scenes.collect::<Result<Vec<Scene>, DrawError>>()?))
 }
 
@@ -94,15 +95,15 @@ fn place(views: &[&PredictionView]) -> Option<Kernel> {
         let operations = Some(analysis.work.flops()).filter(|count| *count > 0.0)?;
         let points = analysis.roofline.points.iter().rev();
         let places = points
-            .map(|point| Place { level: level(point.level), intensity: point.intensity })
+            .map(|point| LevelPoint { level: level(point.level), intensity: point.intensity })
             .filter(|place| place.intensity.is_finite() && place.intensity > 0.0);
-        Some((operations, places.collect::<Vec<Place>>()))
+        Some((operations, places.collect::<Vec<LevelPoint>>()))
     };
     let by_traffic = || {
         let kernel = &prediction.detail.quantitative()?.kernel;
         let operations = Some(kernel.operations).filter(|count| *count > 0.0)?;
         let bytes = Some(kernel.traffic_bytes).filter(|count| *count > 0.0)?;
-        Some((operations, vec![Place { level: Level::Dram, intensity: operations / bytes }]))
+        Some((operations, vec![LevelPoint { level: Level::Dram, intensity: operations / bytes }]))
     };
     let (operations, places) = hierarchical().or_else(by_traffic)?;
     let published = view.published.as_ref();
@@ -110,7 +111,7 @@ fn place(views: &[&PredictionView]) -> Option<Kernel> {
         name: short_name(&prediction.kernel),
         places,
         gflops: operations / prediction.time_ms / 1e6,
-        measured_gflops: published.map(|one| operations / one.measured_ms / 1e6),
+        measured_gflops: published.map(|published| operations / published.measured_ms / 1e6),
     })
 }
 

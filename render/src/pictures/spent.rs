@@ -27,7 +27,7 @@ fn bars(predictions: &[(&Prediction, &[Spent])]) -> Bars {
     let bar = |(prediction, spent): &(&Prediction, &[Spent])| {
         let share = |name: &&str| {
             let named = spent.iter().filter(|one| one.text == *name);
-            named.map(|one| one.share).sum::<f64>()
+            named.map(|named| named.share).sum::<f64>()
         };
         let mut shares: Vec<f64> = series.iter().map(share).collect();
         shares.push((1.0 - shares.iter().sum::<f64>()).max(0.0));

@@ -110,7 +110,7 @@ fn by_model(kernels: &[&KernelView]) -> String {
         let views = predictions(kernels).filter(|view| view.prediction.gpu == gpu);
         rows.extend(views.map(|view| line(view, intervals, published)));
         let declined = declined().filter(|one| one.gpu == gpu);
-        rows.extend(declined.map(|one| line_of_declined(one, intervals, published)));
+        rows.extend(declined.map(|declined| line_of_declined(declined, intervals, published)));
     }
     use Align::{Left, Right};
     let numbers = vec![Right; usize::from(intervals) + if published { 2 } else { 0 }];
@@ -128,9 +128,11 @@ fn line(view: &PredictionView, intervals: bool, published: bool) -> Vec<String> 
     row.extend(intervals.then(|| interval(view)));
     if published {
         let measurement = view.published.as_ref();
-        let measured = measurement.map(|one| duration(one.measured_ms));
+        let measured = measurement.map(|measurement| duration(measurement.measured_ms));
         row.push(measured.unwrap_or_default());
-        row.push(measurement.map(|one| number::percent(one.error)).unwrap_or_default());
+        row.push(
+            measurement.map(|measurement| number::percent(measurement.error)).unwrap_or_default(),
+        );
     }
     row.push(match prediction.warnings.len() {
         0 => String::new(),

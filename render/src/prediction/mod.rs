@@ -156,10 +156,11 @@ fn csv(kernels: &[KernelView]) -> Result<String, Report> {
         }));
         row
     });
-    let without_time = declined().map(|one| {
-        let mut row = vec![one.kernel.clone(), one.gpu.clone(), one.model.to_owned()];
+    let without_time = declined().map(|declined| {
+        let mut row =
+            vec![declined.kernel.clone(), declined.gpu.clone(), declined.model.to_owned()];
         row.extend([""; 10].map(str::to_owned));
-        row.push(one.reason.clone());
+        row.push(declined.reason.clone());
         row.resize(header.len(), String::new());
         row
     });

@@ -26,8 +26,9 @@ pub(super) fn table(parts: &[Part]) -> Option<String> {
     for part in parts.iter().take(MOST_LINES) {
         let mut row = vec![part.name.clone(), duration(part.time_ms), part.bound.to_string()];
         row.extend(resources.iter().map(|resource| {
-            let component = part.components.iter().find(|one| one.resource == *resource);
-            let time = component.map(|one| one.time_ms).filter(|&time| time > 0.0);
+            let component =
+                part.components.iter().find(|component| component.resource == *resource);
+            let time = component.map(|component| component.time_ms).filter(|&time| time > 0.0);
             time.map_or_else(|| "-".to_owned(), duration)
         }));
         rows.push(row);

@@ -190,8 +190,9 @@ pub(super) fn csv(view: &View<'_>) -> Result<String, Report> {
                 vec![index.to_string(), profile.kernel.clone(), invocations.to_string()]
             };
             for access in &features.accesses {
-                let number =
-                    |number: Option<f64>| number.map_or_else(String::new, |one| one.to_string());
+                let number = |number: Option<f64>| {
+                    number.map_or_else(String::new, |number| number.to_string())
+                };
                 let lines: Vec<String> = access.ptx_lines.iter().map(u32::to_string).collect();
                 let mut row = first(features.invocations);
                 row.extend([
@@ -288,7 +289,8 @@ fn of_features(features: &FeaturesView, counted: &Counted) -> String {
             ""
         };
         let real = |number: Option<f64>| {
-            number.map_or_else(|| "-".to_owned(), |one| format!("{about}{}", number::real(one)))
+            number
+                .map_or_else(|| "-".to_owned(), |number| format!("{about}{}", number::real(number)))
         };
         let counted = |count: u128, is_counted: bool| {
             format!("{}{}", number::count(count), if is_counted { " *" } else { "  " })

@@ -531,7 +531,7 @@ fn between(
     columns: usize,
 ) -> Vec<Vec<String>> {
     let (Some((file, from)), Some((same, to))) = (from, to) else { return Vec::new() };
-    let found = view.files.values().find(|one| one.name == file && one.lines.is_some());
+    let found = view.files.values().find(|value| value.name == file && value.lines.is_some());
     let Some(text) = found.filter(|_| file == same) else { return Vec::new() };
     if to.saturating_sub(from) > MOST_BETWEEN + 1 {
         return vec![blank(columns, "…", String::new())];

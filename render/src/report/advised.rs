@@ -42,7 +42,7 @@ impl Advised {
     pub(super) fn of(all: &[&Advice], gpu: &Gpu) -> Option<Self> {
         let advice = all.iter().find(|one| one.gpu == gpu.name)?;
         let costliest = advice.verdict.costliest.as_ref();
-        let code = costliest.and_then(|one| one.place.text.clone());
+        let code = costliest.and_then(|costliest| costliest.place.text.clone());
         Some(Self {
             gpu: gpu.name.clone(),
             gpu_name: gpu.display_name.clone(),

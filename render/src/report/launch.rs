@@ -206,7 +206,7 @@ impl Launch {
 /// The answer for a GPU: that of the advice, if there is any.
 fn answer<'a>(kernel: &'a KernelView, advice: &[&Advice], gpu: &Gpu) -> Option<&'a PredictionView> {
     let advice = advice.iter().find(|one| one.gpu == gpu.name);
-    let advised = advice.and_then(|one| of_model(kernel, gpu, one.verdict.model));
+    let advised = advice.and_then(|advice| of_model(kernel, gpu, advice.verdict.model));
     advised.or_else(|| fastest::of_gpu(kernel.predictions.iter(), gpu))
 }
 
@@ -220,7 +220,7 @@ fn first_picture(
     let mut spent = Vec::new();
     for view in answers {
         let advice = advice.iter().find(|one| one.gpu == view.gpu.name);
-        let states = advice.map(|one| one.verdict.spent.as_slice());
+        let states = advice.map(|advice| advice.verdict.spent.as_slice());
         spent.push(states.filter(|all| !all.is_empty()).map(|all| (&view.prediction, all)));
     }
     let scene = match spent.into_iter().collect::<Option<Vec<_>>>() {
@@ -251,12 +251,12 @@ fn cards(kernel: &KernelView, advice: &[&Advice], gpus: &[Gpu]) -> Vec<Card> {
             Some(one) => crate::advice::interval(&one.verdict).unwrap_or_default(),
             None => view.prediction.interval_text(),
         };
-        let measured = view.published.as_ref().map_or_else(String::new, |one| {
+        let measured = view.published.as_ref().map_or_else(String::new, |published| {
             format!(
                 "measured {} ({}): error {}",
-                duration(one.measured_ms),
-                one.source,
-                percent(one.error, 1)
+                duration(published.measured_ms),
+                published.source,
+                percent(published.error, 1)
             )
         });
         Some(Card {
@@ -296,7 +296,8 @@ fn panel(kernel: &KernelView, view: &PredictionView) -> Panel {
     let published = view.published.as_ref();
     let symbols = prediction.parameters.iter().chain(prediction.intermediate.iter());
     // A pass takes a clock of the data path.
-    let of_gpu = kernel.predictions.iter().filter(|one| one.gpu.name == view.gpu.name);
+    let of_gpu =
+        kernel.predictions.iter().filter(|prediction| prediction.gpu.name == view.gpu.name);
     let simulated = of_gpu.filter_map(|one| one.prediction.detail.simulation()).next();
     let shared_passes = simulated.map(|analysis| analysis.shared_clocks);
     let meters = meters(&kernel.profile, &view.gpu, prediction.time_ms, shared_passes);
@@ -310,8 +311,8 @@ fn panel(kernel: &KernelView, view: &PredictionView) -> Panel {
         clock: prediction.clock_text(),
         energy: prediction.energy.as_ref().map_or_else(String::new, Energy::text),
         bound: prediction.bound.name(),
-        measured: published.map_or_else(String::new, |one| duration(one.measured_ms)),
-        error: published.map_or_else(String::new, |one| percent(one.error, 1)),
+        measured: published.map_or_else(String::new, |published| duration(published.measured_ms)),
+        error: published.map_or_else(String::new, |published| percent(published.error, 1)),
         explanation: match &prediction.interval {
             Some(interval) => format!("{} {}", prediction.explanation, interval.basis()),
             None => prediction.explanation.clone(),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, json};
 
-use super::events::{Clock, Detail, Events, Place, Slice, Track, Value};
+use super::events::{Clock, Detail, Events, Slice, Track, TrackPlace, Value};
 
 /// A file that is being written.
 pub(super) struct File {
@@ -91,7 +91,7 @@ impl Events for File {
         sm
     }
 
-    fn track(&mut self, place: Place, _name: &str, whole: &str) -> Track {
+    fn track(&mut self, place: TrackPlace, _name: &str, whole: &str) -> Track {
         let track = self.next();
         self.name((place.process, Some(track)), whole);
         track

@@ -60,7 +60,7 @@ impl<'a> Detail<'a> {
 
 /// A place for tracks and counters below a process.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct TrackPlace {
     /// The process: an SM, or a program.
     pub(super) process: Track,
     /// The track above: that of a CTA, or the process.
@@ -73,7 +73,7 @@ pub(super) trait Events {
     fn process(&mut self, name: &str) -> Track;
 
     /// A track below a process, behind those before it. `whole` names it where no track above does.
-    fn track(&mut self, place: Place, name: &str, whole: &str) -> Track;
+    fn track(&mut self, place: TrackPlace, name: &str, whole: &str) -> Track;
 
     /// A counter of an SM.
     fn counter(&mut self, sm: Track, name: &str, unit: &'static str) -> Track;

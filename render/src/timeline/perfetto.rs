@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use prost::Message as _;
 
-use super::events::{Clock, Detail, Events, Place, Slice, Track, Value};
+use super::events::{Clock, Detail, Events, Slice, Track, TrackPlace, Value};
 use super::messages::{
     COUNTER, CounterDescriptor, DebugAnnotation, EXPLICIT, InternedData, InternedName, NEEDS_STATE,
     ProcessDescriptor, SLICE_BEGIN, SLICE_END, STATE_CLEARED, Trace, TracePacket, TrackDescriptor,
@@ -127,7 +127,7 @@ impl Events for File {
         self.describe(TrackDescriptor { process: Some(process), ..TrackDescriptor::default() })
     }
 
-    fn track(&mut self, place: Place, name: &str, _whole: &str) -> Track {
+    fn track(&mut self, place: TrackPlace, name: &str, _whole: &str) -> Track {
         self.describe(TrackDescriptor {
             name: Some(name.to_owned()),
             parent_uuid: Some(place.parent),
@@ -150,7 +150,7 @@ impl Events for File {
         let name = self.names.number(slice.name, &mut self.new.event_names);
         let event = TrackEvent {
             category_iids: vec![category],
-            debug_annotations: slice.details.iter().map(|one| self.annotation(one)).collect(),
+            debug_annotations: slice.details.iter().map(|detail| self.annotation(detail)).collect(),
             r#type: Some(SLICE_BEGIN),
             name_iid: Some(name),
             track_uuid: Some(track),

@@ -6,7 +6,7 @@ use std::path::Path;
 use gpucast_host::report::{Direction, ProcessReport};
 use gpucast_host::timeline::{Timeline, What, Work};
 
-use super::events::{Clock, Detail, Events, Place, Slice, Track};
+use super::events::{Clock, Detail, Events, Slice, Track, TrackPlace};
 use super::{TimelineFormat, chrome, perfetto};
 
 /// Nanoseconds of a millisecond.
@@ -138,7 +138,7 @@ impl<File: Events> Process<'_, File> {
     }
 
     fn track(&mut self, name: &str) -> Track {
-        self.file.track(Place { process: self.process, parent: self.process }, name, name)
+        self.file.track(TrackPlace { process: self.process, parent: self.process }, name, name)
     }
 
     fn put(&mut self, track: Track, slice: &Slice<'_>) {

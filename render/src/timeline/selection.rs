@@ -90,7 +90,7 @@ impl Selection {
             (0..).zip(&recording.ctas).filter(|(number, _)| self.has_cta(recording, *number));
         let clocks = ctas.map(|(_, cta)| (cta.started as f64)..(cta.ended as f64 + 1.0));
         let whole = clocks.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end));
-        whole.map_or(all.clone(), |one| one.start.max(all.start)..one.end.min(all.end))
+        whole.map_or(all.clone(), |whole| whole.start.max(all.start)..whole.end.min(all.end))
     }
 
     /// The number of CTAs that are shown.

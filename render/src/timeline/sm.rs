@@ -6,7 +6,7 @@ use gpucast_forecast::Report;
 use gpucast_model::sm_simulation::Resource;
 use gpucast_model::sm_simulation::recording::{Cta, Issue, Recording, Step, Warp};
 
-use super::events::{Detail, Events, Place, Slice, Track, Value};
+use super::events::{Detail, Events, Slice, Track, TrackPlace, Value};
 use super::labels::Labels;
 use super::selection::Selection;
 
@@ -134,7 +134,8 @@ impl<'a> Sm<'a> {
     }
 
     fn write_critical_path(&self, file: &mut impl Events, sm: Track) {
-        let track = file.track(Place { process: sm, parent: sm }, "critical path", "critical path");
+        let track =
+            file.track(TrackPlace { process: sm, parent: sm }, "critical path", "critical path");
         for step in &self.critical_path {
             let Some((from, until)) = self.shown(step.from, step.until) else { continue };
             let issue = step.issue.map(|issue| &self.recording.issues[issue as usize]);
@@ -166,7 +167,7 @@ impl<'a> Sm<'a> {
     fn write_slots(&self, file: &mut impl Events, sm: Track) {
         for (sub_core, slots) in self.recording.slots.iter().enumerate() {
             let name = format!("issue slots of sub-core {sub_core}");
-            let track = file.track(Place { process: sm, parent: sm }, &name, &name);
+            let track = file.track(TrackPlace { process: sm, parent: sm }, &name, &name);
             for one in slots {
                 let Some((from, until)) = self.shown(one.from, one.until) else { continue };
                 let details = [
@@ -206,7 +207,7 @@ impl<'a> Sm<'a> {
         check: Check<'_>,
     ) -> Result<(), Report> {
         let name = format!("CTA {number}");
-        let track = file.track(Place { process: sm, parent: sm }, &name, &name);
+        let track = file.track(TrackPlace { process: sm, parent: sm }, &name, &name);
         let (started, ended) = (cta.started as f64, cta.ended as f64 + 1.0);
         if let Some((from, until)) = self.shown(started, ended) {
             let details = [
@@ -227,7 +228,7 @@ impl<'a> Sm<'a> {
         warps.sort_by_key(|(_, warp)| (warp.sub_core, warp.number));
         for (at, warp) in warps {
             let below = format!("sub-core {} warp {}", warp.sub_core, warp.number);
-            let place = Place { process: sm, parent: track };
+            let place = TrackPlace { process: sm, parent: track };
             let of_warp = file.track(place, &below, &format!("{name} {below}"));
             self.write_warp(file, sm, of_warp, at);
             check(file.bytes())?;
@@ -267,7 +268,7 @@ impl<'a> Sm<'a> {
         for wait in recording.waits_of(at as usize) {
             let Some((from, until)) = self.shown(wait.from, wait.until) else { continue };
             let producer = wait.producer.map(|producer| &recording.issues[producer as usize]);
-            let awaited = producer.and_then(|one| self.labels.of(one.instruction));
+            let awaited = producer.and_then(|producer| self.labels.of(producer.instruction));
             let clocks = [
                 Detail::number("clock", wait.from),
                 Detail::number("clocks", wait.until - wait.from),

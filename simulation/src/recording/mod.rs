@@ -113,7 +113,7 @@ impl Recording {
     /// What a warp waited for before an issue, in order of time.
     #[must_use]
     pub fn waits_of(&self, issue: usize) -> &[Wait] {
-        let end = |at: usize| self.issues.get(at).map_or(0, |one| one.waits_end as usize);
+        let end = |at: usize| self.issues.get(at).map_or(0, |issue| issue.waits_end as usize);
         let begin = issue.checked_sub(1).map_or(0, end);
         self.waits.get(begin..end(issue)).unwrap_or(&[])
     }

@@ -113,10 +113,10 @@ impl Recorder {
             _ => own,
         };
         // An event divides its clocks among states: the longest one gives the name.
-        let parts = waits.iter().rev().take_while(|one| one.by == last.by);
-        let parts = parts.take_while(|one| last.by != Tag::default() || one.state == last.state);
+        let parts = waits.iter().rev().take_while(|wait| wait.by == last.by);
+        let parts = parts.take_while(|part| last.by != Tag::default() || part.state == last.state);
         let longest = parts.max_by(|a, b| (a.until - a.from).total_cmp(&(b.until - b.from)));
-        (blocking.or(own), longest.map_or(last.state, |one| one.state))
+        (blocking.or(own), longest.map_or(last.state, |longest| longest.state))
     }
 }
 

@@ -95,7 +95,11 @@ mod tests {
         // Half of the first bin, all of the second, a quarter of the third, by one of two parts.
         usage.add(2, 8.0, 36.0);
         let values = |usage: &Usage, most| -> Vec<(f64, f64)> {
-            usage.samples(0.0, 64.0, most).iter().map(|one| (one.from, one.value)).collect()
+            usage
+                .samples(0.0, 64.0, most)
+                .iter()
+                .map(|sample| (sample.from, sample.value))
+                .collect()
         };
         assert_eq!(values(&usage, 100), [(0.0, 0.25), (16.0, 0.5), (32.0, 0.125), (48.0, 0.0)]);
         assert_eq!(values(&usage, 2), [(0.0, 0.375), (32.0, 0.0625)]);

@@ -296,9 +296,9 @@ impl<O: Observer> Sm<'_, O> {
         let warp = &mut self.warps[place as usize];
         let (cta, pc) = (warp.cta, warp.pc);
         let request = warp.next_request(access.queue, self.queues.shared()).copied();
-        let beside = request.map(|one| one.beside).unwrap_or_default();
+        let beside = request.map(|request| request.beside).unwrap_or_default();
         // Warps are in step: where another one asked then, this one was, too.
-        let ago = request.and_then(|one| one.fetched_ago);
+        let ago = request.and_then(|request| request.fetched_ago);
         let fetched_since = ago.and_then(|ago| warp.clocks_since(ago, clock));
         let request = request.as_ref();
         let asker = Asker { sub_core, cta, fetched_since };

@@ -58,7 +58,7 @@ impl<T: Copy + Default> Phases<T> {
 /// The arrivals and copies that each phase of a CTA will see; those of other CTAs are not known.
 pub(super) fn expected(launch: &Launch, uses: &QueueUses, cta: &CtaTrace) -> Vec<u32> {
     let mut expected = Vec::new();
-    if !launch.code.instructions.iter().any(|one| tells(&one.action)) {
+    if !launch.code.instructions.iter().any(|instruction| tells(&instruction.action)) {
         return expected;
     }
     for warp in &cta.warps {

@@ -30,7 +30,7 @@ pub(super) struct QueueRuns {
 
 /// Where the requests of a queue are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum QueuePlace {
     /// Each execution has the same request: its number among those that warps share.
     Shared(u32),
     /// Executions differ: its number among such queues of the warp.
@@ -41,7 +41,7 @@ enum Place {
 #[derive(Clone, Debug)]
 pub(super) struct WarpQueues {
     /// By queue. Warps with equal places share them.
-    places: Rc<[Place]>,
+    places: Rc<[QueuePlace]>,
     /// Queues whose executions differ.
     runs: Rc<[QueueRuns]>,
 }
@@ -62,8 +62,8 @@ impl WarpQueues {
         shared: &'q [Request],
     ) -> Option<&'q Request> {
         match *self.places.get(queue)? {
-            Place::Shared(number) => shared.get(number as usize),
-            Place::OfWarp(number) => {
+            QueuePlace::Shared(number) => shared.get(number as usize),
+            QueuePlace::OfWarp(number) => {
                 let number = number as usize;
                 readers.get_mut(number)?.next(self.runs.get(number)?)
             }
@@ -118,10 +118,10 @@ impl Queues {
             for (at, (all, executions)) in warp.requests.iter().zip(executions).enumerate() {
                 let queue = self.of_queue(at, all, executions);
                 places.push(match self.share(&queue) {
-                    Some(number) => Place::Shared(number),
+                    Some(number) => QueuePlace::Shared(number),
                     None => {
                         runs.push(queue);
-                        Place::OfWarp(runs.len() as u32 - 1)
+                        QueuePlace::OfWarp(runs.len() as u32 - 1)
                     }
                 });
             }
@@ -253,8 +253,8 @@ mod tests {
         let mut queues = Queues::of(&code);
         let of_cta = queues.of_cta(&cta);
         let shared: Vec<_> = of_cta.iter().map(|warp| warp.places[0]).collect();
-        let of_warp = Place::OfWarp(0);
-        let expected = [0, 0, 1].map(Place::Shared).into_iter().chain([of_warp; 3]);
+        let of_warp = QueuePlace::OfWarp(0);
+        let expected = [0, 0, 1].map(QueuePlace::Shared).into_iter().chain([of_warp; 3]);
         assert!(shared.iter().copied().eq(expected), "{shared:?}");
         assert_eq!(queues.shared().len(), 2);
         assert!(Rc::ptr_eq(&of_cta[0].places, &of_cta[1].places));

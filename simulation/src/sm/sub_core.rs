@@ -222,7 +222,7 @@ mod tests {
                 let warps = core.heads.len() as u64;
                 if warps < 3 || numbers.below(50) == 0 && warps < 16 {
                     // A place of a warp that ended may be taken again.
-                    let free = (0..).find(|&warp| core.heads.iter().all(|one| one.warp != warp));
+                    let free = (0..).find(|&warp| core.heads.iter().all(|head| head.warp != warp));
                     let (use_of, warp) = (numbers.below(3) as usize, free.unwrap_or(0));
                     let needs = Needs::new(&uses[use_of], false);
                     units.push(use_of);

@@ -57,8 +57,8 @@ fn clocks_of_warps_and_slots_add_up_to_those_of_the_simulation() {
     let launch = mixed_launch();
     let (outcome, recordings) = recorded(&launch, 2);
     assert!(recordings.len() > 1, "SMs with five CTAs, and with four");
-    assert!(close(recordings.iter().map(|one| one.alike).sum(), 80.0));
-    let issues: usize = recordings.iter().map(|one| one.issues.len()).sum();
+    assert!(close(recordings.iter().map(|recording| recording.alike).sum(), 80.0));
+    let issues: usize = recordings.iter().map(|recording| recording.issues.len()).sum();
     assert_eq!(issues as u64, outcome.instructions);
     let longest = &recordings[0];
     let mut by_instruction = vec![[0.0; State::COUNT]; launch.code.instructions.len()];

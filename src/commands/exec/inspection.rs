@@ -93,7 +93,7 @@ pub(super) fn inspect(path: &Path) -> Result<Facts, Report> {
     let bytes = bounded::read(path, MOST_BYTES).unwrap_or_default();
     let Ok(elf) = Elf::parse(&bytes) else { return Ok(Facts::default()) };
     let headers = || elf.section_headers.iter();
-    let sections = || headers().filter_map(|one| elf.shdr_strtab.get_at(one.sh_name));
+    let sections = || headers().filter_map(|header| elf.shdr_strtab.get_at(header.sh_name));
     if !sections().any(|name| name == DEVICE_CODE) {
         return Ok(Facts { host_clock: host_clock(&elf), ..Facts::default() });
     }

@@ -77,7 +77,7 @@ fn undecided(choices: &[Choice]) -> String {
         choices.iter().any(|other| !other.variant.values.contains(&(*axis, *value)))
     };
     let names: Vec<&str> =
-        first.variant.values.iter().filter(|one| differs(one)).map(|(axis, _)| *axis).collect();
+        first.variant.values.iter().filter(|value| differs(value)).map(|(axis, _)| *axis).collect();
     names.join(", ")
 }
 

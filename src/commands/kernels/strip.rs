@@ -82,7 +82,8 @@ fn wanted(
             }
         }
     }
-    for variable in module.variables.iter().filter(|one| one.space == StateSpace::Global) {
+    for variable in module.variables.iter().filter(|variable| variable.space == StateSpace::Global)
+    {
         places.entry(&variable.name).or_default().push(variable.name.clone());
     }
     let mut named = BTreeMap::new();

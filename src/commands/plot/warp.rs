@@ -14,7 +14,7 @@ use gpucast_render::pictures::warp::{self, WarpView};
 
 use super::super::usual_gpu;
 use super::File;
-use crate::cli::plot::{Place, PlotAccesses, PlotDivergence, Steps, WarpOptions};
+use crate::cli::plot::{BlockIndex, PlotAccesses, PlotDivergence, Steps, WarpOptions};
 use crate::failure::{Failure, Report};
 use crate::output::Terminal;
 
@@ -39,7 +39,7 @@ struct Followed {
 fn follow(options: &WarpOptions, execution: u64, steps: &Steps) -> Result<Followed, Failure> {
     let plan = kernel_argument::read(&options.input, &LaunchOptions::from(&options.launch))?;
     let loaded = module::load(&plan)?;
-    let Place(cta) = options.cta;
+    let BlockIndex(cta) = options.cta;
     let choice = WarpChoice {
         launch: options.number as usize - 1,
         cta,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::language::{
-    Array, Caching, Expression, Kernel, Loop, Parameter, Place, Statement, Type, Unroll,
+    Array, ArrayMemory, Caching, Expression, Kernel, Loop, Parameter, Statement, Type, Unroll,
 };
 
 /// The source of a kernel.
@@ -14,14 +14,16 @@ pub fn source(kernel: &Kernel) -> String {
     if types.any(|ty| ty == Type::F16) {
         text += "#include <cuda_fp16.h>\n\n";
     }
-    for array in kernel.arrays.iter().filter(|array| matches!(array.place, Place::Constant(_))) {
+    for array in
+        kernel.arrays.iter().filter(|array| matches!(array.place, ArrayMemory::Constant(_)))
+    {
         let _ = writeln!(text, "__constant__ {} {}[{}];\n", array.ty.cuda(), array.name, array.len);
     }
     let parameters: Vec<String> = kernel
         .parameters
         .iter()
         .map(|parameter| match parameter {
-            Parameter::Buffer(Array { name, ty, place: Place::Input(_), .. }) => {
+            Parameter::Buffer(Array { name, ty, place: ArrayMemory::Input(_), .. }) => {
                 format!("const {} *__restrict__ {name}", ty.cuda())
             }
             Parameter::Buffer(Array { name, ty, .. }) => {
@@ -46,7 +48,7 @@ pub fn source(kernel: &Kernel) -> String {
         kernel.name,
         parameters.join(", ")
     );
-    for array in kernel.arrays.iter().filter(|array| array.place == Place::Shared) {
+    for array in kernel.arrays.iter().filter(|array| array.place == ArrayMemory::Shared) {
         let (ty, name, len) = (array.ty.cuda(), &array.name, array.len);
         let _ = writeln!(text, "    __shared__ __align__(16) {ty} {name}[{len}];");
     }
@@ -91,7 +93,8 @@ pub(crate) fn first_line(kernel: &Kernel, statement: &Statement) -> String {
         }
         Statement::Store { array, index, values } => {
             let place = element(kernel, array, index);
-            let values: Vec<String> = values.iter().map(|one| expression(kernel, one)).collect();
+            let values: Vec<String> =
+                values.iter().map(|value| expression(kernel, value)).collect();
             if let [one] = values.as_slice() {
                 return format!("{place} = {one};");
             }
@@ -117,11 +120,15 @@ pub(crate) fn first_line(kernel: &Kernel, statement: &Statement) -> String {
                 (0..outputs.len() + inputs.len()).map(|number| format!("%{number}")).collect();
             let outputs: Vec<String> = outputs
                 .iter()
-                .map(|&one| format!("\"+{}\"({})", constraint(one.ty), kernel.name_of(one)))
+                .map(|&output| {
+                    format!("\"+{}\"({})", constraint(output.ty), kernel.name_of(output))
+                })
                 .collect();
             let inputs: Vec<String> = inputs
                 .iter()
-                .map(|one| format!("\"{}\"({})", constraint(one.ty()), expression(kernel, one)))
+                .map(|input| {
+                    format!("\"{}\"({})", constraint(input.ty()), expression(kernel, input))
+                })
                 .collect();
             let text = filled(ptx, &numbers);
             let (outputs, inputs) = (outputs.join(", "), inputs.join(", "));

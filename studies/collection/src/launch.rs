@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::language::{Array, Contents, Kernel, Parameter, Place};
+use crate::language::{Array, ArrayMemory, Contents, Kernel, Parameter};
 use crate::removal::Destination;
 
 /// The launch file that runs a kernel of the file `module`, in TOML. Where work was removed, sums
@@ -12,8 +12,10 @@ pub fn file(kernel: &Kernel, module: &str, destination: Option<&Destination>) ->
     let mut text = format!("# {}\nmodule = \"{module}\"\n", kernel.summary);
     for Array { name, ty, len, place } in kernel.buffers() {
         let init = match place {
-            Place::Input(contents) => written(contents),
-            Place::Output | Place::Shared | Place::Constant(_) => written(&Contents::Zero),
+            ArrayMemory::Input(contents) => written(contents),
+            ArrayMemory::Output | ArrayMemory::Shared | ArrayMemory::Constant(_) => {
+                written(&Contents::Zero)
+            }
         };
         let ty = ty.ptx();
         let _ = write!(text, "\n[buffers.{name}]\ntype = \"{ty}\"\nlen = {len}\ninit = {init}\n");
@@ -25,7 +27,7 @@ pub fn file(kernel: &Kernel, module: &str, destination: Option<&Destination>) ->
             write!(text, "\n[buffers.{name}]\ntype = \"{ty}\"\nlen = {threads}\ninit = \"zero\"\n");
     }
     for Array { name, ty, len, place } in &kernel.arrays {
-        if let Place::Constant(contents) = place {
+        if let ArrayMemory::Constant(contents) = place {
             let (ty, init) = (ty.ptx(), written(contents));
             let _ =
                 write!(text, "\n[symbols.{name}]\ntype = \"{ty}\"\nlen = {len}\ninit = {init}\n");

@@ -81,7 +81,8 @@ impl Request {
                 request.generators.push(tag.to_owned());
                 continue;
             };
-            let values: Vec<String> = values.split(',').map(|one| one.trim().to_owned()).collect();
+            let values: Vec<String> =
+                values.split(',').map(|part| part.trim().to_owned()).collect();
             if axis.is_empty() || values.iter().any(String::is_empty) {
                 return Err(TagError {
                     message: format!("`{tag}` lacks a name or a value"),
@@ -216,15 +217,16 @@ impl Choice {
 
 /// Checks that a generator has the axis, and that each value is allowed by one that has it.
 fn check(generators: &[&Generator], axis: &str, values: &[String]) -> Result<(), TagError> {
-    let having: Vec<&Axis> = generators.iter().filter_map(|one| one.axis(axis)).collect();
+    let having: Vec<&Axis> =
+        generators.iter().filter_map(|generator| generator.axis(axis)).collect();
     let Some(first) = having.first() else {
-        let names: Vec<&str> = generators.iter().map(|one| one.name).collect();
+        let names: Vec<&str> = generators.iter().map(|generator| generator.name).collect();
         let who = match names.as_slice() {
             [one] => format!("the generator {one} has"),
             _ => "no generator that fits has".to_owned(),
         };
         let known: BTreeSet<&str> =
-            generators.iter().flat_map(|one| one.axes).map(|axis| axis.name).collect();
+            generators.iter().flat_map(|generator| generator.axes).map(|axis| axis.name).collect();
         let not = if names.len() == 1 { "no" } else { "an" };
         return Err(TagError {
             message: format!("{who} {not} argument `{axis}`"),

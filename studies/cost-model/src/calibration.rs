@@ -217,7 +217,7 @@ pub fn calibrate(
             let modelled = match settings.scale {
                 Scale::Features => {
                     let scaled: Vec<f64> =
-                        sample.features.iter().map(|one| one / sample.output).collect();
+                        sample.features.iter().map(|feature| feature / sample.output).collect();
                     formula.evaluate(&found, &scaled) * sample.output
                 }
                 Scale::Residuals | Scale::None => formula.evaluate(&found, &sample.features),
@@ -234,7 +234,7 @@ pub fn calibrate(
     let logarithms: f64 = samples.iter().map(|sample| sample.error.ln()).sum();
     Ok(Calibration {
         parameters,
-        residual: residuals.iter().map(|one| one * one).sum::<f64>().sqrt(),
+        residual: residuals.iter().map(|residual| residual * residual).sum::<f64>().sqrt(),
         degrees_of_freedom,
         geometric_mean_error: (logarithms / count).exp(),
         mean_error: samples.iter().map(|sample| sample.error).sum::<f64>() / count,
@@ -271,15 +271,15 @@ fn check(
         if !(sample.output.is_finite() && sample.output > 0.0) {
             return Err(bad(format!("an output of {}, which no time can be", sample.output)));
         }
-        if let Some(place) = sample.features.iter().position(|one| !one.is_finite()) {
+        if let Some(place) = sample.features.iter().position(|feature| !feature.is_finite()) {
             return Err(bad(format!("no finite `{}`", formula.features[place])));
         }
     }
     // A parameter whose every cost has a feature that is always 0 cannot be found.
-    let absent = |feature: &usize| samples.iter().all(|one| one.features[*feature] == 0.0);
+    let absent = |feature: &usize| samples.iter().all(|sample| sample.features[*feature] == 0.0);
     let costs = formula.costs(&vec![1.0; parameters], &vec![1.0; formula.features.len()]);
     for (parameter, name) in formula.parameters.iter().enumerate() {
-        let of: Vec<_> = costs.iter().filter(|one| one.parameters.contains(&parameter)).collect();
+        let of: Vec<_> = costs.iter().filter(|cost| cost.parameters.contains(&parameter)).collect();
         let missing: Option<Vec<usize>> =
             of.iter().map(|cost| cost.features.iter().copied().find(absent)).collect();
         if let Some(&feature) = missing.as_ref().and_then(|features| features.first()) {

@@ -109,7 +109,7 @@ impl Feature {
                     let (feature, reason) = (self.to_string(), NO_MACHINE_CODE);
                     return Err(FeatureError::NoMachineCode { feature, reason });
                 };
-                let is_wanted = |name: &str| wanted.as_deref().is_none_or(|one| one == name);
+                let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
                 let counts = issued.iter().filter(|(name, _)| is_wanted(name));
                 counts.map(|(_, &count)| count as f64).sum()
             }

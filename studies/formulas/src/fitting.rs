@@ -100,7 +100,7 @@ pub fn runs(parameter: usize, samples: &[Sample]) -> Vec<Run> {
 
 /// Samples at the beginning that lie on one line: at least three, or equal ones, or one.
 fn line_length(parameter: usize, samples: &[Sample]) -> usize {
-    let equal = samples.iter().take_while(|one| one.count == samples[0].count).count();
+    let equal = samples.iter().take_while(|sample| sample.count == samples[0].count).count();
     let [first, second, ..] = samples else { return samples.len() };
     let Some(line) = through(parameter, first, second) else { return 1 };
     let on_it = |sample: &&Sample| line.gives(&sample.sizes, sample.count);

@@ -126,7 +126,7 @@ impl Search<'_> {
             return None;
         }
         if is_new && self.has_all_halves(part, samples) {
-            let own: Vec<Sample> = samples.iter().map(|&one| one.clone()).collect();
+            let own: Vec<Sample> = samples.iter().map(|&sample| sample.clone()).collect();
             if let Some(formula) = (self.solve)(&own) {
                 return Some(vec![Case { residues: residues(part), formula }]);
             }

@@ -25,7 +25,7 @@ pub fn name_of(device: &str) -> String {
 #[must_use]
 pub fn text(name: &str, facts: &Facts, measured: &[Measured]) -> String {
     let clock = measured.iter().find(|one| one.parameter.field == CLOCK);
-    let clock_mhz = clock.map_or(facts.clock_mhz, |one| one.value);
+    let clock_mhz = clock.map_or(facts.clock_mhz, |clock| clock.value);
     let mut text = format!(
         "# Measured by `gpucast bench`; the driver is {}, the clock {} MHz.\n{}",
         facts.driver_version,

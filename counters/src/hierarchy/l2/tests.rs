@@ -433,7 +433,9 @@ fn equal_states_answer_alike_under_every_policy() {
         Replacement::ClientReReference { near_every: 4 },
     ];
     // A loop that fits, and one that does not; writes that leave lines dirty.
-    for (replacement, lines) in policies.into_iter().flat_map(|one| [(one, 60), (one, 130)]) {
+    for (replacement, lines) in
+        policies.into_iter().flat_map(|policy| [(policy, 60), (policy, 130)])
+    {
         let geometry = L2Geometry { size_bytes: 96 * 128, slices: 2, ways: 4, replacement, ..LRU };
         let mut l2 = L2::new(L2Geometry { fill_clocks: 30, ..geometry });
         let mut seen = BTreeMap::new();

@@ -179,7 +179,7 @@ impl Sample {
                 one.memory.iter().map(|(_, counts)| counts.sectors).sum()
             };
             self.pilot_sectors += recorders.iter().map(sectors).sum::<u64>();
-            recorders.iter().for_each(|one| self.shared.note(&one.stream));
+            recorders.iter().for_each(|recorder| self.shared.note(&recorder.stream));
             return;
         }
         let role = self.plan.parts.get(self.at).map(|part| part.role);

@@ -144,7 +144,7 @@ impl Windows for Counter {
                 recorded.extend(windows_of.map(|window| window.counted.clone()));
             }
             windows.parts = [first].into();
-            let trial = coming.middle.first().map(|one| coming.warming.before(one));
+            let trial = coming.middle.first().map(|middle| coming.warming.before(middle));
             windows.parts.extend(trial.into_iter().flatten());
             windows.coming = coming;
         }

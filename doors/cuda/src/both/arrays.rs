@@ -1,7 +1,7 @@
 //! Arrays, and copies in which they take part.
 
 use gpucast_host::graph::Work;
-use gpucast_host::{Array, ArrayId, ArrayShape, Corner, Error, Extent, Place};
+use gpucast_host::{Array, ArrayId, ArrayShape, Corner, Error, Extent, PitchedMemory};
 use gpucast_interpreter::texture::Resource;
 
 use super::memory;
@@ -44,23 +44,23 @@ pub(crate) fn free(handle: ArrayHandle) -> Result<(), Error> {
 #[derive(Clone, Copy)]
 pub(crate) enum End {
     /// Rows at an address.
-    Memory(Place),
+    Memory(PitchedMemory),
     /// A part of an array.
     Array(Array, Corner),
 }
 
 impl End {
     /// A part of memory that begins at a corner of rows and slices.
-    pub(crate) fn within(place: Place, corner: Corner) -> Self {
+    pub(crate) fn within(place: PitchedMemory, corner: Corner) -> Self {
         let offset = corner
             .z
             .wrapping_mul(place.slice_pitch)
             .wrapping_add(corner.y.wrapping_mul(place.pitch))
             .wrapping_add(corner.x);
-        Self::Memory(Place { address: place.address.wrapping_add(offset), ..place })
+        Self::Memory(PitchedMemory { address: place.address.wrapping_add(offset), ..place })
     }
 
-    fn place(self, extent: Extent) -> Result<Place, Error> {
+    fn place(self, extent: Extent) -> Result<PitchedMemory, Error> {
         match self {
             Self::Memory(place) => Ok(place),
             Self::Array(array, corner) => array.place(corner, extent),
@@ -68,7 +68,7 @@ impl End {
     }
 
     /// The place of bytes that go on from row to row.
-    fn run(self, bytes: u64) -> Result<Place, Error> {
+    fn run(self, bytes: u64) -> Result<PitchedMemory, Error> {
         match self {
             Self::Memory(place) => Ok(place),
             Self::Array(array, corner) => array.run(corner, bytes),
@@ -80,14 +80,14 @@ impl End {
 #[derive(Clone, Copy)]
 pub(crate) enum ShownEnd {
     /// Rows at an address.
-    Memory(Place),
+    Memory(PitchedMemory),
     /// A part of an array, whose elements have so many bytes.
     Array { handle: ArrayHandle, corner: Corner, element: u64 },
 }
 
 impl ShownEnd {
     /// The end at a place.
-    pub(super) fn of(place: Place) -> Result<Self, Error> {
+    pub(super) fn of(place: PitchedMemory) -> Result<Self, Error> {
         on_device(|device| {
             let Some(id) = device.array_at(place.address) else { return Ok(Self::Memory(place)) };
             let array = device.array(id)?;
@@ -110,7 +110,7 @@ impl ShownEnd {
 }
 
 /// Rows of a slice at a place that was given with `rows` rows to be copied.
-pub(crate) fn rows_of_slice(place: Place, rows: u64) -> u64 {
+pub(crate) fn rows_of_slice(place: PitchedMemory, rows: u64) -> u64 {
     if place.slice_pitch > 0 { place.slice_pitch / place.pitch.max(1) } else { rows }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
 use gpucast_host::graph::{CaptureStatus, Edge, ExecutableId, GraphId, HostCall, NodeId, Work};
-use gpucast_host::{Device, Error, Extent, LaunchRequest, Place};
+use gpucast_host::{Device, Error, Extent, LaunchRequest, PitchedMemory};
 
 use super::arrays::ShownEnd;
 use super::streams::{Stream, stream};
@@ -45,7 +45,7 @@ impl FillParameters {
         let pattern = value.to_le_bytes()[..bytes].to_vec();
         let width = width.checked_mul(bytes).ok_or(Error::InvalidValue)?;
         let pitch = if height <= 1 { pitch.max(width) } else { pitch };
-        let to = Place::rows(to, pitch as u64);
+        let to = PitchedMemory::rows(to, pitch as u64);
         Ok(Work::Fill { to, pattern, extent: Extent::rows(width as u64, height as u64) })
     }
 
@@ -173,7 +173,7 @@ pub(crate) fn call(function: Option<Callback>, data: *mut c_void) -> Result<Host
 /// Work that copies bytes.
 pub(crate) fn copy(to: u64, from: u64, bytes: usize) -> Work {
     let bytes = bytes as u64;
-    let [to, from] = [to, from].map(|address| Place::rows(address, bytes));
+    let [to, from] = [to, from].map(|address| PitchedMemory::rows(address, bytes));
     Work::Copy { to, from, extent: Extent::row(bytes) }
 }
 
@@ -350,7 +350,7 @@ static SHOWN: Mutex<BTreeMap<NodeHandle, ShownArguments>> = Mutex::new(BTreeMap:
 pub(crate) fn shown_launch(node: NodeHandle) -> Result<(LaunchRequest, In<*const u8>), Error> {
     let Work::Kernel(request) = work(node)? else { return Err(Error::InvalidValue) };
     let bytes = request.arguments.clone();
-    let addresses = bytes.iter().map(|one| one.as_ptr().expose_provenance() as u64).collect();
+    let addresses = bytes.iter().map(|byte| byte.as_ptr().expose_provenance() as u64).collect();
     let shown = ShownArguments { addresses, _bytes: bytes };
     let array = In::at_address(shown.addresses.as_ptr().cast());
     SHOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(node, shown);

@@ -1,6 +1,6 @@
 //! Memory: blocks, their places, and what registers the program's own.
 
-use gpucast_host::{BlockKind, Error, Extent, Place};
+use gpucast_host::{BlockKind, Error, Extent, PitchedMemory};
 
 use super::streams::{Stream, stream};
 use crate::abi::{self, Out};
@@ -11,8 +11,8 @@ const PITCH: usize = 512;
 
 /// Copies rows, and has the host wait if the call does.
 pub(crate) fn copy(
-    to: Place,
-    from: Place,
+    to: PitchedMemory,
+    from: PitchedMemory,
     extent: Extent,
     on: Stream,
     waits: bool,
@@ -24,7 +24,12 @@ pub(crate) fn copy(
 }
 
 /// Fills rows with a pattern of bytes.
-pub(crate) fn fill(to: Place, pattern: &[u8], extent: Extent, on: Stream) -> Result<(), Error> {
+pub(crate) fn fill(
+    to: PitchedMemory,
+    pattern: &[u8],
+    extent: Extent,
+    on: Stream,
+) -> Result<(), Error> {
     on_device(|device| abi::fill(device, to, pattern, extent, stream(on)))
 }
 

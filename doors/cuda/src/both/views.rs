@@ -94,7 +94,7 @@ impl View {
 }
 
 fn extent(array: &Array) -> [usize; 3] {
-    array.shape.extent.map(|one| one as usize)
+    array.shape.extent.map(|extent| extent as usize)
 }
 
 /// The format of a number from 1 on.

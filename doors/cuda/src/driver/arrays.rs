@@ -1,7 +1,7 @@
 //! Arrays, and copies between them and memory.
 
 use gpucast_host::graph::Work;
-use gpucast_host::{Array, ArrayShape, Corner, Error, Extent, Place};
+use gpucast_host::{Array, ArrayShape, Corner, Error, Extent, PitchedMemory};
 use gpucast_interpreter::texture::{Channel, Format};
 
 use super::driver_functions;
@@ -48,7 +48,7 @@ impl ElementFormat for ArrayFormat {
 impl ArrayFormat {
     fn of(format: Format) -> Self {
         let number = CHANNELS.iter().find(|(_, channel)| *channel == format.channel);
-        Self { number: number.map_or(0, |one| one.0), channels: format.channels.into() }
+        Self { number: number.map_or(0, |number| number.0), channels: format.channels.into() }
     }
 }
 
@@ -160,7 +160,7 @@ impl Side3d {
                 let address = if kind == HOST { self.host } else { self.device };
                 let pitch = self.pitch as u64;
                 let slice_pitch = pitch.saturating_mul(self.height as u64);
-                let place = Place { slice_pitch, ..Place::rows(address, pitch) };
+                let place = PitchedMemory { slice_pitch, ..PitchedMemory::rows(address, pitch) };
                 Ok(End::within(place, corner))
             }
             _ => Err(Error::InvalidValue),
@@ -228,12 +228,12 @@ fn part(handle: ArrayHandle, offset: usize) -> Result<End, Error> {
 }
 
 fn bytes_at(address: u64, bytes: usize) -> End {
-    End::Memory(Place::rows(address, bytes as u64))
+    End::Memory(PitchedMemory::rows(address, bytes as u64))
 }
 
 fn description(array: &Array) -> Description3d {
     let ArrayShape { format, extent, flags } = array.shape;
-    let [width, height, depth] = extent.map(|one| one as usize);
+    let [width, height, depth] = extent.map(|extent| extent as usize);
     Description3d { width, height, depth, format: ArrayFormat::of(format), flags }
 }
 

@@ -1,6 +1,6 @@
 //! Memory and copies.
 
-use gpucast_host::{BlockKind, Error, Extent, Place};
+use gpucast_host::{BlockKind, Error, Extent, PitchedMemory};
 
 use super::driver_functions;
 use crate::abi::Out;
@@ -18,13 +18,13 @@ fn allocate(address: Out<u64>, bytes: usize, kind: BlockKind) -> Result<(), Erro
 
 fn copy(to: u64, from: u64, bytes: usize, on: Stream, waits: bool) -> Result<(), Error> {
     let bytes = bytes as u64;
-    let [to, from] = [to, from].map(|address| Place::rows(address, bytes));
+    let [to, from] = [to, from].map(|address| PitchedMemory::rows(address, bytes));
     memory::copy(to, from, Extent::row(bytes), on, waits)
 }
 
 fn fill(to: u64, pattern: &[u8], count: usize, on: Stream) -> Result<(), Error> {
     let bytes = count.checked_mul(pattern.len()).ok_or(Error::InvalidValue)? as u64;
-    memory::fill(Place::rows(to, bytes), pattern, Extent::row(bytes), on)
+    memory::fill(PitchedMemory::rows(to, bytes), pattern, Extent::row(bytes), on)
 }
 
 // Attributes of pointers (`CUpointer_attribute`).

@@ -1,7 +1,7 @@
 //! Arrays, memory of three dimensions, and copies between all of them.
 
 use gpucast_host::graph::Work;
-use gpucast_host::{ArrayShape, BlockKind, Corner, Error, Extent, Place};
+use gpucast_host::{ArrayShape, BlockKind, Corner, Error, Extent, PitchedMemory};
 
 use super::memory::check;
 use super::textures::ChannelFormat;
@@ -57,9 +57,9 @@ struct Pitched {
 }
 
 impl Pitched {
-    fn place(self) -> Place {
+    fn place(self) -> PitchedMemory {
         let slice_pitch = (self.pitch as u64).saturating_mul(self.height as u64);
-        Place { slice_pitch, ..Place::rows(self.address, self.pitch as u64) }
+        PitchedMemory { slice_pitch, ..PitchedMemory::rows(self.address, self.pitch as u64) }
     }
 }
 
@@ -172,7 +172,7 @@ fn part(handle: ArrayHandle, x: usize, y: usize) -> Result<End, Error> {
 }
 
 fn rows(address: u64, pitch: usize) -> End {
-    End::Memory(Place::rows(address, pitch as u64))
+    End::Memory(PitchedMemory::rows(address, pitch as u64))
 }
 
 fn shape(format: In<ChannelFormat>, extent: Extents, flags: u32) -> Result<ArrayShape, Error> {
@@ -240,7 +240,7 @@ runtime_functions! {
         handle: ArrayHandle,
     ) {
         let shape = array(handle)?.shape;
-        let [width, height, depth] = shape.extent.map(|one| one as usize);
+        let [width, height, depth] = shape.extent.map(|extent| extent as usize);
         format.maybe_put(ChannelFormat::of(shape.format));
         extent.maybe_put(Extents { width, height, depth });
         flags.maybe_put(shape.flags);

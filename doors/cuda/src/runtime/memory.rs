@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use gpucast_host::{BlockKind, Error, Extent, Place};
+use gpucast_host::{BlockKind, Error, Extent, PitchedMemory};
 
 use super::runtime_functions;
 use crate::abi::Out;
@@ -40,13 +40,13 @@ fn copy_rows(rows: Rows, kind: i32, on: Stream, waits: bool) -> Result<(), Error
     check(kind)?;
     let Rows { to, to_pitch, from, from_pitch, width, height } = rows;
     let extent = Extent::rows(width as u64, height as u64);
-    let to = Place::rows(to, to_pitch as u64);
-    memory::copy(to, Place::rows(from, from_pitch as u64), extent, on, waits)
+    let to = PitchedMemory::rows(to, to_pitch as u64);
+    memory::copy(to, PitchedMemory::rows(from, from_pitch as u64), extent, on, waits)
 }
 
 fn fill(to: u64, pitch: usize, value: i32, extent: [usize; 2], on: Stream) -> Result<(), Error> {
     let extent = Extent::rows(extent[0] as u64, extent[1] as u64);
-    memory::fill(Place::rows(to, pitch as u64), &[value as u8], extent, on)
+    memory::fill(PitchedMemory::rows(to, pitch as u64), &[value as u8], extent, on)
 }
 
 /// The bytes of a variable from an offset on.

@@ -550,9 +550,9 @@ fn every_name_has_its_library_s_version() {
         assert!(found.iter().copied().eq(facade.names()), "{}", facade.file);
         let Some(expected) = facade.version else { continue };
         let definitions: Vec<_> = elf.verdef.as_ref().unwrap().iter().collect();
-        let names = definitions
-            .iter()
-            .map(|one| elf.dynstrtab.get_at(one.iter().next().unwrap().vda_name).unwrap());
+        let names = definitions.iter().map(|definition| {
+            elf.dynstrtab.get_at(definition.iter().next().unwrap().vda_name).unwrap()
+        });
         assert_eq!(names.collect::<Vec<_>>(), [facade.file, expected]);
     }
 }

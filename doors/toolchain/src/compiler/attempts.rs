@@ -292,7 +292,7 @@ impl<'a> Cut<'a> {
     /// must stay. Returns false if there is nothing of that.
     fn less(&mut self, log: &str, name: &str) -> bool {
         let mut is_less = false;
-        for error in log::complaints(log).iter().filter(|one| one.is_error) {
+        for error in log::complaints(log).iter().filter(|complaint| complaint.is_error) {
             let is_left_out = if let Some(header) = error.missing_header() {
                 add_missing(&mut self.missing, header)
             } else if error.file == name {
@@ -350,7 +350,7 @@ impl Work<'_> {
             let text = self.job.source.text.to_string();
             let outcome = self.once(text, empty, &[], instances)?;
             let complaints = log::complaints(&outcome.log);
-            let header = complaints.iter().find_map(|one| one.missing_header());
+            let header = complaints.iter().find_map(|complaint| complaint.missing_header());
             let is_new = header.is_some_and(|header| add_missing(missing, header));
             if outcome.ptx.is_some() || !is_new {
                 return Ok(outcome);
@@ -444,7 +444,7 @@ mod tests {
     #[test]
     fn templates_are_guessed_up_to_the_first_default() {
         let guess = |parameters: &[&str]| {
-            guessed(&parameters.iter().map(|&one| one.to_owned()).collect::<Vec<_>>())
+            guessed(&parameters.iter().map(|&parameter| parameter.to_owned()).collect::<Vec<_>>())
         };
         assert_eq!(
             guess(&["typename T", "int TILE", "bool B", "unsigned N"]),

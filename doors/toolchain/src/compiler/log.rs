@@ -46,7 +46,7 @@ impl<'a> Complaint<'a> {
 
 /// The errors of a compiler's output; those in the source itself point at their place.
 pub(super) fn errors(text: &str, source: &SourceText) -> Vec<Report> {
-    let errors = complaints(text).into_iter().filter(|one| one.is_error);
+    let errors = complaints(text).into_iter().filter(|complaint| complaint.is_error);
     errors.take(MOST_ERRORS).map(|one| report(&one, source)).collect()
 }
 
@@ -54,8 +54,10 @@ pub(super) fn errors(text: &str, source: &SourceText) -> Vec<Report> {
 pub(super) fn warnings(text: &str) -> Vec<String> {
     let all: Vec<String> = complaints(text)
         .iter()
-        .filter(|one| !one.is_error)
-        .map(|one| format!("{}:{}: warning: {}", one.file, one.line, one.message))
+        .filter(|complaint| !complaint.is_error)
+        .map(|complaint| {
+            format!("{}:{}: warning: {}", complaint.file, complaint.line, complaint.message)
+        })
         .collect();
     let more = all.len().saturating_sub(MOST_WARNINGS);
     let more = (more > 0).then(|| format!("and {more} more warnings"));

@@ -7,7 +7,7 @@ mod texture;
 
 pub use planned::{Left, PlanTimes};
 
-use gpucast_collection::language::{Array, Contents, Kernel, Parameter, Place, Type};
+use gpucast_collection::language::{Array, ArrayMemory, Contents, Kernel, Parameter, Type};
 use gpucast_collection::{Target, ptx};
 use gpucast_measure::conditions::State;
 use gpucast_measure::{ComputeCapability, Device, DeviceError, Facts, Job, Trials, flush};
@@ -81,7 +81,7 @@ impl Gpu {
         pointers: Option<u64>,
     ) -> Result<Vec<Argument<'_>>, DeviceError> {
         // Constant memory begins as zeros.
-        let is_filled = |array: &Array| matches!(&array.place, Place::Constant(contents) if *contents != Contents::Zero);
+        let is_filled = |array: &Array| matches!(&array.place, ArrayMemory::Constant(contents) if *contents != Contents::Zero);
         if kernel.arrays.iter().any(is_filled) {
             return Err(DeviceError(format!("{} fills constant memory", kernel.name)));
         }
@@ -106,16 +106,16 @@ impl Gpu {
         let bytes = array.len * array.ty.bytes();
         let memory = self.driver.allocate(bytes)?;
         match (&array.place, pointers) {
-            (Place::Input(_), Some(stride)) if array.ty == Type::U64 => {
+            (ArrayMemory::Input(_), Some(stride)) if array.ty == Type::U64 => {
                 memory.write(&addresses(memory.address, bytes, stride))?;
             }
-            (Place::Input(Contents::Chain(distance)), _) if array.ty.bytes() == 4 => {
+            (ArrayMemory::Input(Contents::Chain(distance)), _) if array.ty.bytes() == 4 => {
                 let word = |index: u64| ((index + distance) % array.len) as u32;
                 let words: Vec<u8> =
                     (0..array.len).flat_map(|index| word(index).to_ne_bytes()).collect();
                 memory.write(&words)?;
             }
-            (Place::Input(Contents::Uniform(_)), _) => memory.fill(FILL)?,
+            (ArrayMemory::Input(Contents::Uniform(_)), _) => memory.fill(FILL)?,
             _ => memory.fill(0)?,
         }
         Ok(memory)

@@ -60,7 +60,7 @@ pub(crate) fn rebuilt(
         return Ok(None);
     }
     let machine = counting.machine;
-    let repetitions: u64 = plan.launches.iter().map(|one| u64::from(one.repeat)).sum();
+    let repetitions: u64 = plan.launches.iter().map(|launch| u64::from(launch.repeat)).sum();
     let mut all = Vec::new();
     for ((planned, program), launch) in plan.launches.iter().zip(programs).zip(found_out) {
         let device = with_load_caching(counting.device, plan);

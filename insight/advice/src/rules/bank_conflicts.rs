@@ -46,7 +46,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let accesses = directions.map(|direction| case.profile.shared_passes(direction));
     let conflicts = |row: &Row| -> f64 {
         let of_row = accesses.iter().filter_map(|all| all.get(&Some(row.instruction)));
-        of_row.map(|one| one.conflict_passes() as f64).sum()
+        of_row.map(|of_row| of_row.conflict_passes() as f64).sum()
     };
     let (mut passes, mut free, mut worst) = (0.0, 0.0, 1.0_f64);
     for counts in accesses.iter().flat_map(BTreeMap::values) {

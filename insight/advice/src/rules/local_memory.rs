@@ -51,7 +51,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
             matches!(action, Action::Access(access)
                 if access.space == Space::Local && access.queue.is_none())
         };
-        launch.code.instructions.iter().filter(|one| is_spill(&one.action)).count()
+        launch.code.instructions.iter().filter(|instruction| is_spill(&instruction.action)).count()
     });
     if arrays == 0.0 && spills == 0 {
         return None;

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::case::Case;
-use crate::place::Place;
+use crate::place::LineShare;
 use crate::trial::Trial;
 
 /// A cause, and how to find it.
@@ -28,7 +28,7 @@ pub struct Suspicion {
     /// What to change, in a sentence.
     pub change: String,
     /// Where, by what falls on each line.
-    pub places: Vec<Place>,
+    pub places: Vec<LineShare>,
     /// The counters that tell.
     pub evidence: Vec<Evidence>,
     /// The question to the models.

@@ -131,7 +131,7 @@ impl QuadrantSplit {
             let adjusted = Peak { gbps: device.peak.gbps, gflops: device.adjusted() };
             let estimate = Device::estimate(adjusted, self.intensity);
             gbps.push(estimate.gbps);
-            gflops.extend(device.adjustments.iter().map(|one| one.gflops));
+            gflops.extend(device.adjustments.iter().map(|adjustment| adjustment.gflops));
             gflops.push(estimate.gflops);
             gbps.extend(device.measured_gflops.map(|measured| measured / self.intensity));
             gflops.extend(device.measured_gflops);

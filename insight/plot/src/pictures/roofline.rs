@@ -72,7 +72,7 @@ pub struct Ceiling {
 
 /// A kernel's place at one level of memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
+pub struct LevelPoint {
     /// The level.
     pub level: Level,
     /// Operations for each byte that passes it.
@@ -85,7 +85,7 @@ pub struct Kernel {
     /// Its name.
     pub name: String,
     /// Its intensities.
-    pub places: Vec<Place>,
+    pub places: Vec<LevelPoint>,
     /// Its throughput as predicted, in 10⁹ operations per second.
     pub gflops: f64,
     /// As measured, if it was.
@@ -243,10 +243,9 @@ impl Roofline {
         self.draw_kernels(scene, panel, &mut labels);
         for (from, to, roof) in slopes {
             let number = significant(roof.gbps, 4);
-            let twin = self
-                .bandwidths
-                .iter()
-                .find(|one| one.level == roof.level && one.theoretical != roof.theoretical);
+            let twin = self.bandwidths.iter().find(|bandwidth| {
+                bandwidth.level == roof.level && bandwidth.theoretical != roof.theoretical
+            });
             // A colon, because the `1` of `L1` and the first digit look like one number.
             let short = format!("{}: {number} GB/s", roof.level.name());
             let text = match (twin, roof.theoretical) {
@@ -349,7 +348,7 @@ impl Roofline {
     /// predicts nothing above its roof; one that does not know it may.
     fn above_roofs(&self) -> Vec<String> {
         let highest = self.ceilings.iter().map(|roof| roof.gflops).fold(0.0, f64::max);
-        let exceeds = |kernel: &Kernel, place: &Place| {
+        let exceeds = |kernel: &Kernel, place: &LevelPoint| {
             let roofs = self.bandwidths.iter().filter(|roof| roof.level == place.level);
             let gbps = roofs.map(|roof| roof.gbps).fold(0.0, f64::max);
             let roof = highest.min(if gbps > 0.0 { gbps * place.intensity } else { highest });

@@ -70,7 +70,9 @@ impl Sectors {
             return Err(DrawError::Nothing("no lines".to_owned()));
         }
         let pieces = self.lines.iter().flat_map(|line| &line.pieces);
-        if let Some(piece) = pieces.clone().find(|one| one.first + one.bytes > self.line_bytes) {
+        if let Some(piece) =
+            pieces.clone().find(|piece| piece.first + piece.bytes > self.line_bytes)
+        {
             let why = format!("byte {} lies outside of the line", piece.first + piece.bytes - 1);
             return Err(DrawError::Nothing(why));
         }

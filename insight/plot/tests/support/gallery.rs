@@ -8,7 +8,7 @@ use gpucast_plot::pictures::errors::{Errors, Row};
 use gpucast_plot::pictures::heatmap::Heatmap;
 use gpucast_plot::pictures::lanes::{self, Lanes};
 use gpucast_plot::pictures::quadrant_split::{Adjustment, Device, Peak, QuadrantSplit};
-use gpucast_plot::pictures::roofline::{Bandwidth, Ceiling, Kernel, Level, Place, Roofline};
+use gpucast_plot::pictures::roofline::{Bandwidth, Ceiling, Kernel, Level, LevelPoint, Roofline};
 use gpucast_plot::pictures::sectors::{Line, Piece, Sectors};
 use gpucast_plot::pictures::stages::{Stage, Stages};
 use gpucast_plot::pictures::tornado::{Effect, Tornado};
@@ -64,9 +64,9 @@ pub(crate) fn roofline(kernels: usize) -> Roofline {
                 Kernel {
                     name: format!("kernel-{at}"),
                     places: vec![
-                        Place { level: Level::Dram, intensity: 1.9 * scale },
-                        Place { level: Level::L2, intensity: 0.6 * scale },
-                        Place { level: Level::L1, intensity: 0.25 * scale },
+                        LevelPoint { level: Level::Dram, intensity: 1.9 * scale },
+                        LevelPoint { level: Level::L2, intensity: 0.6 * scale },
+                        LevelPoint { level: Level::L1, intensity: 0.25 * scale },
                     ],
                     gflops: 600.0 * scale,
                     measured_gflops: (at == 0).then_some(430.0),

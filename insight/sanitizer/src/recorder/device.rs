@@ -10,7 +10,7 @@ use super::{CtaChecker, address_of, locked};
 use crate::checks::Check;
 use crate::clocks::lanes;
 use crate::device::HeapTrouble;
-use crate::finding::{Key, Kind, Place};
+use crate::finding::{Key, Kind, TouchedMemory};
 use crate::roles::Role;
 
 impl CtaChecker {
@@ -104,7 +104,7 @@ impl CtaChecker {
                     Some(HeapTrouble::Outside) if memory => {
                         let kind = Kind::HeapOutOfBounds;
                         let key = Key { kind, instruction: access.instruction, other: None };
-                        let place = Place {
+                        let place = TouchedMemory {
                             space: StateSpace::Global,
                             address,
                             bytes: access.bytes_per_lane,

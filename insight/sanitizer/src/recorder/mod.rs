@@ -17,7 +17,7 @@ use crate::checks::Check;
 use crate::clocks::lanes;
 use crate::cluster::ClusterState;
 use crate::device::OwnWrites;
-use crate::finding::{Collection, Example, Key, Kind, Party, Place};
+use crate::finding::{Collection, Example, Key, Kind, Party, TouchedMemory};
 use crate::launch::LaunchFacts;
 use warp::WarpLanes;
 
@@ -88,7 +88,7 @@ impl CtaChecker {
     }
 
     /// Adds a finding about a lane of this CTA.
-    fn add(&mut self, key: Key, thread: u32, other: Option<Party>, place: Option<Place>) {
+    fn add(&mut self, key: Key, thread: u32, other: Option<Party>, place: Option<TouchedMemory>) {
         let (launch, ctaid) = (&self.launch, self.cta.ctaid);
         self.found.add(key, 1, || Example {
             party: launch.party(ctaid, key.instruction, Some(thread)),

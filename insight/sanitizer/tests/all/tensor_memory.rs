@@ -190,7 +190,7 @@ fn each_check_finds_its_own() {
     {
         let shape = Shape { checks: check.parse::<Checks>().unwrap(), ..Shape::new(128) };
         let (findings, _) = launch_on(&wrong, &shape, 1);
-        let found: Vec<_> = findings.findings.iter().map(|one| one.kind.name()).collect();
+        let found: Vec<_> = findings.findings.iter().map(|finding| finding.kind.name()).collect();
         assert_eq!(found, kinds, "{check}");
     }
 }

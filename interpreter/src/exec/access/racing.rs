@@ -271,7 +271,9 @@ mod tests {
             (1..=64).map(|n: u64| n.wrapping_mul(0x0102_0408_1020_4081)).collect();
         // SAFETY: the words are as many bytes.
         let bytes: &[u8] = unsafe { std::slice::from_raw_parts(source.as_ptr().cast(), 512) };
-        for (skipped, vectors) in (0..8).flat_map(|at| available().map(move |one| (at, one))) {
+        for (skipped, vectors) in
+            (0..8).flat_map(|at| available().map(move |available| (at, available)))
+        {
             let from: *const u8 = bytes[8 * skipped..].as_ptr();
             let mut row = [0_u64; 32];
             let mut half = [0_u32; 32];

@@ -42,14 +42,14 @@ impl Slots {
 /// Accesses with the first lane at one place. The inner loop adds to them: they are small, so that
 /// those of all operations of a loop stay in the first cache of the CPU.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct TallySlot {
     /// Their number at the recorder, perhaps with [`ADDRESS`], or one of the two below.
     slot: u16,
     /// Those that the recorder has not been told of.
     further: u16,
 }
 
-impl Place {
+impl TallySlot {
     /// Their number at the recorder.
     #[inline(always)]
     fn number(self) -> u32 {
@@ -80,7 +80,7 @@ pub(super) struct Tally {
     kept: u32,
     /// The latest clock of a warp at any of the accesses.
     latest: u64,
-    places: [Place; PLACES],
+    places: [TallySlot; PLACES],
 }
 
 const _: () = assert!(PLACES <= u32::BITS as usize);
@@ -112,7 +112,7 @@ impl Tally {
         operation: 0,
         kept: 0,
         latest: 0,
-        places: [Place { slot: UNKNOWN, further: 0 }; PLACES],
+        places: [TallySlot { slot: UNKNOWN, further: 0 }; PLACES],
     };
 
     #[inline(always)]

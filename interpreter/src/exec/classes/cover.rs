@@ -8,7 +8,7 @@ use crate::exec::cluster::{Cluster, ClusterTurn};
 use crate::exec::cta::LaunchContext;
 use crate::grid_box::GridBox;
 use crate::launch::{LaunchError, RunError};
-use crate::observer::{Observer, Recorder as _, StandIn};
+use crate::observer::{Observer, StandIn};
 
 /// Executed CTAs pay while they are at most one in so many of the grid.
 const CTAS_PER_EXECUTED: u128 = 4;

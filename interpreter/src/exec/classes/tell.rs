@@ -14,7 +14,7 @@ use crate::exec::cluster::{Cluster, ClusterTurn};
 use crate::exec::cta::LaunchContext;
 use crate::exec::observation::hand_over;
 use crate::launch::{Host, LaunchError, RunError};
-use crate::observer::{Observer, Recorder as _, StandIn};
+use crate::observer::{Observer, StandIn};
 
 /// Fills recorders batch by batch while the observer collects the batch before; `windows` are the
 /// CTAs that it hears of.

@@ -155,7 +155,10 @@ impl TensorMemory {
             Some(_) => self.allocations.is_empty(),
             None => {
                 first + columns <= COLUMNS
-                    && self.allocations.iter().all(|one| !one.exclusive && apart(one))
+                    && self
+                        .allocations
+                        .iter()
+                        .all(|allocation| !allocation.exclusive && apart(allocation))
             }
         }
     }
@@ -204,8 +207,8 @@ impl TensorMemory {
         let holds =
             |column: u32, one: &Allocation| (one.first..one.first + one.columns).contains(&column);
         let mut range = first.column..first.column + columns;
-        let unallocated =
-            range.find(|&column| !self.allocations.iter().any(|one| holds(column, one)));
+        let unallocated = range
+            .find(|&column| !self.allocations.iter().any(|allocation| holds(column, allocation)));
         match unallocated {
             Some(column) => bad(first.lane, column),
             None => Ok(()),

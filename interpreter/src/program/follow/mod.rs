@@ -29,12 +29,12 @@ pub(crate) struct Following {
     /// Rows that are followed.
     pub(crate) count: usize,
     /// The row of each extent of the CTA's place, with its dimension.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<CoordinateRow>,
 }
 
 /// A row that holds one coordinate of the CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct CoordinateRow {
     pub(crate) row: u32,
     /// 0, 1 or 2 for x, y and z.
     pub(crate) dimension: usize,
@@ -163,11 +163,11 @@ impl Program {
     /// The one-based line of an operation.
     pub(crate) fn line(&self, pc: usize) -> u32 {
         let instruction = self.op_instruction.get(pc).copied().unwrap_or_default();
-        self.instructions.get(instruction as usize).map_or(0, |one| one.line)
+        self.instructions.get(instruction as usize).map_or(0, |instruction| instruction.line)
     }
 
     /// The rows that hold the CTA's coordinates.
-    fn places(&self) -> Vec<Place> {
+    fn places(&self) -> Vec<CoordinateRow> {
         let place = |&(special, row): &(S, u32)| {
             let (S::Ctaid(component) | S::Clusterid(component)) = special else { return None };
             let dimension = match component {
@@ -176,7 +176,7 @@ impl Program {
                 Component::Z => 2,
                 Component::W => return None,
             };
-            Some(Place { row, dimension })
+            Some(CoordinateRow { row, dimension })
         };
         self.registers.cta_specials.iter().filter_map(place).collect()
     }

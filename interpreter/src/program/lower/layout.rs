@@ -22,7 +22,7 @@ pub(crate) struct KernelParameter {
 /// The place of each variable that a kernel can reach.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
-    places: HashMap<VariableId, Place>,
+    places: HashMap<VariableId, VariablePlace>,
     pub(crate) parameters: Vec<KernelParameter>,
     pub(crate) parameter_bytes: u64,
     pub(crate) shared_static_bytes: u64,
@@ -59,7 +59,7 @@ const MAX_CONSTANT_BYTES: u64 = 640 << 10;
 
 /// A variable's space and offset in it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct VariablePlace {
     pub(crate) space: Space,
     /// From the start of the space, or of the function's frame.
     pub(crate) offset: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Place {
     pub(crate) framed: bool,
 }
 
-impl Place {
+impl VariablePlace {
     const fn fixed(space: Space, offset: u64) -> Self {
         Self { space, offset, framed: false }
     }
@@ -116,7 +116,7 @@ impl Layout {
                     let declared = &module.variables[variable.index()];
                     let end = &mut layout.parameter_bytes;
                     let offset = place(end, declared.size_bytes, declared.align);
-                    layout.places.insert(variable, Place::fixed(Space::Param, offset));
+                    layout.places.insert(variable, VariablePlace::fixed(Space::Param, offset));
                     layout.parameters.push(KernelParameter { variable, offset });
                 }
             }
@@ -139,7 +139,7 @@ impl Layout {
                 }
                 StateSpace::Shared => {
                     let offset = place(&mut layout.shared_static_bytes, bytes, align);
-                    Place::fixed(Space::Shared, offset)
+                    VariablePlace::fixed(Space::Shared, offset)
                 }
                 // Parameters of device functions and calls are stack slots of the thread.
                 StateSpace::Local | StateSpace::Param => {
@@ -149,11 +149,11 @@ impl Layout {
                         None => &mut layout.local_bytes,
                     };
                     let offset = place(end, bytes, align.max(4));
-                    Place { space: Space::Local, offset, framed: owner.is_some() }
+                    VariablePlace { space: Space::Local, offset, framed: owner.is_some() }
                 }
                 StateSpace::Const => {
                     let offset = place(&mut constant_bytes, bytes, align);
-                    Place::fixed(Space::Const, offset)
+                    VariablePlace::fixed(Space::Const, offset)
                 }
                 StateSpace::Global if variable.linkage != Linkage::Extern => {
                     layout.globals.push(id);
@@ -187,7 +187,7 @@ impl Layout {
             let start = place(&mut layout.shared_static_bytes, 0, align.max(16));
             layout.shared_static_bytes = start;
             for id in dynamic {
-                layout.places.insert(id, Place::fixed(Space::Shared, start));
+                layout.places.insert(id, VariablePlace::fixed(Space::Shared, start));
             }
         }
         layout.fill_constants(module, &in_reach)?;
@@ -196,7 +196,8 @@ impl Layout {
 
     fn fill_constants(&mut self, module: &Module, in_reach: &[VariableId]) -> Result<(), String> {
         for id in in_reach {
-            let Some(&Place { space: Space::Const, offset, .. }) = self.places.get(id) else {
+            let Some(&VariablePlace { space: Space::Const, offset, .. }) = self.places.get(id)
+            else {
                 continue;
             };
             let variable = &module.variables[id.index()];
@@ -258,7 +259,7 @@ impl Layout {
                 bytes: module.variables[variable.index()].size_bytes,
             })
             .collect();
-        variables.sort_by_key(|one| one.offset);
+        variables.sort_by_key(|variable| variable.offset);
         variables
     }
 
@@ -286,7 +287,7 @@ impl Layout {
     }
 
     /// A variable's place, unless it is a global.
-    pub(crate) fn place(&self, variable: VariableId) -> Option<Place> {
+    pub(crate) fn place(&self, variable: VariableId) -> Option<VariablePlace> {
         self.places.get(&variable).copied()
     }
 

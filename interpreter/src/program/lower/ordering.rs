@@ -18,8 +18,9 @@ use crate::access_kind::AccessKind;
 fn returns_something(instructions: &[StaticInstruction], op: &MemoryOp) -> bool {
     let atomic = &instructions[op.instruction as usize];
     let Some(Operand::Register(result)) = atomic.instruction.operands.first() else { return true };
-    let of_function = instructions.iter().filter(|one| one.function == atomic.function);
-    of_function.map(|one| &one.instruction).any(|one| {
+    let of_function =
+        instructions.iter().filter(|instruction| instruction.function == atomic.function);
+    of_function.map(|of_function| &of_function.instruction).any(|one| {
         let guarded = one.guard.is_some_and(|guard| guard.register == *result);
         let shapes = &one.form.form().operands;
         let reads = |(position, operand): (usize, &Operand)| {
@@ -79,7 +80,7 @@ pub(super) fn reason(instructions: &[StaticInstruction], builder: &Builder<'_>) 
     if let Some(first) = of_surfaces.next() {
         let modifiers = |one: &StaticInstruction| one.instruction.modifiers.clone();
         let alike = modifiers(first);
-        if of_surfaces.any(|one| modifiers(one) != alike)
+        if of_surfaces.any(|of_surface| modifiers(of_surface) != alike)
             || ops.clone().any(|op| op.atomic.is_some())
         {
             let line = first.line;

@@ -47,8 +47,8 @@ pub(super) fn lower(builder: &mut Builder<'_>, instruction: &Instruction) -> Low
 
 /// The stored elements of a group and all of its elements, as `.sp::2:4` states them.
 fn factor(instruction: &Instruction) -> Option<(usize, usize)> {
-    instruction.modifiers.iter().find_map(|one| {
-        let (stored, dense) = one.text().strip_prefix("sp::")?.split_once(':')?;
+    instruction.modifiers.iter().find_map(|modifier| {
+        let (stored, dense) = modifier.text().strip_prefix("sp::")?.split_once(':')?;
         Some((stored.parse().ok()?, dense.parse().ok()?))
     })
 }

@@ -14,7 +14,7 @@ use gpucast_ptx_frontend::isa::Opcode;
 
 use super::super::memory_op::{AtomicOperation, MemoryOp, Space};
 use super::super::{Block, StaticInstruction};
-use super::values::flow::{Flow, Nodes, Place};
+use super::values::flow::{Flow, Nodes, ValuePlace};
 
 /// The atomics that take work, as indices into `instructions`, in ascending order.
 pub(super) fn atomics(
@@ -39,7 +39,8 @@ pub(super) fn atomics(
     candidates.sort_unstable();
     candidates.dedup();
     let nodes = Nodes::new(module, instructions);
-    let flows: Vec<Flow> = instructions.iter().map(|one| Flow::of(&nodes, one)).collect();
+    let flows: Vec<Flow> =
+        instructions.iter().map(|instruction| Flow::of(&nodes, instruction)).collect();
     candidates.retain(|&atomic| {
         let again = Again::of(blocks, atomic);
         again.is_loop && {
@@ -76,7 +77,7 @@ fn decisions<'a>(
 /// The nodes that the value of an instruction may reach within its CTA.
 fn reached(nodes: &Nodes, flows: &[Flow], from: usize) -> Vec<bool> {
     let mut reached = vec![false; nodes.count()];
-    let inside = |to: &&u32| **to != nodes.of(Place::Global);
+    let inside = |to: &&u32| **to != nodes.of(ValuePlace::Global);
     flows[from].to.iter().filter(inside).for_each(|&to| reached[to as usize] = true);
     loop {
         let mut changed = false;

@@ -41,10 +41,14 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
         Some(address) if has(M::OverrideGlobalAddress) => Some(builder.value(address, T::U64)?),
         _ => None,
     };
-    let coordinates = coordinates.iter().map(|one| builder.value(one, T::S32));
+    let coordinates = coordinates.iter().map(|coordinate| builder.value(coordinate, T::S32));
     let coordinates = coordinates.collect::<Lowered<Vec<u32>>>()?;
     let dimensions = [M::D1, M::D2, M::D3, M::D4, M::D5];
-    let rank = dimensions.iter().position(|&one| has(one)).ok_or("the dimension is missing")? + 1;
+    let rank = dimensions
+        .iter()
+        .position(|&dimension| has(dimension))
+        .ok_or("the dimension is missing")?
+        + 1;
     let four_rows = has(M::TileGather4) || has(M::TileScatter4);
     let pixels = has(M::Im2col) || has(M::Im2colNoOffs);
     let wanted = if four_rows { 5 } else { rank };

@@ -41,7 +41,7 @@ fn emit(builder: &mut Builder<'_>, op: TextureOp) {
 }
 
 /// The parts of `[object, sampler, {coordinates}]`: rows of the handles and of the coordinates.
-struct Place {
+struct TextureOperands {
     object: u32,
     sampler: Option<u32>,
     layer: Option<u32>,
@@ -54,7 +54,7 @@ fn place(
     operand: &Operand,
     geometry: Geometry,
     ty: T,
-) -> Lowered<Place> {
+) -> Lowered<TextureOperands> {
     let Operand::Indexed(parts) = operand else {
         return Err("an object with coordinates is needed here".to_owned());
     };
@@ -84,7 +84,7 @@ fn place(
     for (row, coordinate) in rows.iter_mut().zip(&coordinates[before..]).take(geometry.axes) {
         *row = Some(builder.value(coordinate, ty)?);
     }
-    Ok(Place { object, sampler, layer, sample, coordinates: rows })
+    Ok(TextureOperands { object, sampler, layer, sample, coordinates: rows })
 }
 
 /// The operands behind the coordinates that choose among levels: their rows and their number.

@@ -171,7 +171,8 @@ impl Sums {
         record.start = None;
         for Line { text, addresses } in record.lines.drain(..) {
             let first = addresses.first().copied().unwrap_or_default();
-            let lanes = addresses.iter().map(|one| one.wrapping_sub(first)).collect::<Vec<_>>();
+            let lanes =
+                addresses.iter().map(|address| address.wrapping_sub(first)).collect::<Vec<_>>();
             let kind = format!("{text} {} {lanes:?}", first % 128);
             *self.0.entry(kind).or_default() += ctas;
         }

@@ -24,7 +24,7 @@ const WORDS: u32 = 32;
 
 /// The place that an access goes to.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum AccessTarget {
     Buffer(u8),
     /// A variable of the module.
     Variable,
@@ -41,10 +41,10 @@ enum Statement {
     Special { d: u8, which: u8 },
     Compare { p: u8, how: u8, a: u8, b: u8 },
     Select { d: u8, a: u8, b: u8, p: u8 },
-    Load { d: u8, place: Place, index: u8, generic: bool },
-    Store { a: u8, place: Place, index: u8, generic: bool },
-    Vector { d: u8, e: u8, place: Place, index: u8, stores: bool },
-    Atomic { d: Option<u8>, a: u8, place: Place, index: u8, operation: u8 },
+    Load { d: u8, place: AccessTarget, index: u8, generic: bool },
+    Store { a: u8, place: AccessTarget, index: u8, generic: bool },
+    Vector { d: u8, e: u8, place: AccessTarget, index: u8, stores: bool },
+    Atomic { d: Option<u8>, a: u8, place: AccessTarget, index: u8, operation: u8 },
     Shuffle { d: u8, a: u8, lane: u8 },
     Ballot { d: u8, p: u8 },
     Call { d: u8, a: u8, stores: bool },
@@ -67,12 +67,12 @@ fn deciding() -> impl Strategy<Value = u8> {
     prop_oneof![200 => 0..DECIDING, 1 => 0..REGISTERS]
 }
 
-fn place() -> impl Strategy<Value = Place> {
+fn place() -> impl Strategy<Value = AccessTarget> {
     prop_oneof![
-        3 => (0..BUFFERS as u8).prop_map(Place::Buffer),
-        1 => Just(Place::Variable),
-        2 => (0..2_u8).prop_map(Place::Shared),
-        1 => Just(Place::Local),
+        3 => (0..BUFFERS as u8).prop_map(AccessTarget::Buffer),
+        1 => Just(AccessTarget::Variable),
+        2 => (0..2_u8).prop_map(AccessTarget::Shared),
+        1 => Just(AccessTarget::Local),
     ]
 }
 
@@ -157,18 +157,24 @@ impl Writer {
 
     /// Puts an address into `%at`, or an offset into `%t` for spaces of 32 bits, and returns the
     /// operand and the space.
-    fn address(&mut self, place: Place, index: u8, scale: u32, generic: bool) -> (String, String) {
+    fn address(
+        &mut self,
+        place: AccessTarget,
+        index: u8,
+        scale: u32,
+        generic: bool,
+    ) -> (String, String) {
         let last = WORDS - scale;
         writeln!(self.text, "and.b32 %t, %r{index}, {last}; and.b32 %t, %t, {};", !(scale - 1))
             .unwrap();
         self.line("", "mul.wide.u32 %o, %t, 4");
         let (space, base) = match place {
-            Place::Buffer(at) => (".global", format!("%buf{at}")),
-            Place::Variable => (".global", "variable".to_owned()),
-            Place::Shared(at) => (".shared", format!("sh{at}")),
-            Place::Local => (".local", "lo".to_owned()),
+            AccessTarget::Buffer(at) => (".global", format!("%buf{at}")),
+            AccessTarget::Variable => (".global", "variable".to_owned()),
+            AccessTarget::Shared(at) => (".shared", format!("sh{at}")),
+            AccessTarget::Local => (".local", "lo".to_owned()),
         };
-        if let Place::Buffer(_) = place {
+        if let AccessTarget::Buffer(_) = place {
             self.line("", &format!("add.u64 %at, %o, {base}"));
             let space = if generic { "" } else { space };
             return ("[%at]".to_owned(), space.to_owned());
@@ -244,7 +250,7 @@ impl Writer {
             }
             S::Atomic { d, a, place, index, operation } => {
                 let place = match place {
-                    Place::Local => Place::Shared(0),
+                    AccessTarget::Local => AccessTarget::Shared(0),
                     other => *other,
                 };
                 let (at, space) = self.address(place, *index, 1, false);
@@ -273,7 +279,7 @@ impl Writer {
                 self.line("", &format!("call (%r{d}), {name}, (%r{a}, %buf0)"));
             }
             S::CopyAsync { buffer, index } => {
-                let (at, _) = self.address(Place::Buffer(*buffer), *index, 1, false);
+                let (at, _) = self.address(AccessTarget::Buffer(*buffer), *index, 1, false);
                 self.line("", "mov.u64 %base, sh0");
                 self.line("", "add.u64 %o, %o, %base");
                 self.line("", &format!("cp.async.ca.shared.global [%o], {at}, 4"));

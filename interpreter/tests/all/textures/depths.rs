@@ -128,7 +128,7 @@ fn samples_of_a_pixel_have_numbers() {
     let inputs = vec![[0, 0, 0], [3, 2, 1], [1, 1, 1], [9, 0, 1], [2, 7, 0]];
     let scene = multisampled(1, 4, inputs);
     let body = "tex.2dms.v4.u32.s32 {%r4, %r5, %r6, %r7}, [%o, {%r0, %r1, %r2, %r2}];";
-    let firsts: Vec<u32> = scene.results("", body).iter().map(|one| one[0]).collect();
+    let firsts: Vec<u32> = scene.results("", body).iter().map(|result| result[0]).collect();
     // The last sample and the last column stand for what is beyond.
     assert_eq!(firsts, [0, 123, 111, 103, 22]);
     let count = scene.results("", "txq.num_samples.b32 %r4, [%o]; txq.width.b32 %r5, [%o];");
@@ -147,7 +147,7 @@ fn samples_have_layers_and_offsets() {
     let scene = multisampled(3, 2, vec![[2, 1, 1], [7, 0, 2], [1, 1, 0]]);
     let body = "mov.u32 %r8, 1; mov.u32 %r9, -1; \
         tex.a2dms.v4.u32.s32 {%r4, %r5, %r6, %r7}, [%o, {%r0, %r1, %r2, %r8}], {%r9, %r9};";
-    let firsts: Vec<u32> = scene.results("", body).iter().map(|one| one[0]).collect();
+    let firsts: Vec<u32> = scene.results("", body).iter().map(|result| result[0]).collect();
     assert_eq!(firsts, [2001, 2010, 1001]);
 }
 

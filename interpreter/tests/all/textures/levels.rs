@@ -472,7 +472,7 @@ fn heard(picture: &Picture, sampler: Sampler, inputs: &[Words]) -> Vec<Accessed>
     let mut log = Log::default();
     let body = tex(".level", "2d", ", %f3");
     run_lanes(picture.texture(sampler), Sampler::default(), inputs, &body, &mut log).unwrap();
-    log.accesses.into_iter().filter(|one| one.space == StateSpace::Tex).collect()
+    log.accesses.into_iter().filter(|access| access.space == StateSpace::Tex).collect()
 }
 
 /// A texel of each level is a sector of its own here, because levels are 64 texels wide.

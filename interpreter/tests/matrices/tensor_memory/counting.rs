@@ -103,7 +103,7 @@ fn an_observer_hears_of_operations_and_of_each_byte_once() {
             try_launch(&text, 128, &images.bytes(), bytes, &mut heard).unwrap();
             let operations = (2 * m * n * a.depth()) as u64;
             let products: Vec<_> =
-                heard.products.iter().map(|one| (one.ty, one.operations)).collect();
+                heard.products.iter().map(|product| (product.ty, product.operations)).collect();
             assert_eq!(products, [(ty, operations)], "{kind}");
             assert_eq!(heard.requests, 1, "{kind}");
             assert!(heard.bytes == used, "{kind}, transposed {transposed}");

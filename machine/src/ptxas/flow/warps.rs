@@ -17,7 +17,9 @@ impl Solution {
             self.lanes.iter().map(|&lanes| (lanes == 0).then_some(0)).collect();
         // The strongest line that agrees decides; those of one block before those of several.
         for several in [false, true] {
-            for observation in observations.iter().filter(|one| (one.copies.len() > 1) == several) {
+            for observation in
+                observations.iter().filter(|observation| (observation.copies.len() > 1) == several)
+            {
                 let sum = observation.executions(self);
                 if sum == 0.0 || !same(sum, observation.lanes as f64) {
                     continue;

@@ -48,7 +48,7 @@ pub(super) fn translate(
 /// The sections of a listing's code, in its order.
 fn sections(listing: &Listing<'_>) -> impl Iterator<Item = usize> {
     let mut last = None;
-    let all = listing.code.instructions.iter().map(|one| one.section);
+    let all = listing.code.instructions.iter().map(|instruction| instruction.section);
     all.filter(move |&section| last.replace(section) != Some(section))
 }
 
@@ -191,7 +191,8 @@ impl Translator<'_, '_> {
             _ => {
                 let (space, effect) = self.listing.meanings[index].access?;
                 // Until Pascal `LD` may stand for a space that the PTX names.
-                let named = || instruction?.modifiers.iter().find_map(|one| one.as_space());
+                let named =
+                    || instruction?.modifiers.iter().find_map(|modifier| modifier.as_space());
                 (space_of(space.or_else(named)), kind_of(effect))
             }
         };

@@ -116,9 +116,10 @@ fn shared_out(stated: &[Stated], found: &[Found]) -> HashMap<usize, Product> {
         let wanted = stated.iter().filter(|other| shares(of, other));
         let multiply_adds = match executions {
             // Where nothing ran, each instruction is taken to be a part of one product.
-            0 => wanted.map(|one| one.per_warp).sum::<f64>() / f64::from(instructions.max(1)),
+            0 => wanted.map(|wanted| wanted.per_warp).sum::<f64>() / f64::from(instructions.max(1)),
             executions => {
-                wanted.map(|one| one.per_warp * one.executions).sum::<f64>() / executions as f64
+                wanted.map(|wanted| wanted.per_warp * wanted.executions).sum::<f64>()
+                    / executions as f64
             }
         };
         let multiply_adds = multiply_adds.round() as u32;
@@ -158,7 +159,10 @@ mod tests {
 
     fn multiply_adds(stated: &[Stated], found: &[Found]) -> Vec<Option<u32>> {
         let products = shared_out(stated, found);
-        found.iter().map(|one| products.get(&one.index).map(|one| one.multiply_adds)).collect()
+        found
+            .iter()
+            .map(|one| products.get(&one.index).map(|product| product.multiply_adds))
+            .collect()
     }
 
     #[test]

@@ -35,7 +35,7 @@ const MOST_PLACES: f64 = 0.55;
 
 /// An address in a variable outside shared memory.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct VariableAddress {
     variable: VariableId,
     /// The byte, if it is known beforehand.
     offset: Option<i64>,
@@ -90,7 +90,7 @@ pub(super) fn promote(graph: &mut Graph<'_>, dominators: &Dominators, may_unroll
     let places = places(graph);
     let place_of = |arg: Arg| match arg {
         Arg::Bank(Bank::Address(variable, offset)) => {
-            Some(Place { variable, offset: Some(offset) })
+            Some(VariableAddress { variable, offset: Some(offset) })
         }
         Arg::Register(register) => places[register.index()],
         _ => None,
@@ -235,8 +235,8 @@ fn bytes(op: &Op<'_>) -> i64 {
 }
 
 /// The place that each register holds the address of, if it is one of a variable.
-fn places(graph: &Graph<'_>) -> Vec<Option<Place>> {
-    let mut places: Vec<Option<Place>> = vec![None; graph.definitions.len()];
+fn places(graph: &Graph<'_>) -> Vec<Option<VariableAddress>> {
+    let mut places: Vec<Option<VariableAddress>> = vec![None; graph.definitions.len()];
     // A pointer that a loop advances is known once its first value is.
     loop {
         let before = places.iter().flatten().count();
@@ -252,10 +252,14 @@ fn places(graph: &Graph<'_>) -> Vec<Option<Place>> {
 }
 
 /// The place that a register holds the address of, from those that are known.
-fn place(graph: &Graph<'_>, register: usize, places: &[Option<Place>]) -> Option<Place> {
+fn place(
+    graph: &Graph<'_>,
+    register: usize,
+    places: &[Option<VariableAddress>],
+) -> Option<VariableAddress> {
     let place_of = |arg: &Arg| match arg {
         Arg::Bank(Bank::Address(variable, offset)) => {
-            Some(Place { variable: *variable, offset: Some(*offset) })
+            Some(VariableAddress { variable: *variable, offset: Some(*offset) })
         }
         Arg::Register(register) => places[register.index()],
         _ => None,
@@ -266,12 +270,14 @@ fn place(graph: &Graph<'_>, register: usize, places: &[Option<Place>]) -> Option
             // An address that becomes generic and local again is still known. An access by the
             // generic one keeps the variable in memory.
             (Opcode::Mov | Opcode::Cvta, [arg]) => place_of(arg),
-            (Opcode::Add, [arg, Arg::Constant(by)]) => place_of(arg).map(|place| Place {
+            (Opcode::Add, [arg, Arg::Constant(by)]) => place_of(arg).map(|place| VariableAddress {
                 offset: place.offset.map(|offset| offset.wrapping_add(*by as i64)),
                 ..place
             }),
             (Opcode::Add, [left, right]) => match (place_of(left), place_of(right)) {
-                (Some(place), None) | (None, Some(place)) => Some(Place { offset: None, ..place }),
+                (Some(place), None) | (None, Some(place)) => {
+                    Some(VariableAddress { offset: None, ..place })
+                }
                 _ => None,
             },
             _ => None,
@@ -290,9 +296,11 @@ fn place(graph: &Graph<'_>, register: usize, places: &[Option<Place>]) -> Option
                 several.iter().copied().partition(|&index| advances(index));
             let mut starts = starts.into_iter().map(defined);
             let first = starts.next()??;
-            let is_same =
-                |place: Option<Place>| place.is_some_and(|place| place.variable == first.variable);
-            (!steps.is_empty() && starts.all(is_same)).then_some(Place { offset: None, ..first })
+            let is_same = |place: Option<VariableAddress>| {
+                place.is_some_and(|place| place.variable == first.variable)
+            };
+            (!steps.is_empty() && starts.all(is_same))
+                .then_some(VariableAddress { offset: None, ..first })
         }
     }
 }

@@ -267,7 +267,8 @@ impl<'a> Barriers<'a> {
             // The callee may use anything.
             waited.extend(outstanding.drain());
         } else {
-            let inside = node.sources.iter().filter_map(|one| self.of_node[block].get(&one.node));
+            let inside =
+                node.sources.iter().filter_map(|source| self.of_node[block].get(&source.node));
             let before = node.live_in.iter().filter_map(|one| self.writers.get(&one.register));
             for &producer in inside.chain(before.flatten()) {
                 if outstanding.remove(&producer) {

@@ -83,7 +83,7 @@ impl<'c, 'p> Places<'c, 'p> {
         let leaders = compiled
             .merged
             .iter()
-            .flat_map(|access| access.followers.iter().map(|&one| (one, access.leader)))
+            .flat_map(|access| access.followers.iter().map(|&follower| (follower, access.leader)))
             .collect();
         Self { compiled, banks, of_operation, at_start, at_entry, queues, leaders }
     }
@@ -223,7 +223,7 @@ impl Builder<'_, '_, '_> {
         let graph = self.places.graph();
         let op = graph.op(index);
         if let Some(leader) = self.places.leaders.get(&index) {
-            let origins = graph.op(*leader).results.first().map(|&one| self.origins(one));
+            let origins = graph.op(*leader).results.first().map(|&result| self.origins(result));
             for &result in &op.results {
                 self.body.written.insert(result, origins.clone().unwrap_or_default());
             }
@@ -231,18 +231,18 @@ impl Builder<'_, '_, '_> {
         }
         let mut inputs: Vec<(Origin, Use)> = Vec::new();
         for read in reads(op, block_guard) {
-            inputs.extend(self.origins(read.register).into_iter().map(|one| (one, read.by)));
+            inputs.extend(self.origins(read.register).into_iter().map(|origin| (origin, read.by)));
         }
         for &bringer in &self.places.compiled.emission.brought[index as usize] {
             self.bring(bringer, index);
             let register = self.places.register_of(bringer);
-            inputs.extend(self.origins(register).into_iter().map(|one| (one, Use::Data)));
+            inputs.extend(self.origins(register).into_iter().map(|origin| (origin, Use::Data)));
         }
         // A guarded write leaves some lanes with the old value.
         let is_guarded = op.guard.is_some() || block_guard.is_some();
         for &result in &op.results {
             if is_guarded && graph.definitions[result.index()].len() > 1 {
-                inputs.extend(self.origins(result).into_iter().map(|one| (one, Use::Data)));
+                inputs.extend(self.origins(result).into_iter().map(|origin| (origin, Use::Data)));
             }
         }
         let (tails, has_own) = self.own(index, &inputs, round);

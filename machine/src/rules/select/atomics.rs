@@ -113,10 +113,12 @@ impl Atomic<'_, '_> {
         }
         let reduces = [M::Add, M::And, M::Or, M::Xor, M::Min, M::Max];
         match (self.unread, self.family.aggregation) {
-            (true, Aggregation::Reductions) if reduces.iter().any(|&one| self.op.has(one)) => {
+            (true, Aggregation::Reductions)
+                if reduces.iter().any(|&reduce| self.op.has(reduce)) =>
+            {
                 Some(self.reduced())
             }
-            (true, _) if reduces.iter().any(|&one| self.op.has(one)) => {
+            (true, _) if reduces.iter().any(|&reduce| self.op.has(reduce)) => {
                 Some(self.exchanged(if has_one_value { 0 } else { 5 }))
             }
             (false, _) if adds => Some(self.summed_up()),

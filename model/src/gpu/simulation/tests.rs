@@ -33,7 +33,10 @@ fn classes_stand_in_the_order_of_their_numbers() {
 fn every_gpu_of_the_library_since_kepler_can_be_simulated() {
     let library = GpuLibrary::builtin().unwrap();
     for gpu in library.iter() {
-        let major = gpu.compute_capability.as_ref().map_or(0, |one| one.value.major);
+        let major = gpu
+            .compute_capability
+            .as_ref()
+            .map_or(0, |compute_capability| compute_capability.value.major);
         match (gpu.completed().sm_parameters(), major) {
             (Ok(_), 3..) => {}
             (Err(missing), ..3) => assert_eq!(missing.gpu, gpu.name),

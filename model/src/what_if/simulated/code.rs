@@ -61,7 +61,11 @@ pub(in super::super) fn fma(counts: &mut Editor) {
             for (multiply, add) in [("FMUL", "FADD"), ("DMUL", "DADD"), ("HMUL2", "HADD2")] {
                 let mut open: Vec<usize> = Vec::new();
                 for index in block.start as usize..block.end as usize {
-                    match code.instructions.get(index).map(|one| one.mnemonic.as_ref()) {
+                    match code
+                        .instructions
+                        .get(index)
+                        .map(|instruction| instruction.mnemonic.as_ref())
+                    {
                         Some(name) if name == multiply => open.push(index),
                         Some(name) if name == add => merged.extend(open.pop()),
                         _ => {}
@@ -284,7 +288,9 @@ pub(in super::super) fn tensor_cores(counts: &mut Editor) {
         let mut left_out = BTreeSet::new();
         for block in code.blocks.clone() {
             let is_one = |&index: &usize| {
-                code.instructions.get(index).is_some_and(|one| one.mnemonic.as_ref() == "HFMA2")
+                code.instructions
+                    .get(index)
+                    .is_some_and(|instruction| instruction.mnemonic.as_ref() == "HFMA2")
             };
             let all: Vec<usize> =
                 (block.start as usize..block.end as usize).filter(is_one).collect();

@@ -162,7 +162,8 @@ fn what_an_instruction_waited_for_the_next_one_waits_for() {
     let launch = Launch::of_equal_ctas(writer.finish(), vec![warp], 1);
     let conditions = conditions(launch, InstructionFacts::default());
     let after = launch_of(&changed(WhatIf::Fma, &conditions));
-    let names: Vec<&str> = after.code.instructions.iter().map(|one| &*one.mnemonic).collect();
+    let names: Vec<&str> =
+        after.code.instructions.iter().map(|instruction| &*instruction.mnemonic).collect();
     assert_eq!(names, ["ACCESS", "FADD", "EXIT"]);
     assert_eq!(after.code.instructions[1].control.wait_mask, 1);
     assert_eq!(after.code.blocks, [0..2, 2..3]);

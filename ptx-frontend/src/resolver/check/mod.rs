@@ -48,7 +48,7 @@ impl<'a> Resolver<'a> {
             resolver: self,
             registers: &self.module.functions[function.index()].registers,
             modifiers: &instruction.modifiers,
-            types: instruction.modifiers.iter().filter_map(|one| one.as_type()).collect(),
+            types: instruction.modifiers.iter().filter_map(|modifier| modifier.as_type()).collect(),
         };
         // The first row whose operands fit; else the misfit of the row that fits furthest.
         let mut best: Option<(usize, Diagnostic)> = None;

@@ -267,7 +267,9 @@ impl Context<'_, '_> {
     ) -> Result<(), Misfit> {
         let name = shape.name;
         match operand {
-            Operand::Vector(elements) if elements.iter().all(|one| *one == Operand::Sink) => {
+            Operand::Vector(elements)
+                if elements.iter().all(|element| *element == Operand::Sink) =>
+            {
                 Err(misfit(format!("`{name}` has no register")))
             }
             Operand::Vector(elements) if elements.len() == count => {

@@ -87,10 +87,9 @@ impl<'a> Resolver<'a> {
         }
         self.check_removed(instruction, span)?;
         self.check_vector(instruction, span)?;
-        let rounds = instruction
-            .modifiers
-            .iter()
-            .any(|one| matches!(one, Modifier::Rn | Modifier::Rz | Modifier::Rm | Modifier::Rp));
+        let rounds = instruction.modifiers.iter().any(|modifier| {
+            matches!(modifier, Modifier::Rn | Modifier::Rz | Modifier::Rm | Modifier::Rp)
+        });
         let is_f32 = instruction.modifiers.contains(&Modifier::F32);
         // Multiply-add was not fused before sm_20, so it had no rounding (manual, mad).
         if instruction.opcode == Opcode::Mad && is_f32 && !rounds && module.target_sm >= 20 {

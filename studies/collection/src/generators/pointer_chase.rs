@@ -1,7 +1,7 @@
 //! Loads whose address is what the last one loaded: the latency of a level.
 
 use crate::Generator;
-use crate::language::{Builder, Caching, Contents, Expression, Kernel, Place, Type, Unroll};
+use crate::language::{ArrayMemory, Builder, Caching, Contents, Expression, Kernel, Type, Unroll};
 use crate::variant::{Axis, Unfit, Variant};
 
 /// Pointer chase.
@@ -47,7 +47,7 @@ fn kernel(variant: &Variant) -> Result<Kernel, Unfit> {
         "constant" => kernel.constant("next", Type::S32, elements, chain),
         _ => kernel.input("next", Type::S32, elements, chain),
     };
-    if next.place == Place::Shared {
+    if next.place == ArrayMemory::Shared {
         let last = Expression::number(elements, Type::S32);
         kernel.count("place", last, 1, Unroll::No, |kernel, place| {
             let target = (place.clone() + distance).masked(elements - 1);

@@ -47,7 +47,7 @@ pub(super) fn passes(
 
 /// The sum of all variables, so that none of them can be left out.
 pub(super) fn sum(variables: &[Variable]) -> Expression {
-    let mut values = variables.iter().map(|&one| Expression::from(one));
+    let mut values = variables.iter().map(|&variable| Expression::from(variable));
     let first = values.next().unwrap_or(Expression::Integer(0, Type::F32));
     values.fold(first, |sum, value| sum + value)
 }

@@ -12,12 +12,12 @@ pub struct Array {
     /// Elements.
     pub len: u64,
     /// Where it lies, and what is in it.
-    pub place: Place,
+    pub place: ArrayMemory,
 }
 
 /// The memory of an array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum ArrayMemory {
     /// A buffer that kernels read only.
     Input(Contents),
     /// A buffer that kernels write, too, and that begins as zeros.

@@ -1,8 +1,8 @@
 //! How a generator writes a kernel.
 
 use super::{
-    Array, Caching, Contents, Expression, Index, Kernel, Loop, Parameter, Place, Statement, Type,
-    Unroll, Variable, VariableName,
+    Array, ArrayMemory, Caching, Contents, Expression, Index, Kernel, Loop, Parameter, Statement,
+    Type, Unroll, Variable, VariableName,
 };
 
 /// The newest target whose features every kernel may use without saying so.
@@ -43,12 +43,12 @@ impl Builder {
 
     /// Declares a buffer that the kernel reads.
     pub fn input(&mut self, name: &str, ty: Type, len: u64, contents: Contents) -> Array {
-        self.buffer(Array { name: name.to_owned(), ty, len, place: Place::Input(contents) })
+        self.buffer(Array { name: name.to_owned(), ty, len, place: ArrayMemory::Input(contents) })
     }
 
     /// Declares a buffer that the kernel writes.
     pub fn output(&mut self, name: &str, ty: Type, len: u64) -> Array {
-        self.buffer(Array { name: name.to_owned(), ty, len, place: Place::Output })
+        self.buffer(Array { name: name.to_owned(), ty, len, place: ArrayMemory::Output })
     }
 
     fn buffer(&mut self, array: Array) -> Array {
@@ -67,7 +67,7 @@ impl Builder {
     /// Declares a texture of a buffer that the launch has besides, and returns its handle.
     pub fn texture(&mut self, name: &str, ty: Type, len: u64, contents: Contents) -> Expression {
         let variable = self.new_variable(name, Type::U64, false);
-        let place = Place::Input(contents);
+        let place = ArrayMemory::Input(contents);
         let texels = Array { name: format!("{name}_texels"), ty, len, place };
         self.kernel.parameters.push(Parameter::Texture { variable, texels });
         variable.into()
@@ -75,12 +75,12 @@ impl Builder {
 
     /// Declares an array in shared memory.
     pub fn shared(&mut self, name: &str, ty: Type, len: u64) -> Array {
-        self.array(Array { name: name.to_owned(), ty, len, place: Place::Shared })
+        self.array(Array { name: name.to_owned(), ty, len, place: ArrayMemory::Shared })
     }
 
     /// Declares an array in constant memory.
     pub fn constant(&mut self, name: &str, ty: Type, len: u64, contents: Contents) -> Array {
-        self.array(Array { name: name.to_owned(), ty, len, place: Place::Constant(contents) })
+        self.array(Array { name: name.to_owned(), ty, len, place: ArrayMemory::Constant(contents) })
     }
 
     fn array(&mut self, array: Array) -> Array {
@@ -282,7 +282,8 @@ impl Builder {
     /// Ends the kernel and says how it is launched.
     #[must_use]
     pub fn launched(mut self, grid: [u64; 3], block: [u64; 3]) -> Kernel {
-        let extent = |extent: [u64; 3]| extent.map(|one| u32::try_from(one).unwrap_or(u32::MAX));
+        let extent =
+            |extent: [u64; 3]| extent.map(|extent| u32::try_from(extent).unwrap_or(u32::MAX));
         self.kernel.grid = extent(grid);
         self.kernel.block = extent(block);
         self.kernel.body = self.open.swap_remove(0);

@@ -132,7 +132,8 @@ impl Expression {
                 combined(*operator, left.with(variable, value), right.with(variable, value))
             }
             Self::Call(function, arguments) => {
-                let arguments = arguments.iter().map(|one| one.with(variable, value)).collect();
+                let arguments =
+                    arguments.iter().map(|argument| argument.with(variable, value)).collect();
                 Self::Call(*function, arguments)
             }
             Self::Convert(ty, inner) => inner.with(variable, value).to(*ty),

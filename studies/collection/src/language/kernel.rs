@@ -98,13 +98,13 @@ impl Kernel {
     /// The name of a variable.
     #[must_use]
     pub fn name_of(&self, variable: Variable) -> &str {
-        self.variables.get(variable.number).map_or("_", |one| &one.name)
+        self.variables.get(variable.number).map_or("_", |variable| &variable.name)
     }
 
     /// Returns true for a variable that gets a second value.
     #[must_use]
     pub fn changes(&self, variable: Variable) -> bool {
-        self.variables.get(variable.number).is_some_and(|one| one.changes)
+        self.variables.get(variable.number).is_some_and(|variable| variable.changes)
     }
 
     /// The buffers of the launch.

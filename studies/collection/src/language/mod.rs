@@ -12,7 +12,7 @@ mod operation;
 mod statement;
 mod types;
 
-pub use array::{Array, Contents, Place};
+pub use array::{Array, ArrayMemory, Contents};
 pub use builder::Builder;
 pub use expression::{Expression, Index, Variable};
 pub use kernel::{Kernel, Parameter, VariableName};

@@ -13,7 +13,8 @@ use gpucast_ptx_frontend::container::Target;
 
 use crate::cuda;
 use crate::language::{
-    Array, Caching, Expression, Kernel, Loop, Parameter, Place, Statement, Type, Unroll, Variable,
+    Array, ArrayMemory, Caching, Expression, Kernel, Loop, Parameter, Statement, Type, Unroll,
+    Variable,
 };
 use registers::Registers;
 use values::Values;
@@ -31,7 +32,9 @@ pub fn module(kernel: &Kernel, target: Target) -> String {
         "// {}\n.version {major}.{minor}\n.target {target}\n.address_size 64\n\n",
         kernel.summary
     );
-    for array in kernel.arrays.iter().filter(|array| matches!(array.place, Place::Constant(_))) {
+    for array in
+        kernel.arrays.iter().filter(|array| matches!(array.place, ArrayMemory::Constant(_)))
+    {
         let _ = writeln!(text, "{}\n", declaration(".const", array));
     }
     let parameters: Vec<String> = kernel
@@ -55,7 +58,7 @@ pub fn module(kernel: &Kernel, target: Target) -> String {
     }
     text += "{\n";
     text += &printer.registers.declarations();
-    for array in kernel.arrays.iter().filter(|array| array.place == Place::Shared) {
+    for array in kernel.arrays.iter().filter(|array| array.place == ArrayMemory::Shared) {
         let _ = writeln!(text, "\t{}", declaration(".shared", array));
     }
     text.push('\n');
@@ -212,7 +215,7 @@ impl<'k> Printer<'k> {
             }
             Statement::Assembly { ptx, outputs, inputs } => {
                 let mut operands: Vec<String> =
-                    outputs.iter().map(|&one| self.register_of(one)).collect();
+                    outputs.iter().map(|&output| self.register_of(output)).collect();
                 for input in inputs {
                     let input = self.in_register(input);
                     operands.push(input);
@@ -221,7 +224,7 @@ impl<'k> Printer<'k> {
                 // A block of instructions ends with its brace.
                 let end = if text.starts_with('{') { "" } else { ";" };
                 self.line(format!("{text}{end}"));
-                outputs.iter().for_each(|&one| self.forget(one));
+                outputs.iter().for_each(|&output| self.forget(output));
             }
         }
     }
@@ -335,7 +338,8 @@ impl<'k> Printer<'k> {
                 (mnemonic, vec![self.in_register(left), self.value(right)])
             }
             Expression::Call(function, arguments) => {
-                let operands = arguments.iter().map(|one| self.in_register(one)).collect();
+                let operands =
+                    arguments.iter().map(|argument| self.in_register(argument)).collect();
                 (function.ptx.to_owned(), operands)
             }
             Expression::Convert(ty, inner) => {
@@ -374,8 +378,8 @@ impl<'k> Printer<'k> {
         let bytes = array.ty.bytes();
         let offset = constant * i64::try_from(bytes).unwrap_or(1);
         let base = match (&array.place, variable) {
-            (Place::Shared | Place::Constant(_), None) => array.name.clone(),
-            (Place::Shared, Some(variable)) => {
+            (ArrayMemory::Shared | ArrayMemory::Constant(_), None) => array.name.clone(),
+            (ArrayMemory::Shared, Some(variable)) => {
                 let index = self.in_register(&variable.to(Type::S32));
                 let name = self.pure(Type::U32, "mov.u32", std::slice::from_ref(&array.name), None);
                 let operands = [index, bytes.to_string(), name];
@@ -464,9 +468,9 @@ fn assigned(body: &[Statement]) -> Vec<Variable> {
 
 const fn space(array: &Array) -> &'static str {
     match array.place {
-        Place::Input(_) | Place::Output => ".global",
-        Place::Shared => ".shared",
-        Place::Constant(_) => ".const",
+        ArrayMemory::Input(_) | ArrayMemory::Output => ".global",
+        ArrayMemory::Shared => ".shared",
+        ArrayMemory::Constant(_) => ".const",
     }
 }
 

@@ -74,7 +74,8 @@ fn of_addresses(instruction: &Instruction) -> Vec<RegisterId> {
 fn check(instruction: &Instruction, roots: &Roots) -> Result<(), RemovalError> {
     let spaces: Vec<StateSpace> =
         instruction.modifiers.iter().filter_map(|modifier| modifier.as_space()).collect();
-    let is_on_chip = spaces.iter().any(|one| matches!(one, StateSpace::Shared | StateSpace::Local));
+    let is_on_chip =
+        spaces.iter().any(|space| matches!(space, StateSpace::Shared | StateSpace::Local));
     let is_access =
         matches!(instruction.opcode, Opcode::Ld | Opcode::Ldu | Opcode::Atom | Opcode::Ldmatrix);
     let is_unknown = is_access && spaces.is_empty() && roots.of_addresses(instruction).is_empty();

@@ -121,7 +121,8 @@ pub(super) fn rewritten(
             Action::Other => {
                 let is_access = matches!(instruction.opcode, Opcode::Ld | Opcode::Atom);
                 let of_global = |space| space == StateSpace::Global;
-                let spaces = instruction.modifiers.iter().filter_map(|one| one.as_space());
+                let spaces =
+                    instruction.modifiers.iter().filter_map(|modifier| modifier.as_space());
                 if needed.contains(position) && is_access && spaces.into_iter().any(of_global) {
                     needed_accesses.push(line);
                 }
@@ -139,7 +140,7 @@ pub(super) fn rewritten(
     if let Some(destination) = &destination {
         let ends = instructions
             .iter()
-            .filter(|one| matches!(one.opcode, Opcode::Ret | Opcode::Exit))
+            .filter(|instruction| matches!(instruction.opcode, Opcode::Ret | Opcode::Exit))
             .collect::<Vec<_>>();
         if ends.is_empty() {
             return Err(RemovalError::Form("the kernel has no ret".to_owned()));
@@ -382,7 +383,8 @@ impl Edits {
         instructions: &[Instruction],
         stays: &BTreeSet<u32>,
     ) {
-        let kept = instructions.iter().filter(|one| stays.contains(&one.span.start));
+        let kept =
+            instructions.iter().filter(|instruction| stays.contains(&instruction.span.start));
         let named: BTreeSet<&str> = kept
             .flat_map(|one| &one.operands)
             .filter_map(variable_of)
@@ -449,7 +451,7 @@ fn is_unused(variable: &gpucast_ptx_frontend::ast::Variable<'_>, named: &BTreeSe
         && variable
             .declarators
             .iter()
-            .all(|one| one.name.is_some_and(|name| !named.contains(name.text)))
+            .all(|declarator| declarator.name.is_some_and(|name| !named.contains(name.text)))
 }
 
 fn variable_of(operand: &Operand) -> Option<VariableId> {

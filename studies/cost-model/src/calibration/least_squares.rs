@@ -31,7 +31,8 @@ impl<'a> Problem<'a> {
     pub(super) fn new(formula: &'a Formula, samples: &[Sample], scale: Scale) -> Self {
         let scaled = |sample: &Sample| match scale {
             Scale::Features => {
-                let features = sample.features.iter().map(|one| one / sample.output).collect();
+                let features =
+                    sample.features.iter().map(|feature| feature / sample.output).collect();
                 (features, 1.0, 1.0)
             }
             Scale::Residuals => (sample.features.clone(), sample.output, sample.output.recip()),
@@ -84,7 +85,9 @@ pub(super) fn best(
     let mut why = String::new();
     for place in starting_places(problem, start) {
         let found = minimise(problem, &place);
-        if !found.squares.is_finite() || found.parameters.iter().any(|one| !one.is_finite()) {
+        if !found.squares.is_finite()
+            || found.parameters.iter().any(|parameter| !parameter.is_finite())
+        {
             found.ending.in_words().clone_into(&mut why);
             continue;
         }

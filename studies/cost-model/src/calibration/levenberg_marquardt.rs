@@ -144,7 +144,7 @@ fn step(jacobian: &[Vec<f64>], residuals: &[f64], scale: &[f64], damping: f64) -
         let scale = if scale > 0.0 { scale } else { 1.0 };
         column[residuals.len() + at] = damping.sqrt() * scale;
     }
-    let mut downhill: Vec<f64> = residuals.iter().map(|one| -one).collect();
+    let mut downhill: Vec<f64> = residuals.iter().map(|residual| -residual).collect();
     downhill.resize(residuals.len() + size, 0.0);
     Decomposition::new(columns, downhill).solution()
 }

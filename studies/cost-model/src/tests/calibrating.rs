@@ -152,7 +152,7 @@ fn measured(edge: Option<f64>, noise: f64, seed: u64) -> Vec<Sample> {
 }
 
 fn parameter(found: &Calibration, name: &str) -> (f64, Option<f64>) {
-    let one = found.parameters.iter().find(|one| one.name == name).unwrap();
+    let one = found.parameters.iter().find(|parameter| parameter.name == name).unwrap();
     (one.value, one.standard_error)
 }
 
@@ -225,7 +225,8 @@ fn noisy_times_give_the_parameters_back_within_their_errors() {
         for seed in 0..200 {
             let found = calibrate(&model, &measured(edge, 0.02, seed), &settings).unwrap();
             for (place, (name, expected)) in names.iter().zip(TRUE).enumerate() {
-                let one = found.parameters.iter().find(|one| one.name == *name).unwrap();
+                let one =
+                    found.parameters.iter().find(|parameter| parameter.name == *name).unwrap();
                 covered[place] += u32::from((one.value - expected).abs() <= one.margin.unwrap());
                 // Errors are small at all: 2 % of noise over 6 and more kernels.
                 close(one.value, expected, 1.0);
@@ -263,7 +264,7 @@ fn negative_costs_are_flagged() {
     let found = calibrate(&model, &samples(&rows), &unscaled()).unwrap();
     close(found.parameters[0].value, 1.5, 9.0);
     close(found.parameters[1].value, -2.0 / 3.0, 9.0);
-    let negative: Vec<&str> = found.negative().map(|one| one.name.as_str()).collect();
+    let negative: Vec<&str> = found.negative().map(|negative| negative.name.as_str()).collect();
     assert_eq!(negative, ["p_launch"]);
     // Modelled 5/6, 7/3, 23/6: errors of 1/6, 1/6, 1/24.
     close(found.worst_error, 1.0 / 6.0, 9.0);

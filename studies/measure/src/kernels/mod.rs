@@ -69,7 +69,7 @@ fn chain_behind(kernel: &mut Builder, value: Variable, multiply_adds: u64) {
 fn store_never(kernel: &mut Builder, sums: &[Variable], result: &Array) {
     let zero = Expression::number(0, Type::F32);
     let total = sums.iter().fold(zero, |sum, &one| sum + Expression::from(one));
-    let first = sums.first().map_or(Expression::number(0, Type::F32), |&one| one.into());
+    let first = sums.first().map_or(Expression::number(0, Type::F32), |&sum| sum.into());
     let never = first.equals(Expression::number(0, Type::F32) - 1);
     let place = kernel.thread_of_grid();
     kernel.when(never, |kernel| kernel.store(result, place, total));

@@ -11,7 +11,7 @@ use super::super::builder::{Builder, Lowered, Width, operand};
 use super::{destinations, emit, shape, sources};
 use crate::semantics::matrix::Shape;
 use crate::semantics::matrix::element::Format;
-use crate::semantics::matrix::fragment::{self, Place, quad_pairs};
+use crate::semantics::matrix::fragment::{self, FragmentElement, quad_pairs};
 use crate::semantics::matrix::product::BitOperation;
 use crate::semantics::matrix::scale::ScaleFormat;
 use crate::semantics::matrix::sparse::{Metadata, Sparsity};
@@ -133,7 +133,7 @@ pub(in super::super) fn lower(builder: &mut Builder<'_>, instruction: &Instructi
 
     let mut layouts = instruction.modifiers.iter().filter(|m| matches!(m, M::Row | M::Col));
     let column_major = [layouts.next(), layouts.next()].map(|layout| layout == Some(&M::Col));
-    let index = |place: Place, rows: u32, columns: u32| {
+    let index = |place: FragmentElement, rows: u32, columns: u32| {
         (place.product * rows + place.row) * columns + place.column
     };
     let stored = Shape { k: if sparse { shape.k / 2 } else { shape.k }, ..shape };

@@ -11,7 +11,7 @@ use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::module::VariableId;
 
 use super::super::StaticInstruction;
-use super::values::flow::{Flow, Nodes, Place};
+use super::values::flow::{Flow, Nodes, ValuePlace};
 use super::values::roots;
 pub(crate) use super::values::roots::Roots;
 
@@ -57,12 +57,12 @@ impl Sharing {
         let flows: Vec<Flow> =
             instructions.iter().map(|instruction| Flow::of(&nodes, instruction)).collect();
         let touches = |place| flows.iter().any(|flow: &Flow| flow.to.contains(&nodes.of(place)));
-        if !touches(Place::Global) || !flows.iter().any(|flow| flow.reads_global(&nodes)) {
+        if !touches(ValuePlace::Global) || !flows.iter().any(|flow| flow.reads_global(&nodes)) {
             return Self::default();
         }
         let directly = deciding(&nodes, &flows, false);
         let at_all = deciding(&nodes, &flows, true);
-        let global = nodes.of(Place::Global);
+        let global = nodes.of(ValuePlace::Global);
         let reaches = |flow: &Flow, nodes: &[bool], through_global: bool| {
             flow.to.iter().any(|&to| nodes[to as usize] && (through_global || to != global))
         };
@@ -95,7 +95,7 @@ fn deciding(nodes: &Nodes, flows: &[Flow], through_global: bool) -> Vec<bool> {
     for flow in flows {
         flow.decides.iter().for_each(|&node| decides[node as usize] = true);
     }
-    let global = nodes.of(Place::Global);
+    let global = nodes.of(ValuePlace::Global);
     loop {
         let mut changed = false;
         // Values mostly flow forwards, so that few rounds backwards are enough.

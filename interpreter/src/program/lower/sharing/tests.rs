@@ -10,7 +10,10 @@ fn needs_a_watch(program: &Program) -> bool {
     // Addresses are made of numbers too, such as the length of a row.
     let is_number = |index: usize| {
         let variable = sharing.variables[index];
-        program.parameters.iter().any(|one| one.variable == variable && one.bytes < 8)
+        program
+            .parameters
+            .iter()
+            .any(|parameter| parameter.variable == variable && parameter.bytes < 8)
     };
     let overlap = |load: &Load, write: &Write| {
         let (read, written) = (load.roots, write.roots);

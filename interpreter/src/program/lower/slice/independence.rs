@@ -9,7 +9,7 @@ use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::super::super::{Program, StaticInstruction};
-use super::super::values::flow::{Flow, Nodes, Place, has_texels, spaces};
+use super::super::values::flow::{Flow, Nodes, ValuePlace, has_texels, spaces};
 use super::conduct::Conduct;
 use super::needs;
 
@@ -24,12 +24,14 @@ impl Program {
         }
         let instructions = &self.instructions;
         let nodes = Nodes::new(module, instructions);
-        let flows: Vec<Flow> = instructions.iter().map(|one| Flow::of(&nodes, one)).collect();
+        let flows: Vec<Flow> =
+            instructions.iter().map(|instruction| Flow::of(&nodes, instruction)).collect();
         let mut needed = vec![false; nodes.count()];
         for (node, _) in needs(self, &nodes, &flows) {
             needed[node as usize] = true;
         }
-        let [local, arguments] = [Place::Local, Place::Arguments].map(|one| nodes.of(one) as usize);
+        let [local, arguments] =
+            [ValuePlace::Local, ValuePlace::Arguments].map(|one| nodes.of(one) as usize);
         let any_of = |needed: &[bool], to: &[u32]| to.iter().any(|&node| needed[node as usize]);
         loop {
             let mut changed = false;

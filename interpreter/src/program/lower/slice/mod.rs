@@ -25,7 +25,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use super::super::runtime::RuntimeFunction;
 use super::super::{Program, StaticInstruction};
-use super::values::flow::{Flow, Nodes, Place, spaces};
+use super::values::flow::{Flow, Nodes, ValuePlace, spaces};
 use super::values::roots::{self, Roots};
 pub(crate) use conduct::Conduct;
 pub use regions::{Buffers, Reach};
@@ -101,7 +101,8 @@ impl<'p> Slicer<'p> {
     pub fn new(module: &Module, program: &'p Program) -> Self {
         let instructions = &program.instructions;
         let nodes = Nodes::new(module, instructions);
-        let flows: Vec<Flow> = instructions.iter().map(|one| Flow::of(&nodes, one)).collect();
+        let flows: Vec<Flow> =
+            instructions.iter().map(|instruction| Flow::of(&nodes, instruction)).collect();
         let roots = roots::Analysis::of(module, &nodes, instructions, &flows);
         let needed = needs(program, &nodes, &flows);
         let steps = flows.into_iter().zip(instructions);
@@ -111,9 +112,9 @@ impl<'p> Slicer<'p> {
             steps: steps.collect(),
             needed,
             nodes: nodes.count(),
-            shared: nodes.of(Place::Shared) as usize,
-            local: nodes.of(Place::Local) as usize,
-            arguments: nodes.of(Place::Arguments) as usize,
+            shared: nodes.of(ValuePlace::Shared) as usize,
+            local: nodes.of(ValuePlace::Local) as usize,
+            arguments: nodes.of(ValuePlace::Arguments) as usize,
             variables: roots.variables,
         }
     }
@@ -140,7 +141,8 @@ impl<'p> Slicer<'p> {
     pub fn distinct(&self) -> Reach {
         let address_bytes = u64::from(self.program.address_bits / 8);
         let lead = |(index, variable): (usize, &VariableId)| {
-            let parameter = self.program.parameters.iter().find(|one| one.variable == *variable);
+            let parameter =
+                self.program.parameters.iter().find(|parameter| parameter.variable == *variable);
             match parameter {
                 Some(number) if number.bytes < address_bytes => Some(Vec::new()),
                 _ => Some(vec![index]),
@@ -264,7 +266,7 @@ fn needs(program: &Program, nodes: &Nodes, flows: &[Flow]) -> Vec<(u32, u32)> {
         }
         // What assertions say is read where they fail.
         if instruction.instruction.opcode == Opcode::Call && asserts(program) {
-            needed.push((nodes.of(Place::Arguments), index));
+            needed.push((nodes.of(ValuePlace::Arguments), index));
         }
     }
     needed
@@ -293,7 +295,7 @@ fn operands_that_decide(nodes: &Nodes, item: &StaticInstruction) -> Vec<u32> {
 
 /// The values that an instruction moves, in spaces that its addresses may lie in.
 fn step(nodes: &Nodes, roots: &roots::Analysis<'_>, flow: Flow, item: &StaticInstruction) -> Step {
-    let global = nodes.of(Place::Global);
+    let global = nodes.of(ValuePlace::Global);
     let (reads, writes) = (flow.from.contains(&global), flow.to.contains(&global));
     let address = match reads || writes {
         true => roots.of_addresses(nodes, item),
@@ -303,7 +305,8 @@ fn step(nodes: &Nodes, roots: &roots::Analysis<'_>, flow: Flow, item: &StaticIns
         && spaces(&item.instruction).contains(&StateSpace::Shared)
         && spaces(&item.instruction).len() == 4;
     let only_global = is_generic && !address.may_be_anything() && !address.may_be_elsewhere();
-    let places = [Place::Shared, Place::Local, Place::Arguments].map(|place| nodes.of(place));
+    let places =
+        [ValuePlace::Shared, ValuePlace::Local, ValuePlace::Arguments].map(|place| nodes.of(place));
     let is_call = item.instruction.opcode == Opcode::Call;
     let keeps = |node: &u32| *node != global && (is_call || !only_global || !places.contains(node));
     Step {

@@ -12,7 +12,7 @@ use super::StaticInstruction;
 
 /// Places of values beside registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Place {
+pub(in super::super) enum ValuePlace {
     Global,
     Shared,
     Local,
@@ -67,7 +67,7 @@ impl Nodes {
         self.count as usize
     }
 
-    pub(in super::super) fn of(&self, place: Place) -> u32 {
+    pub(in super::super) fn of(&self, place: ValuePlace) -> u32 {
         place as u32
     }
 
@@ -210,10 +210,10 @@ impl Flow {
             Role::Value => {
                 (flow.from, flow.to) = (plain, written);
                 if matches!(instruction.opcode, O::Addc | O::Subc | O::Madc) {
-                    flow.from.push(nodes.of(Place::Carry));
+                    flow.from.push(nodes.of(ValuePlace::Carry));
                 }
                 if instruction.has(M::Cc) {
-                    flow.to.push(nodes.of(Place::Carry));
+                    flow.to.push(nodes.of(ValuePlace::Carry));
                 }
             }
             Role::LastDecides => {
@@ -257,14 +257,15 @@ impl Flow {
             }
             Role::Warpgroup => {
                 let descriptors = instruction.operands.iter().skip(1);
-                let single = descriptors.filter(|one| matches!(one, Operand::Register(_)));
+                let single =
+                    descriptors.filter(|descriptor| matches!(descriptor, Operand::Register(_)));
                 flow.decides.extend(single.flat_map(registers_in).map(node));
-                flow.from = vec![nodes.of(Place::Shared)];
+                flow.from = vec![nodes.of(ValuePlace::Shared)];
                 flow.from.extend(plain);
                 flow.to = written;
             }
             Role::Tensor => {
-                let (tensor, shared) = (nodes.of(Place::Tensor), nodes.of(Place::Shared));
+                let (tensor, shared) = (nodes.of(ValuePlace::Tensor), nodes.of(ValuePlace::Shared));
                 match instruction.opcode {
                     // The address that it writes is known wherever it is executed.
                     O::Tcgen05Alloc => {
@@ -290,7 +291,7 @@ impl Flow {
                 }
             }
             Role::Call => {
-                let arguments = nodes.of(Place::Arguments);
+                let arguments = nodes.of(ValuePlace::Arguments);
                 // Results stand before the callee, and arguments behind it.
                 let mut is_before = true;
                 for operand in &instruction.operands {
@@ -315,7 +316,7 @@ impl Flow {
 
     /// Does it read global memory?
     pub(in super::super) fn reads_global(&self, nodes: &Nodes) -> bool {
-        self.from.contains(&nodes.of(Place::Global))
+        self.from.contains(&nodes.of(ValuePlace::Global))
     }
 }
 
@@ -351,12 +352,12 @@ pub(in super::super) fn has_texels(opcode: O) -> bool {
 }
 
 /// The place of the values in a space; constants have none, since nothing changes them.
-fn place(space: StateSpace) -> Option<Place> {
+fn place(space: StateSpace) -> Option<ValuePlace> {
     match space {
-        StateSpace::Global => Some(Place::Global),
-        StateSpace::Shared => Some(Place::Shared),
-        StateSpace::Local => Some(Place::Local),
-        StateSpace::Param => Some(Place::Arguments),
+        StateSpace::Global => Some(ValuePlace::Global),
+        StateSpace::Shared => Some(ValuePlace::Shared),
+        StateSpace::Local => Some(ValuePlace::Local),
+        StateSpace::Param => Some(ValuePlace::Arguments),
         _ => None,
     }
 }

@@ -9,7 +9,7 @@ use gpucast_ptx_frontend::module::{AddressBase, Immediate, Instruction, Operand,
 use gpucast_ptx_frontend::types::{StateSpace, TypeKind};
 
 use super::StaticInstruction;
-use super::flow::{Flow, Nodes, Place, spaces};
+use super::flow::{Flow, Nodes, ValuePlace, spaces};
 use crate::tensor_map;
 
 /// Bytes of a tensor map.
@@ -208,8 +208,9 @@ impl<'m> Analysis<'m> {
     fn passes_maps(&self, roots: Roots) -> bool {
         let holds_map = |index: usize| {
             let variable = self.variables.get(index).map(|id| &self.module.variables[id.index()]);
-            variable
-                .is_some_and(|one| one.space == StateSpace::Param && one.size_bytes >= MAP_BYTES)
+            variable.is_some_and(|variable| {
+                variable.space == StateSpace::Param && variable.size_bytes >= MAP_BYTES
+            })
         };
         let mut variables = roots.variables().peekable();
         let known = roots.without(Roots::HALF).without(Roots::ELSEWHERE) == roots;
@@ -223,7 +224,7 @@ impl<'m> Analysis<'m> {
         let bytes = types().map(|ty| ty.bytes()).max().unwrap_or(8);
         let loaded = if bytes >= 8 || self.narrow { Roots::ANYTHING } else { Roots::HALF };
         let from = flow.from.iter();
-        let places = [Place::Global, Place::Arguments].map(|place| nodes.of(place));
+        let places = [ValuePlace::Global, ValuePlace::Arguments].map(|place| nodes.of(place));
         let known = from.filter(|node| !places.contains(node));
         let mut roots =
             known.fold(Roots::default(), |roots, &node| roots.with(self.roots[node as usize]));
@@ -296,7 +297,7 @@ impl<'m> Analysis<'m> {
 
     /// The roots of a value loaded from a parameter.
     fn of_parameter(&self, nodes: &Nodes, instruction: &Instruction) -> Roots {
-        let passed = self.roots[nodes.of(Place::Arguments) as usize];
+        let passed = self.roots[nodes.of(ValuePlace::Arguments) as usize];
         let named = instruction.operands.iter().find_map(|operand| match operand {
             Operand::Address(address) => match address.base {
                 AddressBase::Variable(variable) => Some(self.of_variable(variable)),
