@@ -173,7 +173,7 @@ impl Setting<'_> {
         let mut values: Vec<String> =
             given.map(|value| place.absolute(value, self.folder)).collect();
         let possible = argument.get_possible_values();
-        let is_known = |value: &&String| possible.iter().any(|one| one.matches(value, false));
+        let is_known = |value: &&String| possible.iter().any(|choice| choice.matches(value, false));
         if let Some(wrong) = values.iter().find(|value| !possible.is_empty() && !is_known(value)) {
             let known: Vec<&str> = possible.iter().map(|value| value.get_name()).collect();
             let report = Report::new(format!("`{wrong}` is no value of --{}", self.default.option));

@@ -118,8 +118,9 @@ impl Header {
                 }
                 "shape" => {
                     let (inner, after) = value.strip_prefix('(')?.split_once(')')?;
-                    let extents = inner.split(',').map(str::trim).filter(|one| !one.is_empty());
-                    shape = Some(extents.map(|one| one.parse().ok()).collect::<Option<_>>()?);
+                    let extents =
+                        inner.split(',').map(str::trim).filter(|extent| !extent.is_empty());
+                    shape = Some(extents.map(|extent| extent.parse().ok()).collect::<Option<_>>()?);
                     after
                 }
                 _ => return None,

@@ -214,8 +214,11 @@ fn launch_files_fill_buffers_by_generators_that_fit() {
             used.insert(generator.name);
         }
     }
-    let unused: Vec<&str> =
-        GENERATORS.iter().map(|one| one.name).filter(|name| !used.contains(name)).collect();
+    let unused: Vec<&str> = GENERATORS
+        .iter()
+        .map(|generator| generator.name)
+        .filter(|name| !used.contains(name))
+        .collect();
     // Chases of pointers are kernels of the collection.
     assert_eq!(unused, ["chain"]);
 }

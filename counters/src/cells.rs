@@ -320,7 +320,7 @@ impl Frame<'_> {
             shared_bytes: self.program.static_shared_bytes() + u64::from(self.dynamic_shared_bytes),
             registers_per_thread: self
                 .registers
-                .map(|one| self.device.registers_of_thread(one, threads)),
+                .map(|registers| self.device.registers_of_thread(registers, threads)),
         };
         let facts = LaunchFacts {
             estimated_registers: self.registers.and_then(|registers| registers.estimated),

@@ -113,7 +113,7 @@ impl CudaOptions {
             return wanted;
         }
         // PTX runs on every later GPU, so the nearest architecture before is as good.
-        let before = known.iter().rfind(|one| one.suffix.is_none() && one.sm <= wanted.sm);
+        let before = known.iter().rfind(|kernel| kernel.suffix.is_none() && kernel.sm <= wanted.sm);
         before.or(known.first()).copied().unwrap_or(wanted)
     }
 }

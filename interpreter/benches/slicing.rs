@@ -33,7 +33,7 @@ struct Kernel {
 
 impl Kernel {
     fn of(name: &str) -> Self {
-        let text = TEXTS.iter().find(|one| one.0 == name).unwrap().1;
+        let text = TEXTS.iter().find(|text| text.0 == name).unwrap().1;
         let module = load(text).unwrap();
         let programs = Program::kernels(&module);
         let programs = programs.map(|kernel| Program::new(&module, text, kernel).unwrap());

@@ -303,24 +303,24 @@ macro_rules! events {
 
             // All hear of what any needs.
             fn first_access(&mut self, slot: u32, access: &Access<'_>) -> Further {
-                let each = self.each.iter_mut().map(|one| one.first_access(slot, access));
+                let each = self.each.iter_mut().map(|recorder| recorder.first_access(slot, access));
                 each.min().unwrap_or(Further::Number)
             }
 
             fn further_address(&mut self, slot: u32, access: FurtherAccess) {
-                self.each.iter_mut().for_each(|one| one.further_address(slot, access));
+                self.each.iter_mut().for_each(|recorder| recorder.further_address(slot, access));
             }
 
             fn further_accesses(&mut self, slot: u32, count: u64, latest: u64) {
-                self.each.iter_mut().for_each(|one| one.further_accesses(slot, count, latest));
+                self.each.iter_mut().for_each(|recorder| recorder.further_accesses(slot, count, latest));
             }
 
             $(fn $required(&mut self, $($required_name: $required_type),+) {
-                self.each.iter_mut().for_each(|one| one.$required($($required_name),+));
+                self.each.iter_mut().for_each(|recorder| recorder.$required($($required_name),+));
             })+
 
             $(fn $optional(&mut self, $($optional_name: $optional_type),+) {
-                self.each.iter_mut().for_each(|one| one.$optional($($optional_name),+));
+                self.each.iter_mut().for_each(|recorder| recorder.$optional($($optional_name),+));
             })+
         }
 

@@ -30,7 +30,7 @@ const NAMES: [&str; 4] = [TEXTS[0].0, TEXTS[1].0, TEXTS[2].0, TEXTS[3].0];
 /// Machine instructions of an A100.
 #[divan::bench(args = NAMES)]
 fn machine_instructions(bencher: Bencher<'_, '_>, name: &str) {
-    let text = TEXTS.iter().find(|one| one.0 == name).unwrap().1;
+    let text = TEXTS.iter().find(|text| text.0 == name).unwrap().1;
     let module = load(text).unwrap();
     let programs = Program::kernels(&module);
     let programs = programs.map(|kernel| Program::new(&module, text, kernel).unwrap());

@@ -112,9 +112,9 @@ fn ranks(values: Vec<f64>) -> Vec<f64> {
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
     let mut ranks = vec![0.0; values.len()];
     for equal in order.chunk_by(|&a, &b| values[a] == values[b]) {
-        let first = order.partition_point(|&one| values[one] < values[equal[0]]);
+        let first = order.partition_point(|&at| values[at] < values[equal[0]]);
         let rank = first as f64 + (equal.len() + 1) as f64 / 2.0;
-        equal.iter().for_each(|&one| ranks[one] = rank);
+        equal.iter().for_each(|&at| ranks[at] = rank);
     }
     ranks
 }

@@ -27,7 +27,7 @@ const TEXTS: [(&str, &str); 4] = [
 const NAMES: [&str; 4] = [TEXTS[0].0, TEXTS[1].0, TEXTS[2].0, TEXTS[3].0];
 
 fn text(name: &str) -> &'static str {
-    TEXTS.iter().find(|one| one.0 == name).unwrap().1
+    TEXTS.iter().find(|text| text.0 == name).unwrap().1
 }
 
 /// To a tree.

@@ -164,7 +164,8 @@ mod tests {
         let body = function.body.as_ref().expect("a body");
         let graph = ControlFlowGraph::new(body).expect("a graph");
         let liveness = Liveness::new(&body.instructions, &graph, function.registers.len());
-        let names = liveness.at_entry().iter().map(|one| &*function.registers[one.index()].name);
+        let names =
+            liveness.at_entry().iter().map(|register| &*function.registers[register.index()].name);
         assert_eq!(names.collect::<Vec<_>>().join(" "), at_entry);
         assert_eq!(liveness.most_words(&graph, &function.registers), words);
     }

@@ -286,9 +286,9 @@ impl Walk<'_> {
                 }
             }
             Operand::Vector(all) | Operand::List(all) | Operand::Indexed(all) => {
-                all.iter().for_each(|one| self.names(one));
+                all.iter().for_each(|operand| self.names(operand));
             }
-            Operand::Pair(pair) => pair.iter().for_each(|one| self.names(one)),
+            Operand::Pair(pair) => pair.iter().for_each(|operand| self.names(operand)),
             Operand::Negative(inner) => self.names(inner),
             _ => {}
         }
@@ -300,7 +300,7 @@ impl Walk<'_> {
             match operand {
                 Operand::Function(id) => drop(taken.insert(*id)),
                 Operand::Vector(all) | Operand::List(all) => {
-                    all.iter().for_each(|one| collect(one, taken));
+                    all.iter().for_each(|operand| collect(operand, taken));
                 }
                 _ => {}
             }

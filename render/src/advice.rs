@@ -82,7 +82,7 @@ pub fn verdict(verdict: &Verdict) -> String {
         .spent
         .iter()
         .take(3)
-        .map(|one| format!("{:.0} % {}", 100.0 * one.share, one.text))
+        .map(|place| format!("{:.0} % {}", 100.0 * place.share, place.text))
         .collect();
     let mut bound = format!("bound by {bound}");
     if !spent.is_empty() {

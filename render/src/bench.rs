@@ -130,7 +130,8 @@ fn csv(benches: &[Bench]) -> Result<String, Report> {
 
 fn text(benches: &[Bench]) -> String {
     use Align::{Left, Right};
-    let records = benches.iter().flat_map(|bench| &bench.measurements).any(|one| one.records);
+    let records =
+        benches.iter().flat_map(|bench| &bench.measurements).any(|measurement| measurement.records);
     let mut columns = vec![Left, Left, Right, Right, Right, Right, Right, Right];
     let mut header =
         vec!["kernel", "way", "threads", "median", "spread", "G/s", "over run", "over one thread"];

@@ -104,7 +104,7 @@ fn described(made: &Made) -> String {
     if let Some(excluded) = excluded.filter(|&excluded| excluded > 0) {
         text += &format!("{excluded} trials were left out as anomalous.\n");
     }
-    text += &reasons(left_out.iter().map(|one| one.reason.as_str()));
+    text += &reasons(left_out.iter().map(|row| row.reason.as_str()));
     text.push('\n');
     text
 }

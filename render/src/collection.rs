@@ -128,7 +128,7 @@ pub fn summary(choices: &[Choice]) -> String {
     let mut rest = choices;
     while let Some(first) = rest.first() {
         let generator = first.generator;
-        let own = rest.iter().take_while(|one| one.generator.name == generator.name).count();
+        let own = rest.iter().take_while(|row| row.generator.name == generator.name).count();
         rest = rest.get(own..).unwrap_or_default();
         if !text.is_empty() {
             text.push('\n');

@@ -178,7 +178,7 @@ impl<'a> Document<'a> {
             warm_up: trials.warm_up,
             trials: trials.timed,
             compared: compared.map(|gpu| gpu.name.as_str()),
-            parameters: measured.iter().map(|one| row(one, compared)).collect(),
+            parameters: measured.iter().map(|kernel| row(kernel, compared)).collect(),
             left_out,
             contradiction: compared.and_then(other_stall_count).map(Contradiction::from),
             runs: None,

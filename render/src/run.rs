@@ -85,7 +85,7 @@ pub const TO_ITS_END: &str = "runs to its end";
 /// Buffers whose elements are not as a launch file of this name expects.
 #[must_use]
 pub fn marks(compared: &[Compared], file: &str) -> Vec<Mark> {
-    let differs = compared.iter().filter(|one| !one.agrees());
+    let differs = compared.iter().filter(|buffer| !buffer.agrees());
     let mark = |compared @ Compared { buffer, against, comparison, .. }: &Compared| Mark {
         rule: "expectation".to_owned(),
         title: title(compared),

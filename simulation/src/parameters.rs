@@ -363,8 +363,8 @@ impl Memory {
             between(written, &points)
         };
         self.memory_latency
-            * (of(|one| one.linear) * utilisation
-                + of(|one| one.hyperbolic) * utilisation / (1.0 - utilisation))
+            * (of(|part| part.linear) * utilisation
+                + of(|part| part.hyperbolic) * utilisation / (1.0 - utilisation))
     }
 }
 

@@ -238,7 +238,7 @@ impl<O: Observer> Run<'_, O> {
     /// Goes on until all CTAs have ended, or as many instructions were issued.
     fn go(&mut self, limit: u64) {
         loop {
-            let issued: u64 = self.sms.iter().map(|one| one.sm.issued).sum();
+            let issued: u64 = self.sms.iter().map(|sm| sm.sm.issued).sum();
             if issued >= limit {
                 break;
             }
@@ -314,13 +314,13 @@ impl<O: Observer> Run<'_, O> {
             clocks,
             slots: all,
             by_instruction: sm.by_instruction().to_vec(),
-            instructions: self.sms.iter().map(|one| one.sm.issued).sum(),
+            instructions: self.sms.iter().map(|sm| sm.sm.issued).sum(),
             ctas,
             drift: ends.iter().map(|end| end.drift).fold(0.0, f64::max),
             served,
-            abandoned_barriers: self.sms.iter().map(|one| one.sm.abandoned_barriers).sum(),
+            abandoned_barriers: self.sms.iter().map(|sm| sm.sm.abandoned_barriers).sum(),
         };
         self.sms.swap(0, last);
-        (outcome, self.sms.into_iter().map(|one| one.sm.observer).collect())
+        (outcome, self.sms.into_iter().map(|sm| sm.sm.observer).collect())
     }
 }

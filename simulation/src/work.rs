@@ -65,7 +65,7 @@ impl Work {
             .map(|block| {
                 let range = launch.code.range(block);
                 let block = &launch.code.instructions[range.start as usize..range.end as usize];
-                block.iter().map(|one| f64::from(one.control.stall.max(1))).sum()
+                block.iter().map(|instruction| f64::from(instruction.control.stall.max(1))).sum()
             })
             .collect();
         let is_awaited = awaited_queues(&launch.code);

@@ -68,7 +68,8 @@ fn models(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn refinements(current: &OsStr) -> Vec<CompletionCandidate> {
-    let mut found: Vec<_> = Refinement::ALL.iter().map(|one| named(one.name(), None)).collect();
+    let mut found: Vec<_> =
+        Refinement::ALL.iter().map(|refinement| named(refinement.name(), None)).collect();
     found.push(named(ALL, None));
     beginning(found, current)
 }
@@ -103,7 +104,7 @@ fn tags_in_one_word(current: &OsStr) -> Vec<CompletionCandidate> {
     } else {
         beginning(named_words, typed)
     };
-    found.into_iter().map(|one| one.add_prefix(&prefix)).collect()
+    found.into_iter().map(|candidate| candidate.add_prefix(&prefix)).collect()
 }
 
 fn named(name: &str, help: Option<&str>) -> CompletionCandidate {

@@ -105,9 +105,9 @@ impl Shown {
         };
         let mut launched: Vec<Launched> = counted
             .into_iter()
-            .map(|one| Launched {
-                source: sources::of_counted(&one, &plan, counting_gpu),
-                counted: one,
+            .map(|launch| Launched {
+                source: sources::of_counted(&launch, &plan, counting_gpu),
+                counted: launch,
             })
             .collect();
         let mut kernels = launched
@@ -146,7 +146,7 @@ impl Shown {
         Ok(Self {
             simulations: kernels.iter().map(simulation).collect(),
             counting_gpu: counting_gpu.clone(),
-            counted: launched.into_iter().map(|one| one.counted).collect(),
+            counted: launched.into_iter().map(|launch| launch.counted).collect(),
             loaded,
             files,
             kernels,

@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Diff) -> Result<(), Failure> {
     let source = arguments.source;
     let sides = [before.side(&arguments.before, source), after.side(&arguments.after, source)];
     output.write(&difference::document(&difference, &sides, &checked, format)?)?;
-    let broken: Vec<&Broken> = checked.iter().flat_map(|one| &one.broken).collect();
+    let broken: Vec<&Broken> = checked.iter().flat_map(|condition| &condition.broken).collect();
     if broken.is_empty() {
         return Ok(());
     }

@@ -223,7 +223,7 @@ mod tests {
         let mut known = std::collections::BTreeMap::new();
         collect(&Cli::command(), &mut known);
         let named = |place: FileUse| -> Vec<&str> {
-            known.iter().filter(|one| *one.1 == place).map(|one| one.0.as_str()).collect()
+            known.iter().filter(|entry| *entry.1 == place).map(|entry| entry.0.as_str()).collect()
         };
         assert_eq!(named(FileUse::Program), ["ptxas"]);
         assert_eq!(named(FileUse::Compiler), ["cuda-compiler"]);

@@ -22,7 +22,7 @@ fn every_launch_and_every_gpu_has_advice() {
     let all = result["advice"].as_array().unwrap();
     let places: Vec<String> = all
         .iter()
-        .map(|one| format!("{} {} {}", one["kernel"], one["launch"], one["gpu"]))
+        .map(|advice| format!("{} {} {}", advice["kernel"], advice["launch"], advice["gpu"]))
         .collect();
     assert_eq!(
         places,

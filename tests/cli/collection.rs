@@ -121,7 +121,7 @@ fn kernels_with_shared_memory_have_no_race() {
         let name = generator["name"].as_str().unwrap();
         let has_shared = ["lmem", "application"]
             .iter()
-            .any(|tag| generator["tags"].as_array().unwrap().iter().any(|one| one == tag));
+            .any(|tag| generator["tags"].as_array().unwrap().iter().any(|known| known == tag));
         if !has_shared {
             continue;
         }

@@ -244,14 +244,14 @@ fn a_timeline_of_a_program_has_the_launches_and_copies_of_its_report() {
     let all = |of: &str| -> f64 { copies.iter().map(|copy| number(&copy[of])).sum() };
     let copied = slices(events, "copy");
     assert_eq!(copied.len() as f64, all("count"));
-    let bytes: f64 = copied.iter().map(|one| number(&one["args"]["bytes"])).sum();
+    let bytes: f64 = copied.iter().map(|slice| number(&slice["args"]["bytes"])).sum();
     assert_eq!(bytes, all("bytes"));
     // A track is one engine's work for a stream, and nothing on it overlaps.
     let names = events.iter().filter(|event| event["name"] == "thread_name");
     let names: Vec<&str> = names.map(|event| event["args"]["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"host") && names.len() >= 5, "{names:?}");
     let mut ends: std::collections::BTreeMap<i64, f64> = std::collections::BTreeMap::new();
-    for slice in ["call", "kernel", "copy", "fill"].iter().flat_map(|one| slices(events, one)) {
+    for slice in ["call", "kernel", "copy", "fill"].iter().flat_map(|kind| slices(events, kind)) {
         let (from, time) = (number(&slice["ts"]), number(&slice["dur"]));
         let end = ends.entry(slice["tid"].as_i64().unwrap()).or_default();
         assert!(from >= *end - 0.001, "{slice} begins before {end}");

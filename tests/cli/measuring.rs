@@ -215,7 +215,7 @@ fn raw_data_give_the_figures_again() {
         runs.into_iter().filter(|run| run["field"] == "shared_latency").collect();
     let mean = |run: &Value| {
         let seconds: Vec<f64> =
-            run["seconds"].as_array().unwrap().iter().map(|one| one.as_f64().unwrap()).collect();
+            run["seconds"].as_array().unwrap().iter().map(|time| time.as_f64().unwrap()).collect();
         assert_eq!(seconds.len(), 3);
         seconds.iter().sum::<f64>() / 3.0
     };
@@ -378,8 +378,12 @@ fn clocks_are_read_around_each_figure_and_a_change_is_a_warning() {
         assert_eq!(found, warnings, "{errors}");
         assert!(!errors.contains("clocks are not read"), "{errors}");
         let raw: Value = serde_json::from_str(&std::fs::read_to_string(&raw).unwrap()).unwrap();
-        let fields: Vec<_> =
-            raw["conditions"].as_array().unwrap().iter().map(|one| &one["field"]).collect();
+        let fields: Vec<_> = raw["conditions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|condition| &condition["field"])
+            .collect();
         assert_eq!(fields, ["sp_clock", "shared_latency"]);
         for (place, state) in ["before", "after"].into_iter().enumerate() {
             let expected = serde_json::json!({

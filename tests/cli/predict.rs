@@ -311,7 +311,11 @@ fn all_models_side_by_side() {
     let result = json(&format!("{arguments} --format json"));
     let of = |list: &str| -> Vec<String> {
         let items = result[list].as_array().unwrap().iter();
-        items.map(|one| format!("{} {}", one["gpu"], one["model"]).replace('"', "")).collect()
+        items
+            .map(|prediction| {
+                format!("{} {}", prediction["gpu"], prediction["model"]).replace('"', "")
+            })
+            .collect()
     };
     let predicted = [
         "gtx-480 quantitative-roofline",
@@ -349,16 +353,16 @@ fn models_and_counts(arguments: &str) -> Vec<String> {
     let counts = result["counts"].as_array().unwrap();
     let predictions = result["predictions"].as_array().unwrap().iter();
     predictions
-        .map(|one| {
+        .map(|prediction| {
             let counts = counts.iter().find(|counts| {
-                counts["gpus"].as_array().unwrap().iter().any(|gpu| *gpu == one["gpu"])
+                counts["gpus"].as_array().unwrap().iter().any(|gpu| *gpu == prediction["gpu"])
             });
             let origin = counts.unwrap()["origin"].as_str().unwrap();
             let counted_on = origin.split("modelled as on the ").nth(1).unwrap_or("file");
             format!(
                 "{} {} {}",
-                one["gpu"].as_str().unwrap(),
-                one["model"].as_str().unwrap(),
+                prediction["gpu"].as_str().unwrap(),
+                prediction["model"].as_str().unwrap(),
                 counted_on.split(['.', ' ']).next().unwrap()
             )
         })

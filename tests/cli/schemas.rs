@@ -456,7 +456,7 @@ fn exported(run: &str) -> Value {
 fn documents() -> impl Iterator<Item = &'static Documented> {
     let has_exec = cfg!(all(target_os = "linux", target_arch = "x86_64"));
     let is_exported = |one: &Documented| one.shown_by[0].contains("{exported}");
-    DOCUMENTS.iter().filter(move |one| has_exec || !is_exported(one))
+    DOCUMENTS.iter().filter(move |document| has_exec || !is_exported(document))
 }
 
 /// The TOML file that a run writes.

@@ -19,7 +19,7 @@ fn completed(line: &[&str]) -> Vec<String> {
 fn commands_options_and_names_are_completed() {
     let has = |line: &[&str], word: &str| {
         let offered = completed(line);
-        assert!(offered.iter().any(|one| one == word), "{line:?}: {offered:?}");
+        assert!(offered.iter().any(|offer| offer == word), "{line:?}: {offered:?}");
     };
     has(&["gpucast", "pre"], "predict");
     has(&["gpucast", "predict", "--mod"], "--model");

@@ -58,7 +58,8 @@ fn acceleration(body: &[f64; 4], bodies: &[[f64; 4]]) -> [f64; 3] {
     let mut sum = [0.0; 3];
     for other in bodies {
         let apart = [0, 1, 2].map(|axis| other[axis] - body[axis]);
-        let squared = apart.iter().map(|one| one * one).sum::<f64>() + SOFTENING * SOFTENING;
+        let squared =
+            apart.iter().map(|distance| distance * distance).sum::<f64>() + SOFTENING * SOFTENING;
         let scale = other[3] / (squared * squared.sqrt());
         for axis in 0..3 {
             sum[axis] += apart[axis] * scale;

@@ -29,7 +29,7 @@ fn every_known_capability_has_a_possible_gpu_with_sources() {
 /// later "in the same way as global memory", whose stores no L1 keeps.
 #[test]
 fn local_stores_stay_in_the_caches_of_fermi_and_kepler_alone() {
-    for capability in KNOWN_CAPABILITIES.into_iter().filter(|one| one.major > 1) {
+    for capability in KNOWN_CAPABILITIES.into_iter().filter(|known| known.major > 1) {
         let device = DeviceModel::for_capability(capability, 1, L2Geometry::GTX_480).unwrap();
         let writes_back = device.first_level.l1.unwrap().local_stores == LocalStores::WriteBack;
         assert_eq!(writes_back, capability.major <= 3, "{capability}");

@@ -45,7 +45,7 @@ impl Left {
         let all = || others.iter().copied().chain([last]).map(|other| other as f64);
         let count = all().count() as f64;
         let mean = all().sum::<f64>() / count;
-        let squares: f64 = all().map(|one| (one - mean).powi(2)).sum();
+        let squares: f64 = all().map(|value| (value - mean).powi(2)).sum();
         let reach = match others {
             [] => 0.0,
             [..] => student(count - 1.0) * (squares / (count - 1.0) * (1.0 + 1.0 / count)).sqrt(),

@@ -82,7 +82,9 @@ pub(crate) struct Weight {
 impl Estimate {
     /// The strata, in order of the grid.
     pub(crate) fn weights(&self) -> impl Iterator<Item = Weight> {
-        self.strata.iter().map(|one| Weight { runs: one.runs, executed: one.executed.len() })
+        self.strata
+            .iter()
+            .map(|stratum| Weight { runs: stratum.runs, executed: stratum.executed.len() })
     }
 
     /// True if requests went through caches.
@@ -92,7 +94,7 @@ impl Estimate {
 
     /// Runs that were executed.
     pub(crate) fn executed(&self) -> usize {
-        self.strata.iter().map(|one| one.executed.len()).sum()
+        self.strata.iter().map(|stratum| stratum.executed.len()).sum()
     }
 
     /// CTAs that were drawn at random.
@@ -106,7 +108,7 @@ impl Estimate {
     }
 
     fn runs(&self) -> f64 {
-        self.strata.iter().map(|one| one.runs).sum()
+        self.strata.iter().map(|stratum| stratum.runs).sum()
     }
 
     fn sum(&self) -> Vec<f64> {
@@ -132,7 +134,8 @@ impl Estimate {
         let runs = self.runs().max(1.0);
         mean.iter_mut().for_each(|count| *count /= runs);
         let moved = self.runs_of_each();
-        let executed: Vec<&Vec<f64>> = self.strata.iter().flat_map(|one| &one.executed).collect();
+        let executed: Vec<&Vec<f64>> =
+            self.strata.iter().flat_map(|stratum| &stratum.executed).collect();
         move |run: usize| {
             let mut list = sum.clone();
             add(&mut list, &mean, -moved);

@@ -141,7 +141,7 @@ fn families(
     let by = |at: usize| [0, 1, 2].map(|axis: usize| shifts[axis].map_or(0, |it| it.marks[at]));
     let moving = |(at, &mark): (usize, &Mark)| Moving { place: mark.place, by: by(at), mark };
     let mut all: Vec<Moving> = marks.iter().enumerate().map(moving).collect();
-    all.sort_unstable_by_key(|one| (one.place, one.by, one.mark.first));
+    all.sort_unstable_by_key(|event| (event.place, event.by, event.mark.first));
     let mut merged: Vec<Moving> = Vec::new();
     for one in all {
         match merged.last_mut() {

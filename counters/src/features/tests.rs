@@ -28,7 +28,7 @@ fn features(
     let program = Program::new(&module, text, kernel).unwrap();
     let mut memory = DeviceMemory::new();
     let mut buffers = Vec::new();
-    let arguments = given.iter().map(|one| match *one {
+    let arguments = given.iter().map(|argument| match *argument {
         Zeros(name, bytes) => {
             let address = memory.allocate(name, bytes).unwrap();
             buffers.push(Buffer { name: name.to_owned(), address, bytes });
@@ -79,7 +79,7 @@ fn check(features: &Features, expected: &[Expected]) {
         .map(|access| {
             let buffer = access.buffer.as_deref().unwrap_or("?");
             let name = format!("{buffer} {}", access.direction.name());
-            let one = expected.iter().find(|one| one.what == name);
+            let one = expected.iter().find(|argument| argument.what == name);
             let one = one.unwrap_or_else(|| panic!("{name}: {access:?}"));
             let strides = |of: fn(&MemoryAccess, usize) -> Option<f64>| {
                 [of(access, 0).unwrap(), of(access, 1).unwrap()]
@@ -93,7 +93,7 @@ fn check(features: &Features, expected: &[Expected]) {
             name
         })
         .collect();
-    let mut names: Vec<&str> = expected.iter().map(|one| one.what).collect();
+    let mut names: Vec<&str> = expected.iter().map(|argument| argument.what).collect();
     let mut found: Vec<&str> = global.iter().map(String::as_str).collect();
     names.sort_unstable();
     found.sort_unstable();

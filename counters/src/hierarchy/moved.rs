@@ -324,7 +324,7 @@ mod tests {
             prop_assert_eq!(moved.length(), own.length());
             prop_assert_eq!(moved.sectors(), own.sectors());
             // So does a sample of its lines.
-            let before: Vec<u64> = asked(&own).iter().flat_map(|one| &one.2).map(|one| one.0).collect();
+            let before: Vec<u64> = asked(&own).iter().flat_map(|answer| &answer.2).map(|answer| answer.0).collect();
             for stream in [&mut moved, &mut own] {
                 stream.thin(LineSample::of(4, 1), 3);
             }

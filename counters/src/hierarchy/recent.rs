@@ -238,8 +238,8 @@ mod tests {
                     }
                     Asked::Clean => {
                         let (mut cleaned, mut as_cleaned) = (Vec::new(), Vec::new());
-                        cache.clean(|one| cleaned.push((one.tag, one.dirty)));
-                        other.clean(|one| as_cleaned.push((one.tag, one.dirty)));
+                        cache.clean(|line| cleaned.push((line.tag, line.dirty)));
+                        other.clean(|line| as_cleaned.push((line.tag, line.dirty)));
                         prop_assert_eq!(cleaned, as_cleaned);
                     }
                 }

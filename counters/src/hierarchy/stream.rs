@@ -326,7 +326,7 @@ mod tests {
     fn a_request_forgets_nothing_whatever_the_number_of_its_lines() {
         assert_eq!((size_of::<Request>(), size_of::<PackedTouch>()), (16, 8));
         for (demand, lines) in
-            Demand::ALL.into_iter().flat_map(|one| [(one, 1), (one, 2), (one, 300)])
+            Demand::ALL.into_iter().flat_map(|demand| [(demand, 1), (demand, 2), (demand, 300)])
         {
             let mut stream = CtaStream::new(1000);
             let touched =

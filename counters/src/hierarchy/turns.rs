@@ -113,7 +113,7 @@ mod tests {
                 }).collect();
                 expected.sort_unstable();
                 let sorted = turns.sort(parts.iter().map(Vec::as_slice));
-                let sorted: Vec<_> = sorted.iter().map(|one| (one.turn, one.tag)).collect();
+                let sorted: Vec<_> = sorted.iter().map(|line| (line.turn, line.tag)).collect();
                 prop_assert_eq!(sorted, expected);
             }
         }

@@ -26,7 +26,7 @@ pub(super) fn figures(
     if let Some(shares) = shares {
         shares.apply(&mut table, &mut l2);
     }
-    let is_meant = |name: &str| definition(name).is_some_and(|one| of(one.basis));
+    let is_meant = |name: &str| definition(name).is_some_and(|definition| of(definition.basis));
     let figures = metrics(&Totals { table: &table, machine, l2, ..launch }).into_iter();
     let figures = figures.filter(|(name, _)| is_meant(name));
     figures.map(|(name, figure)| (name, figure.value.as_f64())).collect()

@@ -42,7 +42,7 @@ impl BaseTable {
             access.space.is_none_or(|space| space == counts.space)
                 && Direction::of(counts.kind) == Direction::of(access.kind)
         };
-        let requests: u128 = ptx.memory.iter().filter(is_meant).map(|one| one.requests).sum();
+        let requests: u128 = ptx.memory.iter().filter(is_meant).map(|row| row.requests).sum();
         // One lane may update memory for all of its warp: those take part that it stands for.
         let updates = Direction::of(access.kind) == Direction::Update;
         let taking_part = match updates && row.thread_executions <= row.warp_executions {

@@ -720,7 +720,7 @@ fn loads_take_passes_over_the_banks_of_a_first_level_cache() {
             assert_eq!(count(&profile, "global_load_passes"), counts.passes);
             (counts.passes, counts.conflict_free)
         });
-        assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
+        assert!(all.iter().all(|digest| *digest == all[0]), "{all:?}");
         all[0]
     };
     let strided = |pitch: u64, bytes_per_lane: u32| {
@@ -912,8 +912,9 @@ fn accesses_that_are_told_together_count_as_each_of_them() {
     let distances: [fn(u64) -> u64; 5] =
         [|_| 0, |lane| lane * 4, |lane| lane / 16 * 64, |lane| lane * 132, |lane| 4096 - lane * 36];
     let spaces = [StateSpace::Global, StateSpace::Shared, StateSpace::Const];
-    for (device, has_caches) in
-        [DeviceModel::GTX_480, kepler, volta, tesla].map(|one| [(one, true), (one, false)]).concat()
+    for (device, has_caches) in [DeviceModel::GTX_480, kepler, volta, tesla]
+        .map(|device| [(device, true), (device, false)])
+        .concat()
     {
         let of = |together: bool| {
             let mut counter = Counter::for_code(copy_code(), &launch(3, 256), 0, device);

@@ -143,13 +143,13 @@ impl Stage {
     /// PTX instructions of a class.
     #[must_use]
     pub fn class(&self, class: InstructionClass) -> ClassCount {
-        let at = CLASSES.iter().position(|&one| one == class);
+        let at = CLASSES.iter().position(|&known| known == class);
         at.and_then(|at| self.classes.get(at)).copied().unwrap_or_default()
     }
 
     /// Sets the PTX instructions of a class, and those of its operations in proportion.
     pub fn set_class(&mut self, class: InstructionClass, count: ClassCount) {
-        let Some(at) = CLASSES.iter().position(|&one| one == class) else { return };
+        let Some(at) = CLASSES.iter().position(|&known| known == class) else { return };
         for operation in Operation::ALL {
             if !operation.classes().contains(&class) {
                 continue;

@@ -58,7 +58,7 @@ fn check_sums(profile: &LaunchProfile, stages: &Stages) {
         assert_eq!(sum(of), count(profile, name), "{name}");
     }
     for stage in &stages.stages {
-        let operations: u128 = Operation::ALL.iter().map(|&one| stage.operation(one)).sum();
+        let operations: u128 = Operation::ALL.iter().map(|&class| stage.operation(class)).sum();
         assert_eq!(operations, stage.instructions().warps);
     }
 }

@@ -240,7 +240,9 @@ impl LaunchTracer {
 fn samples_need_order(traces: &[ClassTrace]) -> bool {
     let samples = traces.iter().flat_map(|class| &class.samples);
     let requests = samples.flat_map(|cta| &cta.warps).flat_map(|warp| warp.requests.values());
-    requests.flatten().any(|one| matches!(one.beside, Beside::Phase(_) | Beside::Product { .. }))
+    requests
+        .flatten()
+        .any(|request| matches!(request.beside, Beside::Phase(_) | Beside::Product { .. }))
 }
 
 /// The outlines of groups of classes without a recorded CTA, those first that say most of the time:

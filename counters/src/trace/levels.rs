@@ -197,7 +197,7 @@ fn for_each_run_of(sample: &mut CtaRecord, mut f: impl FnMut(LevelKey, &mut [Req
     for warp in &mut sample.warps {
         for (&instruction, requests) in &mut warp.requests {
             for run in requests.chunk_by_mut(|one, next| one.space == next.space) {
-                let space = run.first().map(|one| one.space);
+                let space = run.first().map(|request| request.space);
                 if let Some(space @ (Space::Global | Space::Local)) = space {
                     f(LevelKey::new(instruction, space), run);
                 }
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn drawn_requests_are_whole_and_meet_the_shares() {
         let mut levels = launch([0.5, 0.25, 0.25]);
-        let drawn: Vec<_> = (0..8).map(|_| levels.draw(KEY, 4).map(|one| one as u16)).collect();
+        let drawn: Vec<_> = (0..8).map(|_| levels.draw(KEY, 4).map(|level| level as u16)).collect();
         assert_eq!(sums(&drawn), [16.0, 8.0, 8.0]);
         assert!(drawn.iter().all(|levels| levels.contains(&4)));
         let unknown = LevelKey { instruction: 4, is_local: false };

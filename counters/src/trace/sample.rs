@@ -441,7 +441,7 @@ fn with_idle(all: &[Recorded], visits: &[BlockVisit], plan: &TracePlan) -> Vec<R
             visits[at + 1..].iter().position(|visit| plan.is_in(first.instruction, visit.block));
         let end = next.map_or(usize::MAX, |next| at + 1 + next);
         let before = requests.len();
-        while let Some(one) = left.next_if(|one| one.visits as usize <= end) {
+        while let Some(one) = left.next_if(|visit| visit.visits as usize <= end) {
             requests.push(one.request);
         }
         if requests.len() == before {
@@ -468,15 +468,15 @@ impl WarpSample {
         self.requests.sort_by_key(|request| request.instruction);
         let same = |one: &Recorded, other: &Recorded| one.instruction == other.instruction;
         let of_instruction = |all: &[Recorded]| {
-            let is_plain = all
-                .iter()
-                .all(|one| matches!(one.request.beside, Beside::Nothing | Beside::Turns { .. }));
+            let is_plain = all.iter().all(|drawn| {
+                matches!(drawn.request.beside, Beside::Nothing | Beside::Turns { .. })
+            });
             let requests = if is_plain {
-                all.iter().map(|one| one.request).collect()
+                all.iter().map(|drawn| drawn.request).collect()
             } else {
                 with_idle(all, &self.visits, plan)
             };
-            all.first().map(|one| (one.instruction, requests))
+            all.first().map(|drawn| (drawn.instruction, requests))
         };
         let requests: BTreeMap<u32, Vec<Request>> =
             self.requests.chunk_by(same).filter_map(of_instruction).collect();

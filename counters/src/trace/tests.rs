@@ -181,7 +181,7 @@ fn requests_have_the_lanes_that_take_part() {
     let warps = &only(&trace).warps;
     let lanes: Vec<_> = warps
         .iter()
-        .map(|warp| requests(warp).concat().iter().map(|one| one.lanes).collect::<Vec<_>>())
+        .map(|warp| requests(warp).concat().iter().map(|request| request.lanes).collect::<Vec<_>>())
         .collect();
     assert_eq!(lanes, [vec![32], vec![8], vec![]]);
 }
@@ -300,7 +300,7 @@ fn an_execution_has_one_request_however_it_is_reported() {
     let (trace, _) = case.ampere().trace();
     let got = requests(&only(&trace).warps[0]).concat();
     assert_eq!(got.iter().map(figures).collect::<Vec<_>>(), [[1, 2, 0, 0, 2], [1, 2, 2, 0, 0]]);
-    assert!(got.iter().all(|one| (one.space, one.lanes) == (Space::Global, 32)));
+    assert!(got.iter().all(|request| (request.space, request.lanes) == (Space::Global, 32)));
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn copies_read_device_memory_and_pass_over_the_banks_once() {
     let got = requests(&only(&trace).warps[0]).concat();
     let expected = [[4, 4, 0, 0, 16], [4, 4, 0, 16, 0], [4, 4, 0, 16, 0]];
     assert_eq!(got.iter().map(figures).collect::<Vec<_>>(), expected);
-    assert!(got.iter().all(|one| (one.space, one.lanes) == (Space::Global, 32)));
+    assert!(got.iter().all(|request| (request.space, request.lanes) == (Space::Global, 32)));
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn a_bulk_copy_is_one_request() {
     );
     let (trace, _) = case.ampere().trace();
     let got = requests(&only(&trace).warps[0]).concat();
-    let copies: Vec<_> = got.iter().filter(|one| one.space == Space::Global).collect();
+    let copies: Vec<_> = got.iter().filter(|request| request.space == Space::Global).collect();
     let [copy] = &*copies else { panic!("{got:?}") };
     assert_eq!((copy.lanes, copy.lines, copy.dram_sectors), (1, 16, 64));
 }
@@ -517,7 +517,7 @@ fn a_class_that_nobody_chose_has_an_outline() {
     let recorded = &whole.classes[1].samples[0].warps[0];
     assert_eq!(recorded.blocks, warp.blocks);
     assert_eq!(requests(recorded).iter().map(|all| all.len()).collect::<Vec<_>>(), [40, 1]);
-    let levels = |all: &[Request]| all.iter().map(|one| one.l1_sectors).sum::<u16>();
+    let levels = |all: &[Request]| all.iter().map(|request| request.l1_sectors).sum::<u16>();
     let (told, drawn) = (levels(requests(recorded)[0]), levels(loads));
     assert!(told.abs_diff(drawn) <= 32, "{told} {drawn}");
 }
@@ -592,8 +592,11 @@ fn atomics_take_turns_at_the_lines_that_ctas_share() {
         let mut met = BTreeMap::new();
         for sample in trace.classes.iter().flat_map(|class| &class.samples) {
             for (at, warp) in sample.warps.iter().enumerate() {
-                let turns: Vec<&[Turn]> =
-                    requests(warp).concat().iter().map(|one| turns_of(&trace, one)).collect();
+                let turns: Vec<&[Turn]> = requests(warp)
+                    .concat()
+                    .iter()
+                    .map(|request| turns_of(&trace, request))
+                    .collect();
                 let [common, own, alone] = turns[..] else { panic!("{turns:?}") };
                 let expected = steps(&addresses(sample.cta, at as u64));
                 let shared: Vec<_> = expected.iter().filter(|(line, _)| is_met(line)).collect();
@@ -605,7 +608,7 @@ fn atomics_take_turns_at_the_lines_that_ctas_share() {
                     assert_eq!(*met.entry(**line).or_insert(turn.line), turn.line);
                 }
                 assert_eq!(
-                    own.iter().map(|one| (one.steps, one.is_shared)).collect::<Vec<_>>(),
+                    own.iter().map(|run| (run.steps, run.is_shared)).collect::<Vec<_>>(),
                     [(32, false)]
                 );
                 assert!(alone.is_empty());

@@ -69,7 +69,7 @@ impl ArrayShape {
             (true, false) => depth > 0,
             (false, false) => height > 0 || depth == 0,
         };
-        let fits = self.extent.iter().all(|&one| one <= LARGEST_EXTENT) && width > 0;
+        let fits = self.extent.iter().all(|&extent| extent <= LARGEST_EXTENT) && width > 0;
         let channels = matches!(self.format.channels, 1 | 2 | 4);
         // Texels are gathered in two dimensions.
         let gathers = !self.has(Self::GATHER) || height > 0 && depth == 0;

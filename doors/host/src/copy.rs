@@ -98,9 +98,9 @@ impl Device {
             let row = unsafe { std::slice::from_raw_parts_mut(to, extent.width as usize) };
             match *pattern {
                 [byte] => row.fill(byte),
-                _ => {
-                    row.chunks_exact_mut(pattern.len()).for_each(|one| one.copy_from_slice(pattern))
-                }
+                _ => row
+                    .chunks_exact_mut(pattern.len())
+                    .for_each(|row_part| row_part.copy_from_slice(pattern)),
             }
         }
         self.written(to, extent);

@@ -151,7 +151,7 @@ mod tests {
             assert_eq!(Error::of_code(error.code()), Some(error));
             assert!(error.runtime_name().starts_with("cudaError"));
             assert!(error.driver_name().starts_with("CUDA_ERROR_"));
-            assert!(Error::ALL.iter().any(|one| one.code() == error.driver_code()));
+            assert!(Error::ALL.iter().any(|known| known.code() == error.driver_code()));
         }
         assert_eq!(Error::of_code(0), None);
     }

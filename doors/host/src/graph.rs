@@ -386,7 +386,7 @@ impl Graphs {
         let names: BTreeMap<NodeId, NodeId> =
             graph.nodes.keys().map(|&node| (node, self.id())).collect();
         let renamed = |(id, node): (NodeId, Node)| {
-            let after = node.after.iter().filter_map(|one| names.get(one).copied()).collect();
+            let after = node.after.iter().filter_map(|node| names.get(node).copied()).collect();
             (names[&id], Node { after, copy_of: Some(id), ..node })
         };
         Graph { nodes: graph.nodes.into_iter().map(renamed).collect() }

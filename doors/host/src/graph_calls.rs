@@ -64,7 +64,7 @@ impl Device {
     ) -> Result<NodeId, Error> {
         let id = self.graphs.id();
         let of = self.graphs.graph_mut(graph)?;
-        if !after.iter().all(|one| of.nodes.contains_key(one)) {
+        if !after.iter().all(|node| of.nodes.contains_key(node)) {
             return Err(Error::InvalidValue);
         }
         Graphs::has_room(of, &work)?;

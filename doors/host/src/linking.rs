@@ -292,7 +292,7 @@ impl<'t> Unit<'t> {
             let rest = &all[at..];
             let line = rest.iter().position(|token| token.contains('\n')).unwrap_or(rest.len());
             let words =
-                || rest[1..line.max(1)].iter().copied().filter(|one| !one.trim().is_empty());
+                || rest[1..line.max(1)].iter().copied().filter(|line| !line.trim().is_empty());
             match rest[0] {
                 ".version" => {
                     let mut numbers = words().flat_map(|word| word.split('.'));
@@ -415,7 +415,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
             let is_number = first.is_ascii_digit();
             let ends =
                 |(at, one): (usize, char)| at > 0 && (!is_word(one) || one == '.' && !is_number);
-            rest.char_indices().find(|&one| ends(one)).map_or(rest.len(), |(at, _)| at)
+            rest.char_indices().find(|&place| ends(place)).map_or(rest.len(), |(at, _)| at)
         } else {
             first.len_utf8()
         };
@@ -473,7 +473,7 @@ mod tests {
         let module = gpucast_ptx_frontend::load(&text).unwrap();
         let names: Vec<&str> =
             module.variables.iter().map(|variable| variable.name.as_str()).collect();
-        let at = |name: &str| names.iter().position(|one| *one == name).unwrap();
+        let at = |name: &str| names.iter().position(|known| *known == name).unwrap();
         assert!(at("last") < at("first") && at("first") < at("own$unit1"), "{text}");
         assert!(at("own$unit1") < at("middle"), "{text}");
         // Variables in a circle need no order, and end.

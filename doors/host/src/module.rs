@@ -356,11 +356,13 @@ impl Device {
         let of_space = |space| {
             let variables =
                 kernel.program.variables().iter().filter(move |variable| variable.space == space);
-            variables.map(|one| one.offset + one.bytes).max().unwrap_or(0)
+            variables.map(|variable| variable.offset + variable.bytes).max().unwrap_or(0)
         };
         let constant_bytes = self.loaded(id).map_or(0, |loaded| {
             let all = loaded.module.variables.iter();
-            all.filter(|one| one.space == StateSpace::Const).map(|one| one.size_bytes).sum()
+            all.filter(|variable| variable.space == StateSpace::Const)
+                .map(|variable| variable.size_bytes)
+                .sum()
         });
         Ok(FunctionFacts {
             shared_bytes: kernel.program.static_shared_bytes(),
@@ -458,7 +460,8 @@ fn cta_shape(
     CtaShape {
         threads,
         shared_bytes: kernel.program.static_shared_bytes().saturating_add(dynamic_shared_bytes),
-        registers_per_thread: registers.map(|one| device.registers_of_thread(one, threads)),
+        registers_per_thread: registers
+            .map(|registers| device.registers_of_thread(registers, threads)),
     }
 }
 

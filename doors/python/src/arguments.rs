@@ -152,7 +152,8 @@ impl Argument {
         if let ([only], 8) = (self.pointers.as_slice(), self.data.len()) {
             return Ok(PlannedArgument::Pointer(pointer(only)));
         }
-        let pointers = self.pointers.iter().map(|one| (one.at, pointer(one))).collect();
+        let pointers =
+            self.pointers.iter().map(|pointer_of| (pointer_of.at, pointer(pointer_of))).collect();
         let structure = Structure::of_parts(self.data.clone(), pointers).ok_or_else(|| {
             Failure::Usage(Report::new(format!("{}: a pointer leaves the argument", self.text)))
         })?;

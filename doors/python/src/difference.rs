@@ -51,8 +51,11 @@ pub(crate) fn diff(
             written(DifferenceFormat::Text)?,
             written(DifferenceFormat::Markdown)?,
         ];
-        let broken = checked.iter().flat_map(|one| {
-            one.broken.iter().map(|broken| (one.condition.to_string(), broken.sentence.clone()))
+        let broken = checked.iter().flat_map(|condition| {
+            condition
+                .broken
+                .iter()
+                .map(|broken| (condition.condition.to_string(), broken.sentence.clone()))
         });
         Ok((documents, broken.collect()))
     };

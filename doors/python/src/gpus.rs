@@ -40,5 +40,5 @@ pub(crate) fn capability(py: Python<'_>, names: Vec<String>) -> PyResult<Option<
     let gpus = || -> Result<Vec<Gpu>, Report> { gpu_argument::find_all(library()?, &names) };
     let gpus = gpus().map_err(|report| failure::error(py, vec![report]))?;
     let capabilities = gpus.iter().filter_map(|gpu| gpu.compute_capability.as_ref());
-    Ok(capabilities.map(|one| (one.value.major, one.value.minor)).min())
+    Ok(capabilities.map(|capability| (capability.value.major, capability.value.minor)).min())
 }

@@ -70,7 +70,7 @@ pub(crate) fn report(
             here.filter_map(|view| view.prediction.detail.simulation()).next().cloned()
         };
         let simulations: Vec<_> = kernels.iter().map(simulation).collect();
-        let counted: Vec<_> = launched.into_iter().map(|one| one.counted).collect();
+        let counted: Vec<_> = launched.into_iter().map(|launch| launch.counted).collect();
         let profile = View {
             gpu: on,
             counted: &counted,

@@ -92,7 +92,7 @@ struct Results {
 impl Results {
     fn add(&mut self, case: &str, name: &str, measured: f64, predicted: f64) {
         println!("{case},{name},{measured},{predicted}");
-        if !self.names.iter().any(|one| one == name) {
+        if !self.names.iter().any(|known| known == name) {
             self.names.push(name.to_owned());
         }
         self.pairs.entry(name.to_owned()).or_default().push(Pair { predicted, measured });

@@ -48,7 +48,7 @@ impl Gathering<'_> {
         for sample in read {
             let mut features = vec![None; self.formula.features().len()];
             for (feature, value) in &sample.features {
-                let place = self.formula.features().iter().position(|one| one == feature);
+                let place = self.formula.features().iter().position(|known| known == feature);
                 if let Some(place) = place {
                     features[place] = Some(*value);
                 }

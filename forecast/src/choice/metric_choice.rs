@@ -76,8 +76,9 @@ impl MetricChoice {
     /// The names of the chosen metrics that can be computed, nvprof's or ours, in the order of the
     /// definitions.
     pub fn computed(&self) -> Vec<&'static str> {
-        let all =
-            definitions().filter(|definition| definition.compute.is_some()).map(|one| one.name);
+        let all = definitions()
+            .filter(|definition| definition.compute.is_some())
+            .map(|definition| definition.name);
         all.filter(|name| self.names(name)).collect()
     }
 

@@ -172,7 +172,7 @@ impl Models {
     pub fn of(&self, gpu: &Gpu) -> Vec<Chosen> {
         let named = self.named.clone();
         let mut chosen = named.unwrap_or_else(|| vec![Chosen::default_for(gpu)]);
-        self.further.iter().for_each(|&one| add(&mut chosen, one));
+        self.further.iter().for_each(|&model| add(&mut chosen, model));
         chosen
     }
 
@@ -241,7 +241,7 @@ fn by_name(name: &str) -> Result<&'static dyn Model, Failure> {
 /// The inputs that the models read beyond metrics. Features are not among them: without a
 /// calibrated cost model nobody reads them ([`reads_features`]).
 pub fn needs(chosen: &[Chosen]) -> Needs {
-    let all: Needs = chosen.iter().map(|one| one.model.needs()).sum();
+    let all: Needs = chosen.iter().map(|entry| entry.model.needs()).sum();
     Needs { features: false, ..all }
 }
 
@@ -249,7 +249,7 @@ pub fn needs(chosen: &[Chosen]) -> Needs {
 /// calibrated cost model.
 pub fn reads_features(chosen: &[Chosen], gpu: &Gpu, cost_models: Option<&CostModels>) -> bool {
     let is_calibrated = |models: &CostModels| models.files.iter().any(|file| file.gpu == gpu.name);
-    let reads = chosen.iter().any(|one| one.model.needs().features);
+    let reads = chosen.iter().any(|entry| entry.model.needs().features);
     reads && cost_models.is_some_and(is_calibrated)
 }
 
@@ -263,7 +263,7 @@ mod tests {
     fn names(arguments: &[&str]) -> Vec<(&'static str, bool)> {
         let arguments: Vec<String> = arguments.iter().map(|&name| name.to_owned()).collect();
         let chosen = by_names(&arguments).expect("the names exist");
-        chosen.iter().map(|one| (one.model.name(), one.by_name)).collect()
+        chosen.iter().map(|entry| (entry.model.name(), entry.by_name)).collect()
     }
 
     #[test]
@@ -309,7 +309,7 @@ mod tests {
         let gpu = GpuLibrary::builtin().unwrap().get(gpu).unwrap();
         let refinements: Vec<String> = refinements.iter().map(|&name| name.to_owned()).collect();
         let models = Models::read(&[], &refinements).map_err(|_| "wrong usage").unwrap();
-        models.of(&gpu).iter().map(|one| one.model.name()).collect()
+        models.of(&gpu).iter().map(|entry| entry.model.name()).collect()
     }
 
     #[test]

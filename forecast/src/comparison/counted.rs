@@ -96,7 +96,7 @@ impl Comparing<'_> {
                 Origin::Executed { launched, .. } => launched,
                 Origin::File(_) | Origin::Published(_) | Origin::Nowhere => return Ok(Vec::new()),
             },
-            few => return Ok(few.iter().map(|one| self.count(one)).collect()),
+            few => return Ok(few.iter().map(|wanted| self.count(wanted)).collect()),
         };
         let on = |(gpu, one)| on(gpu, one);
         let on: Vec<CountingGpu<'_>> = gpus.iter().zip(asked).map(on).collect();

@@ -105,7 +105,7 @@ impl TimeChoice<'_> {
     pub fn of_file(&self, path: &Path) -> Result<Vec<MeasuredTime>, Report> {
         let text = module_text::read_text(path)?;
         let measured = measurements::read(&text, path)?;
-        measured.into_iter().map(|one| self.of_measured(one)).collect()
+        measured.into_iter().map(|measurement| self.of_measured(measurement)).collect()
     }
 
     /// How the GPU of a time runs that was measured at some clock.

@@ -59,7 +59,7 @@ pub fn launch_text(
     }
     if let Some(ThreadBuffer { name, ty }) = more {
         let threads: u64 =
-            launch.grid.iter().chain(&launch.block).map(|&one| u64::from(one)).product();
+            launch.grid.iter().chain(&launch.block).map(|&extent| u64::from(extent)).product();
         let _ =
             write!(text, "\n[buffers.{name}]\ntype = \"{ty}\"\nlen = {threads}\ninit = \"zero\"\n");
     }

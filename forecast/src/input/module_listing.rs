@@ -279,7 +279,9 @@ fn parameters(name: &str, variables: Vec<Variable>, declared: &[Declared]) -> Ve
     // Of overloads nobody knows which one is meant.
     let own = match all[..] {
         [only] => Some(only),
-        [first, ..] if all.iter().all(|one| one.parameters == first.parameters) => Some(first),
+        [first, ..] if all.iter().all(|kernel| kernel.parameters == first.parameters) => {
+            Some(first)
+        }
         _ => None,
     };
     let has_types = types.len() == variables.len();

@@ -71,7 +71,7 @@ pub(super) fn resolve(
         InitValue::Struct(members) => Some(members),
         _ => None,
     });
-    let arguments = file.launch.iter().map(|one| &one.get_ref().args);
+    let arguments = file.launch.iter().map(|launch| &launch.get_ref().args);
     let passed: Vec<&str> = arguments.chain(members).flatten().flat_map(texture_names).collect();
     for texture in &mut textures {
         texture.is_argument = passed.contains(&texture.name.as_str());

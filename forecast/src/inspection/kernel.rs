@@ -204,17 +204,17 @@ impl<'a> Inspector<'a> {
         };
         let mut unsupported: Vec<_> = found
             .into_iter()
-            .map(|one| {
-                let position = self.lines.position(&source.text, one.span.start);
+            .map(|problem| {
+                let position = self.lines.position(&source.text, problem.span.start);
                 Unsupported {
                     line: position.line,
                     column: position.column,
-                    instruction: one.what,
-                    reason: one.reason,
+                    instruction: problem.what,
+                    reason: problem.reason,
                 }
             })
             .collect();
-        unsupported.sort_by_key(|one| (one.line, one.column));
+        unsupported.sort_by_key(|problem| (problem.line, problem.column));
         unsupported
     }
 

@@ -104,13 +104,14 @@ impl MachineFacts {
     /// The facts of a plan's kernel: those of the asked or the PTX's own architecture, else those
     /// of the newest that the container has.
     pub fn of(plan: &Plan, kernel: &str) -> Option<Self> {
-        let has_kernel = |cubin: &&Cubin| cubin.kernels.iter().any(|one| one.name == kernel);
+        let has_kernel =
+            |cubin: &&Cubin| cubin.kernels.iter().any(|kernel_there| kernel_there.name == kernel);
         let preference = |cubin: &&Cubin| {
             let sm = plan.target.map(|target| target.sm);
             (Some(cubin.target) == plan.target, Some(cubin.target.sm) == sm, cubin.target)
         };
         let cubin = plan.cubins.iter().filter(has_kernel).max_by_key(preference)?;
-        let code = cubin.kernels.iter().find(|one| one.name == kernel)?;
+        let code = cubin.kernels.iter().find(|found| found.name == kernel)?;
         let fact = |count: u64, unit| MetricValue {
             value: Number::Count(count.into()),
             unit,

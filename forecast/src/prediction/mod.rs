@@ -94,7 +94,7 @@ impl KernelView {
     /// The GPUs that were to be predicted from these counts, each once.
     pub fn gpus(&self) -> Vec<&str> {
         let predicted = self.predictions.iter().map(|view| view.prediction.gpu.as_str());
-        distinct(predicted.chain(self.declined.iter().map(|one| one.gpu.as_str())))
+        distinct(predicted.chain(self.declined.iter().map(|refusal| refusal.gpu.as_str())))
     }
 }
 

@@ -289,8 +289,9 @@ impl Executor<'_> {
         let silent = &Silent(self.supervisor);
         let trial = Executor { supervisor: silent, ..*self };
         let counted = trial.counted(RungChoice::Sample, false)?;
-        let mut others = counted.into_iter().filter(|one| one.counted_by.rung != Rung::Sample);
-        Ok(others.next().map(|one| one.counted_by.because.unwrap_or_default()))
+        let mut others =
+            counted.into_iter().filter(|launch| launch.counted_by.rung != Rung::Sample);
+        Ok(others.next().map(|launch| launch.counted_by.because.unwrap_or_default()))
     }
 }
 

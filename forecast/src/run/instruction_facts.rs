@@ -190,7 +190,8 @@ fn neighbours(accesses: &[PlainAccess], groups: &mut Vec<Vec<u32>>) {
                 // A vector has two or four elements, and begins at a multiple of its size.
                 let elements = if chunk.len() >= 4 { chunk.len() & !3 } else { chunk.len() & !1 };
                 if elements >= 2 {
-                    groups.push(chunk[..elements].iter().map(|one| one.instruction).collect());
+                    groups
+                        .push(chunk[..elements].iter().map(|member| member.instruction).collect());
                 }
             }
         }

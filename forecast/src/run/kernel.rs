@@ -94,8 +94,8 @@ impl Kernel {
         let loaded = module::load(&self.plan)?;
         let each = sources::launched_each(&self.plan, &loaded, gpus, counts, supervisor);
         let sources =
-            |launched: Vec<Launched>| launched.into_iter().map(|one| one.source).collect();
-        Ok(each.into_iter().map(|one| one.map(sources)).collect())
+            |launched: Vec<Launched>| launched.into_iter().map(|launch| launch.source).collect();
+        Ok(each.into_iter().map(|launches| launches.map(sources)).collect())
     }
 
     /// Returns the plan that will be executed.

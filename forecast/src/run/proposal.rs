@@ -272,7 +272,7 @@ impl<'a> Search<'a> {
             let extents = one.grid.iter().chain(&one.block);
             extents.fold(1, |product: u64, &extent| product.saturating_mul(extent.into()))
         };
-        Ok(self.mended(large)?.filter(|one| threads(one) >= threads(small)))
+        Ok(self.mended(large)?.filter(|mended| threads(mended) >= threads(small)))
     }
 
     /// The blocks to begin with: what the kernel or the user says, then sizes that the source

@@ -129,7 +129,7 @@ impl Mean {
         let Repetition { profile, stages, features, simulation, instructions } = repetition;
         match (simulation, self.simulation.last_mut()) {
             (Some(launch), _) => {
-                let covered: u64 = self.simulation.iter().map(|one| one.count).sum();
+                let covered: u64 = self.simulation.iter().map(|part| part.count).sum();
                 let count = self.invocations + 1 - covered;
                 self.simulation.push(Invocations { launch, count });
             }

@@ -234,7 +234,7 @@ pub fn launched_each(
     let each = machines.into_iter().zip(gpus).map(|(made, on)| {
         made?;
         let counted = counted.next().unwrap_or(Err(Failure::Stopped))?;
-        Ok(counted.into_iter().map(|one| launched(one, on.gpu)).collect())
+        Ok(counted.into_iter().map(|launch| launched(launch, on.gpu)).collect())
     });
     each.collect()
 }

@@ -41,7 +41,7 @@ pub(crate) fn of_lowering(error: LowerError, source: &SourceText, anchor: &Ancho
 /// The note about a kernel that runs up to instructions that cannot be executed.
 pub(crate) fn of_unsupported(program: &Program) -> Option<String> {
     let unsupported = program.unsupported();
-    let first = unsupported.iter().min_by_key(|one| one.span.start)?;
+    let first = unsupported.iter().min_by_key(|construct| construct.span.start)?;
     let count = match unsupported.len() {
         1 => "an instruction".to_owned(),
         number => format!("{number} instructions"),

@@ -441,7 +441,7 @@ fn way_block(block: &Block, instructions: &[StaticInstruction]) -> WayBlock {
     WayBlock {
         instructions: block.instruction_count,
         line: own.first().map_or(0, |own| own.line),
-        location: own.iter().find_map(|one| one.instruction.location),
+        location: own.iter().find_map(|instruction| instruction.instruction.location),
     }
 }
 

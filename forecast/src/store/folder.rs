@@ -82,7 +82,7 @@ impl Folder {
     fn remove_unfinished(&self, silence: Duration) -> io::Result<usize> {
         let folder = self.path.join(UNFINISHED);
         let before: Vec<PathBuf> = match fs::read_dir(&folder) {
-            Ok(entries) => entries.map(|one| Ok(one?.path())).collect::<io::Result<_>>()?,
+            Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(error),
         };

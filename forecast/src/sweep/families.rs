@@ -63,7 +63,7 @@ impl<'a> CountingByFormulas<'a> {
     pub fn report(&self) -> Option<String> {
         let known = self.known.borrow();
         let with_formulas: Vec<(&Known, &ByFormulas)> =
-            known.iter().filter_map(|one| Some((one, one.formulas.as_ref()?))).collect();
+            known.iter().filter_map(|family| Some((family, family.formulas.as_ref()?))).collect();
         let sum = |of: fn(&(&Known, &ByFormulas)) -> u64| with_formulas.iter().map(of).sum::<u64>();
         let mut text = format!(
             "{} sizes by formulas, which were found in {} sizes and agreed in {} others",
@@ -127,7 +127,7 @@ impl<'a> CountingByFormulas<'a> {
             None => known.executed += 1,
         }
         let Some(counted) = counted else { return Ok(None) };
-        Ok(Some(counted.iter().map(|one| sources::of_counted(one, &plan, gpu)).collect()))
+        Ok(Some(counted.iter().map(|launch| sources::of_counted(launch, &plan, gpu)).collect()))
     }
 }
 

@@ -38,7 +38,7 @@ pub fn place_among(few: &[Axis], axes: &[Axis], values: &[&Value]) -> usize {
     few.iter().fold(0, |place, axis| {
         let mut all = axes.iter().zip(values);
         let value = all.find(|(other, _)| other.name == axis.name).map(|(_, &value)| value);
-        let own = value.and_then(|value| axis.values.iter().position(|one| one == value));
+        let own = value.and_then(|value| axis.values.iter().position(|known| known == value));
         place * axis.values.len() + own.unwrap_or_default()
     })
 }

@@ -145,9 +145,9 @@ fn other_code(configuration: &Configuration) -> f64 {
 fn the_published_table_has_every_configuration_and_counter() {
     let all = measured();
     assert_eq!(all.len(), 210);
-    let configurations: BTreeSet<_> = all.iter().map(|one| one.configuration.clone()).collect();
+    let configurations: BTreeSet<_> = all.iter().map(|row| row.configuration.clone()).collect();
     assert_eq!(configurations.len(), 210);
-    assert!(all.iter().all(|one| one.counters.len() == 33 && one.duration_us > 0.0));
+    assert!(all.iter().all(|row| row.counters.len() == 33 && row.duration_us > 0.0));
     assert_eq!(by_kernel().len(), 42);
     assert!(by_kernel().iter().all(|blocks| blocks.len() == 5));
 }
@@ -255,7 +255,7 @@ fn reads(one: &Measured, depth: u32) -> [f64; 2] {
 #[test]
 fn sectors_of_the_grid_are_read_once() {
     let of = |points, unroll, layout: &str| {
-        let all = measured().into_iter().map(|one| (one.configuration.clone(), one));
+        let all = measured().into_iter().map(|row| (row.configuration.clone(), row));
         let mut meant = all.filter(|(one, _)| {
             (one.points, one.unroll, one.layout.as_str()) == (points, unroll, layout)
         });

@@ -96,7 +96,7 @@ fn assert_alike(new: Vec<Counted>, kept: &[Counted], name: &str) {
         assert_eq!(new.evidence.stages, kept.evidence.stages, "{name}");
         let simulated = |counted: &Counted| {
             let all = counted.evidence.simulation.iter().flat_map(|all| all.iter());
-            all.map(|one| (one.launch.clone(), one.count)).collect::<Vec<_>>()
+            all.map(|part| (part.launch.clone(), part.count)).collect::<Vec<_>>()
         };
         assert!(simulated(&new) == simulated(kept), "the record of {name}");
         assert_eq!(new.evidence.instructions, kept.evidence.instructions, "{name}");
@@ -307,7 +307,7 @@ fn what_ifs_are_simulated_apart() {
         let source = sources::of_launch(&counted[0], &gpu);
         let of = |what_if: &str| {
             let what_ifs: Vec<WhatIf> =
-                what_if.split_terminator(',').map(|one| one.parse().unwrap()).collect();
+                what_if.split_terminator(',').map(|word| word.parse().unwrap()).collect();
             let changed = apply(&what_ifs, &source.profile, &source.conditions);
             SmSimulation.time_ms(&changed.profile, &gpu, &changed.conditions).unwrap()
         };

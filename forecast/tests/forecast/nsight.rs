@@ -140,7 +140,7 @@ fn occupancy_and_launches_are_those_of_the_limits() {
     near(of("launch__occupancy_limit_warps"), (64.0 / warps).floor());
     near(of("launch__occupancy_limit_blocks"), 32.0);
     let limits = ["blocks", "registers", "shared_mem", "warps"];
-    let least = limits.map(|one| of(&format!("launch__occupancy_limit_{one}")));
+    let least = limits.map(|limit| of(&format!("launch__occupancy_limit_{limit}")));
     let least = least.into_iter().fold(f64::INFINITY, f64::min);
     near(of("sm__maximum_warps_avg_per_active_cycle"), least * warps);
     near(of("sm__maximum_warps_per_active_cycle_pct"), 100.0 * least * warps / 64.0);

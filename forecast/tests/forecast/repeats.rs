@@ -33,7 +33,8 @@ fn counted(repeat: u32) -> Source {
 }
 
 fn dram_sectors(launch: &Launch) -> u64 {
-    let warps = launch.classes.iter().flat_map(|class| &class.samples).flat_map(|one| &one.warps);
+    let warps =
+        launch.classes.iter().flat_map(|class| &class.samples).flat_map(|sample| &sample.warps);
     let requests = warps.flat_map(|warp| &warp.requests).flatten();
     requests.map(|request| u64::from(request.dram_sectors)).sum()
 }

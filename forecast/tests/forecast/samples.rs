@@ -208,7 +208,7 @@ fn chosen(kernel: &Kernel, counting: RungChoice, ctas: Option<u64>) -> Vec<Rung>
     let settings = ExecutionSettings { counting, ctas, ..ExecutionSettings::default() };
     let (caches, sample) = (CacheChoice::None, settings.sample());
     let all = counted_on(kernel, counting, sample, caches);
-    all.into_iter().map(|one| one.counted_by.rung).collect()
+    all.into_iter().map(|launch| launch.counted_by.rung).collect()
 }
 
 #[test]

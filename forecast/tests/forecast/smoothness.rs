@@ -69,15 +69,15 @@ fn sensitivities_do_not_depend_on_the_step() {
                     analyse(&SmSimulation, profile, &gpu, conditions, &BANDWIDTHS, step).unwrap();
                 BANDWIDTHS.map(|field| {
                     let one = found.parameters.iter().find(|parameter| parameter.field == field);
-                    one.and_then(|one| one.elasticity).unwrap_or_default()
+                    one.and_then(|sensitivity| sensitivity.elasticity).unwrap_or_default()
                 })
             };
             let [small, middle, large] = [0.01, 0.05, 0.1].map(elasticities);
             for (at, field) in BANDWIDTHS.into_iter().enumerate() {
                 let all = [small[at], middle[at], large[at]];
                 // Less than a twentieth is no effect, whatever its sign.
-                let has_effect = all.iter().any(|one| one.abs() > 0.05);
-                let is_negative = all.iter().all(|one| *one < 0.0);
+                let has_effect = all.iter().any(|elasticity| elasticity.abs() > 0.05);
+                let is_negative = all.iter().all(|elasticity| *elasticity < 0.0);
                 assert!(!has_effect || is_negative, "{kernel}, {field}: {all:?}");
                 let spread =
                     all.iter().fold(0.0_f64, |spread, one| spread.max((one - all[2]).abs()));

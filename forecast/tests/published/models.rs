@@ -26,7 +26,7 @@ fn on_v100(kernel: &str) -> Prediction {
 
 /// A number among the model's parameters or intermediate values.
 fn number(prediction: &Prediction, symbol: &str) -> f64 {
-    let found = [&prediction.parameters, &prediction.intermediate].map(|one| one.get(symbol));
+    let found = [&prediction.parameters, &prediction.intermediate].map(|values| values.get(symbol));
     let number = found.into_iter().flatten().find_map(SymbolValue::as_f64);
     number.unwrap_or_else(|| panic!("{} has no number {symbol}", prediction.model))
 }

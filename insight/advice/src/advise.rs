@@ -266,7 +266,7 @@ fn item(
         Trial::Unseen(reason) => (None, Some(reason)),
         Trial::WhatIf(_) | Trial::Launches => {
             let of = |model: &str| outcomes.iter().find(|outcome| outcome.model == model);
-            let own = of(headline.model).filter(|one| one.sees);
+            let own = of(headline.model).filter(|rule| rule.sees);
             let answer = own.or_else(|| of(SmSimulation.name()))?;
             if answer.speed_up < LEAST_GAIN {
                 return None;
@@ -327,7 +327,7 @@ fn buffer_bytes(plan: &Plan, index: usize) -> u64 {
     buffers.extend(plan.textures.iter().map(|texture| texture.buffer));
     buffers.sort_unstable();
     buffers.dedup();
-    buffers.iter().filter_map(|&buffer| plan.buffers.get(buffer)).map(|one| one.bytes()).sum()
+    buffers.iter().filter_map(|&buffer| plan.buffers.get(buffer)).map(|buffer| buffer.bytes()).sum()
 }
 
 #[cfg(test)]

@@ -118,13 +118,13 @@ impl Verdict {
         let time_ms = headline.time_ms;
         let analysis = headline.detail.simulation();
         let models = others(headline, predictions)
-            .map(|one| ModelTime {
-                model: one.model,
-                time_ms: one.time_ms,
-                with_left_out_ms: left_out_ms(one),
-                bound: one.bound,
-                leaves_out: left_out_ms(one).is_some(),
-                is_rough: one.is_below_launch(),
+            .map(|prediction| ModelTime {
+                model: prediction.model,
+                time_ms: prediction.time_ms,
+                with_left_out_ms: left_out_ms(prediction),
+                bound: prediction.bound,
+                leaves_out: left_out_ms(prediction).is_some(),
+                is_rough: prediction.is_below_launch(),
             })
             .collect();
         let spent = analysis.map_or_else(Vec::new, |analysis| {

@@ -344,7 +344,8 @@ fn names_of_halves_lie_in_them_or_are_left_out() {
     ] {
         let scene = picture.scene().unwrap();
         for (words, angle) in [("memory-bound GPUs", memory), ("compute-bound GPUs", compute)] {
-            let found: Vec<f64> = texts_with(&scene, words).iter().map(|one| one.degrees).collect();
+            let found: Vec<f64> =
+                texts_with(&scene, words).iter().map(|label| label.degrees).collect();
             assert_eq!(found, Vec::from_iter(angle), "{words} of {}", picture.intensity);
         }
     }

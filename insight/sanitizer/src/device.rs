@@ -74,7 +74,7 @@ impl DeviceShadow {
 
     /// The host allocates a buffer between launches.
     pub fn add(&mut self, buffer: Buffer) {
-        let at = self.buffers.partition_point(|one| one.buffer.address < buffer.address);
+        let at = self.buffers.partition_point(|entry| entry.buffer.address < buffer.address);
         self.buffers.insert(at, Tracked::new(buffer));
     }
 

@@ -124,7 +124,7 @@ impl Warp {
     /// Makes all copies that are left when the CTA ends.
     pub(super) fn end_stores(&mut self, context: &Context<'_>) -> Result<(), WarpFault> {
         let mut left = std::mem::take(&mut self.late_stores.stores);
-        left.drain(..).try_for_each(|one| one.end(context))
+        left.drain(..).try_for_each(|store| store.end(context))
     }
 }
 

@@ -303,8 +303,9 @@ fn object_of<'a>(memories: &Memories<'a>, handle: u64) -> Option<&'a Object> {
     let textures = &memories.device.textures;
     textures.get(handle).or_else(|| {
         let variable = memories.device.find(handle);
-        let name =
-            variable.filter(|one| one.address == handle).map(|variable| variable.name.as_str());
+        let name = variable
+            .filter(|variable| variable.address == handle)
+            .map(|variable| variable.name.as_str());
         textures.get(textures.bound(handle, name)?)
     })
 }

@@ -83,7 +83,7 @@ impl<O: Observer> Observer for Several<O> {
 
     fn recorder(&self, program: &Program) -> Self::Recorder {
         SeveralRecorders {
-            each: self.each.iter().map(|one| one.recorder(program)).collect(),
+            each: self.each.iter().map(|observer| observer.recorder(program)).collect(),
             have_parted: Arc::clone(&self.have_parted),
         }
     }
@@ -124,7 +124,7 @@ impl<R: StandIn> StandIn for SeveralRecorders<R> {
     }
 
     fn singles_out(&self, cta: u64) -> bool {
-        self.each.iter().any(|one| one.singles_out(cta))
+        self.each.iter().any(|recorder| recorder.singles_out(cta))
     }
 
     fn shift_to(&self, other: &Self) -> Option<Self::Shift> {

@@ -154,8 +154,8 @@ pub(crate) mod quad {
     ];
 
     pub(crate) fn encode(operation: Operation, formats: [Elements; 2]) -> u16 {
-        let operation = OPERATIONS.iter().position(|&one| one == operation).unwrap_or(0);
-        let [a, b] = formats.map(|format| ELEMENTS.iter().position(|&one| one == format));
+        let operation = OPERATIONS.iter().position(|&known| known == operation).unwrap_or(0);
+        let [a, b] = formats.map(|format| ELEMENTS.iter().position(|&element| element == format));
         (operation << 2 | a.unwrap_or(0) << 4 | b.unwrap_or(0) << 7) as u16
     }
 
@@ -224,7 +224,7 @@ pub(crate) mod video {
     }
 
     pub(crate) fn encode_operation(operation: Operation) -> u16 {
-        OPERATIONS.iter().position(|&one| one == operation).unwrap_or(0) as u16
+        OPERATIONS.iter().position(|&known| known == operation).unwrap_or(0) as u16
     }
 
     #[inline(always)]

@@ -220,7 +220,9 @@ impl RowUses {
     }
 
     fn tensor_copy(&mut self, copy: &TensorCopy) {
-        [&copy.map, &copy.global, &copy.shared].into_iter().for_each(|one| self.memory(one));
+        [&copy.map, &copy.global, &copy.shared]
+            .into_iter()
+            .for_each(|operand| self.memory(operand));
         self.reads.extend(copy.global_address);
         self.reads.extend_from_slice(&copy.coordinates);
         if let Boxes::Pixels(offsets) = copy.boxes {

@@ -109,7 +109,9 @@ impl Resource {
     }
 
     fn check(&self, format: Format) -> Result<(), BadTexture> {
-        if self.extent.iter().any(|&one| one == 0 || one > LARGEST_EXTENT) || self.layers == 0 {
+        if self.extent.iter().any(|&extent| extent == 0 || extent > LARGEST_EXTENT)
+            || self.layers == 0
+        {
             return Err(BadTexture::Extent { largest: LARGEST_EXTENT });
         }
         let is_plane = self.extent[2] == 1 && !self.is_linear;

@@ -260,8 +260,11 @@ fn stops_where(text: &str, reason: &str) {
     let text = module(text);
     let Ok(loaded) = gpucast_ptx_frontend::load(&text) else { return };
     let program = Program::new(&loaded, &text, "k").unwrap();
-    let reasons: Vec<String> =
-        program.unsupported().iter().map(|one| format!("{} {}", one.what, one.reason)).collect();
+    let reasons: Vec<String> = program
+        .unsupported()
+        .iter()
+        .map(|construct| format!("{} {}", construct.what, construct.reason))
+        .collect();
     assert!(matches!(&reasons[..], [only] if only.contains(reason)), "{reasons:?}");
 }
 

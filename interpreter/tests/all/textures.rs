@@ -667,6 +667,6 @@ fn a_slice_tells_the_same_texels() {
         log.accesses
     };
     let all = accesses(true);
-    assert_eq!(all.iter().filter(|one| one.space == StateSpace::Tex).count(), 6);
+    assert_eq!(all.iter().filter(|event| event.space == StateSpace::Tex).count(), 6);
     assert_eq!(accesses(false), all);
 }

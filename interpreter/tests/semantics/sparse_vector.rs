@@ -71,7 +71,7 @@ proptest! {
             let pairs = (0..4).flat_map(|first| (first + 1..4).map(move |second| [first, second]));
             let fits = |pair: &[usize; 2]| {
                 (0..4).filter(|at| !pair.contains(at)).all(|other| {
-                    pair.iter().all(|&one| !goes_before(values[other], values[one], least))
+                    pair.iter().all(|&at| !goes_before(values[other], values[at], least))
                 })
             };
             let pair = { pairs }.find(fits).unwrap();

@@ -29,7 +29,7 @@ const MOST_CONTRADICTED: u128 = 20;
 
 /// Returns true if few of all `executed` instructions are in contradicted blocks.
 pub(super) fn is_tolerable(contradicted: &[Contradiction], executed: u128) -> bool {
-    let executions: u128 = contradicted.iter().map(|one| one.executions).sum();
+    let executions: u128 = contradicted.iter().map(|found| found.executions).sum();
     executions.saturating_mul(MOST_CONTRADICTED) <= executed
 }
 
@@ -74,7 +74,7 @@ pub(super) fn contradictions(
             })
         })
         .collect();
-    found.sort_by_key(|one| std::cmp::Reverse(one.executions));
+    found.sort_by_key(|found| std::cmp::Reverse(found.executions));
     found
 }
 

@@ -94,7 +94,7 @@ fn called_sections(image: &Image<'_>) -> Vec<usize> {
     while let Some(&section) = order.get(next) {
         for &(index, _) in image.sections[section].relocations.values() {
             let function = image.sections.iter().position(|section| section.index == index);
-            if let Some(function) = function.filter(|&one| !image.sections[one].is_kernel)
+            if let Some(function) = function.filter(|&section| !image.sections[section].is_kernel)
                 && !order.contains(&function)
             {
                 order.push(function);
@@ -145,7 +145,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         let assumed = self.decoder.assume(word);
         let opcode = self.decoder.opcode(word);
         let class = assumed.assumed.unwrap_or(InstructionClass::Misc);
-        match self.unknown.iter_mut().find(|one| one.opcode == opcode) {
+        match self.unknown.iter_mut().find(|found| found.opcode == opcode) {
             Some(known) => known.count += 1,
             None => self.unknown.push(Unknown { opcode, class, count: 1 }),
         }
@@ -223,7 +223,7 @@ impl<'i, 'a> Builder<'i, 'a> {
                         .instructions
                         .iter()
                         .filter(|instruction| instruction.section == section);
-                    open.extend(pushed.filter_map(|one| match one.decoded.flow {
+                    open.extend(pushed.filter_map(|instruction| match instruction.decoded.flow {
                         Flow::Push(other, place) if other == region => self.index(section, place),
                         _ => None,
                     }));

@@ -115,7 +115,7 @@ fn instructions_of_a_folder_of_listings_are_known() {
         if path.extension().is_some_and(|extension| extension == "listing") {
             let listing = fs::read_to_string(&path).unwrap();
             let here = differences(&path.with_extension("cubin"), &listing);
-            found.extend(here.into_iter().map(|one| format!("{}: {one}", path.display())));
+            found.extend(here.into_iter().map(|line| format!("{}: {line}", path.display())));
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
@@ -167,7 +167,7 @@ fn a_loop_may_be_left_by_a_call() {
     let calls = |is_one: fn(&Flow) -> bool| {
         let written =
             code.instructions.iter().filter(|instruction| instruction.decoded.mnemonic == "CALL");
-        written.filter(|one| is_one(&one.decoded.flow)).count()
+        written.filter(|instruction| is_one(&instruction.decoded.flow)).count()
     };
     assert_eq!(calls(|flow| matches!(flow, Flow::Call(Some(_)))), 6);
     assert_eq!(calls(|flow| matches!(flow, Flow::Branch(Some(_)))), 2);
@@ -222,28 +222,33 @@ fn loads_and_unawaited(path: &Path) -> (usize, Vec<String>) {
         let decoded: Vec<_> = words.iter().map(|&word| decoder.decode(word)).collect();
         let register = |index: usize, first: u32| words[index].bits >> first & 0xff;
         for (at, load) in decoded.iter().enumerate() {
-            let is_load = load.is_some_and(|one| ["LD", "LDG", "LDS"].contains(&one.mnemonic));
+            let is_load = load
+                .is_some_and(|instruction| ["LD", "LDG", "LDS"].contains(&instruction.mnemonic));
             let result = register(at, to);
             // The register that reads as zero takes no result.
             if !is_load || result == 0xff {
                 continue;
             }
-            let straight = |&next: &usize| decoded[next].is_some_and(|one| one.flow == Flow::Next);
+            let straight = |&next: &usize| {
+                decoded[next].is_some_and(|instruction| instruction.flow == Flow::Next)
+            };
             let mut behind = (at + 1..words.len()).take_while(straight);
             let uses = |&next: &usize| {
-                decoded[next].is_some_and(|one| computes.contains(&one.mnemonic))
+                decoded[next].is_some_and(|instruction| computes.contains(&instruction.mnemonic))
                     && register(next, from) == result
             };
             let Some(user) = behind.find(uses) else { continue };
             loads += 1;
             // Loads of a kind end in their order: the barrier of a later one does for both.
-            let of_kind = (at..user).filter(|&one| {
-                decoded[one].map(|one| one.mnemonic) == load.map(|one| one.mnemonic)
+            let of_kind = (at..user).filter(|&index| {
+                decoded[index].map(|instruction| instruction.mnemonic)
+                    == load.map(|instruction| instruction.mnemonic)
             });
-            let mut barriers = of_kind.filter_map(|one| Some((one, controls[one].write_barrier?)));
+            let mut barriers =
+                of_kind.filter_map(|index| Some((index, controls[index].write_barrier?)));
             let awaited = barriers.any(|(one, barrier)| {
                 (one + 1..=user).any(|later| {
-                    let mnemonic = decoded[later].map_or("", |one| one.mnemonic);
+                    let mnemonic = decoded[later].map_or("", |instruction| instruction.mnemonic);
                     let counter = match decoder.detail(mnemonic, words[later]) {
                         Detail::Counter { counter, .. } => counter,
                         _ => None,

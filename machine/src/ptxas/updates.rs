@@ -30,7 +30,8 @@ pub(super) fn updates(
     is_atomic: &dyn Fn(usize) -> bool,
 ) -> BTreeMap<usize, Update> {
     let all = 0..code.instructions.len();
-    let atomics: Vec<usize> = all.filter(|&one| is_atomic(one) && changes(code, one)).collect();
+    let atomics: Vec<usize> =
+        all.filter(|&index| is_atomic(index) && changes(code, index)).collect();
     match Decoder::of(image.target) {
         Some(decoder) if !atomics.is_empty() => {
             let reader = Reader::new(image, code, decoder);

@@ -51,7 +51,7 @@ impl Nest {
 
     /// The loops around one block that are not around another one.
     pub(crate) fn left(&self, from: usize, to: usize) -> impl Iterator<Item = u32> {
-        self.around[from].iter().copied().filter(move |one| !self.around[to].contains(one))
+        self.around[from].iter().copied().filter(move |inner| !self.around[to].contains(inner))
     }
 
     /// Loops in all.

@@ -110,7 +110,7 @@ fn runs(visits: &[BlockVisit], nest: &Nest, blocks: usize) -> Vec<Vec<u64>> {
             continue;
         }
         if let Some(last) = last {
-            nest.left(last, block).for_each(|one| left[one as usize] += 1);
+            nest.left(last, block).for_each(|block_left| left[block_left as usize] += 1);
         }
         last = Some(block);
         let Some(innermost) = nest.innermost(block) else { continue };

@@ -90,8 +90,10 @@ impl Emission {
                     } else {
                         CodePlace::Block(brought.block)
                     };
-                    for selected in
-                        brought.selected.into_iter().flat_map(|one| pipes.distribute(one))
+                    for selected in brought
+                        .selected
+                        .into_iter()
+                        .flat_map(|instruction| pipes.distribute(instruction))
                     {
                         bringers.entry(key).or_default().push(emission.instructions.len() as u32);
                         let (role, brings) = (Role::Bring, Some(brought.arg));

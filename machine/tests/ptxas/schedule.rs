@@ -238,7 +238,7 @@ fn an_unrolled_loop_goes_round_before_its_remainder() {
                     let block = launch.code.blocks[block as usize].clone();
                     let of_block =
                         &launch.code.instructions[block.start as usize..block.end as usize];
-                    of_block.iter().filter(|one| one.mnemonic == "FFMA").count()
+                    of_block.iter().filter(|instruction| instruction.mnemonic == "FFMA").count()
                 })
                 .filter(|&products| products > 0)
                 .collect();
@@ -291,7 +291,7 @@ fn copies_and_products_are_waited_for_as_the_code_says() {
                 }
                 other => panic!("{mnemonic} is {other:?}"),
             };
-            all.iter().filter(|one| one.mnemonic == mnemonic).map(of_one).collect()
+            all.iter().filter(|instruction| instruction.mnemonic == mnemonic).map(of_one).collect()
         };
         let copy = AccessKind::AsyncCopy;
         assert_eq!(accesses("LDGSTS"), [(copy, 16), (copy, 8)]);
@@ -300,26 +300,32 @@ fn copies_and_products_are_waited_for_as_the_code_says() {
         // Two groups raise a counter, which is waited for twice.
         let commits: Vec<Option<u8>> = all
             .iter()
-            .filter(|one| matches!(one.action, Action::CommitCopies { .. }))
-            .map(|one| one.control.write_barrier)
+            .filter(|instruction| matches!(instruction.action, Action::CommitCopies { .. }))
+            .map(|instruction| instruction.control.write_barrier)
             .collect();
         assert_eq!(commits, [Some(0), Some(0)]);
         let waits: Vec<Action> = all
             .iter()
-            .map(|one| one.action)
+            .map(|instruction| instruction.action)
             .filter(|action| matches!(action, Action::AwaitCounter { .. }))
             .collect();
         let wait = |pending| Action::AwaitCounter { counter: 0, pending };
         assert_eq!(waits, [wait(1), wait(0)], "{target}");
-        let products: Vec<Action> =
-            all.iter().filter(|one| one.class == Class::Tensor).map(|one| one.action).collect();
+        let products: Vec<Action> = all
+            .iter()
+            .filter(|instruction| instruction.class == Class::Tensor)
+            .map(|instruction| instruction.action)
+            .collect();
         let product = Action::Multiply {
             multiply_adds: 16 * 8 * 16,
             format: TensorFormat::HalfInSingle,
             is_asynchronous: false,
         };
         assert_eq!(products, [product], "{target}");
-        assert!(all.iter().any(|one| one.action == Action::Fence(FenceScope::Gpu)), "{target}");
+        assert!(
+            all.iter().any(|instruction| instruction.action == Action::Fence(FenceScope::Gpu)),
+            "{target}"
+        );
     }
 }
 
@@ -344,20 +350,20 @@ fn rounds_of_bulk_copies_keep_their_order() {
     for warp in warps(&launch) {
         let all: Vec<&Instruction> = instructions(&launch, warp).collect();
         let is_barrier = |one: &&Instruction| one.action == Action::CtaBarrier;
-        let rounds: Vec<_> = all.split(|one| is_barrier(one)).collect();
+        let rounds: Vec<_> = all.split(|instruction| is_barrier(instruction)).collect();
         // What is in front of the first round, the rounds, and the store behind.
         assert_eq!(rounds.len(), 10);
         for round in &rounds[1..9] {
             let waits: Vec<_> = round
                 .iter()
-                .filter(|one| matches!(one.action, Action::AwaitPhase { .. }))
-                .map(|one| one.ptx)
+                .filter(|instruction| matches!(instruction.action, Action::AwaitPhase { .. }))
+                .map(|instruction| instruction.ptx)
                 .collect();
             assert_eq!(waits.len(), 2);
             assert_ne!(waits[0], waits[1]);
             let first_wait = round
                 .iter()
-                .position(|one| matches!(one.action, Action::AwaitPhase { .. }))
+                .position(|instruction| matches!(instruction.action, Action::AwaitPhase { .. }))
                 .unwrap();
             let told = |one: &&&Instruction| {
                 matches!(one.action, Action::ArriveAtPhase { .. }) || one.mnemonic == "UBLKCP"
@@ -365,7 +371,8 @@ fn rounds_of_bulk_copies_keep_their_order() {
             assert_eq!(round[first_wait..].iter().filter(told).count(), 0);
             assert_eq!(round[..first_wait].iter().filter(told).count(), 6);
         }
-        let copies = warp.requests.iter().flatten().filter(|one| one.space == Space::Global);
+        let copies =
+            warp.requests.iter().flatten().filter(|request| request.space == Space::Global);
         copies_of_warps.push(copies.count());
     }
     // Of the first warp one thread copies; all warps store once.

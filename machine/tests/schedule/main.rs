@@ -97,7 +97,8 @@ fn chains_have_the_latencies_of_their_generation() {
         let launch = arranged(target, &body);
         let chain = of(&launch, "FFMA");
         assert_eq!(chain.len(), 12, "{target}");
-        let stalls: Vec<u8> = chain[..11].iter().map(|one| one.control.stall).collect();
+        let stalls: Vec<u8> =
+            chain[..11].iter().map(|instruction| instruction.control.stall).collect();
         assert_eq!(stalls, [clocks; 11], "{target}");
     }
 }
@@ -154,7 +155,7 @@ fn a_loop_waits_for_the_load_of_the_round_before() {
         let load = of(&launch, "LDG")[0].control.write_barrier.unwrap();
         for (block, range) in launch.code.blocks.iter().enumerate() {
             let block_code = &launch.code.instructions[range.start as usize..range.end as usize];
-            for sum in block_code.iter().filter(|one| one.mnemonic == "FADD") {
+            for sum in block_code.iter().filter(|instruction| instruction.mnemonic == "FADD") {
                 assert_eq!(sum.control.wait_mask >> load & 1, 1, "{target}, block {block}");
             }
         }
@@ -183,7 +184,8 @@ fn a_branch_waits_for_its_comparison() {
         let launch = arranged(target, body);
         let (from, to) = (place(&launch, "ISETP")[0], place(&launch, "BRA")[0]);
         let between = &launch.code.instructions[from..to];
-        let distance: u32 = between.iter().map(|one| u32::from(one.control.stall)).sum();
+        let distance: u32 =
+            between.iter().map(|instruction| u32::from(instruction.control.stall)).sum();
         assert!(distance >= clocks.guard, "{target}: {distance}");
     }
 }
@@ -201,9 +203,10 @@ fn memory_and_arithmetic_issue_together_up_to_pascal() {
         let code = &launch.code.instructions;
         let pairs = code.windows(2).filter(|pair| pair[0].control.stall == 0);
         for pair in pairs.clone() {
-            let memory = pair.iter().filter(|one| one.class == Class::Memory).count();
+            let memory =
+                pair.iter().filter(|instruction| instruction.class == Class::Memory).count();
             // The unit of conversions reads special registers as far as assemblers pair them.
-            assert!(memory == 1 || pair.iter().any(|one| one.mnemonic == "S2R"));
+            assert!(memory == 1 || pair.iter().any(|instruction| instruction.mnemonic == "S2R"));
         }
         pairs.count()
     };
@@ -443,8 +446,11 @@ fn skipped_accesses_take_requests_of_no_lanes() {
     };
     let launch = schedule("sm_80".parse().unwrap(), &program, &ones(&program), &trace);
     let warp = &launch.classes[0].samples[0].warps[0];
-    let lanes: Vec<Vec<u8>> =
-        warp.requests.iter().map(|queue| queue.iter().map(|one| one.lanes).collect()).collect();
+    let lanes: Vec<Vec<u8>> = warp
+        .requests
+        .iter()
+        .map(|queue| queue.iter().map(|request| request.lanes).collect())
+        .collect();
     assert!(lanes.contains(&vec![0, 32, 0, 32]), "{lanes:?}");
 }
 

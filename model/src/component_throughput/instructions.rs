@@ -47,7 +47,7 @@ impl InstructionCounts {
     #[must_use]
     pub fn computations(&self) -> f64 {
         use Operation::{Fp16, Fp32, Fp32Multiply, Fp64, Special, Tensor};
-        [Fp16, Fp32, Fp32Multiply, Special, Fp64, Tensor].map(|one| self.of(one)).iter().sum()
+        [Fp16, Fp32, Fp32Multiply, Special, Fp64, Tensor].map(|kind| self.of(kind)).iter().sum()
     }
 
     /// Adds others.

@@ -164,7 +164,7 @@ mod tests {
     fn shared_memory_has_the_average_of_cyclic_reduction() {
         let shared = Saturation::shared_of_gt200();
         let warps = [8.0, 4.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-        let mean = warps.map(|one| shared.fraction(one) * 1420.8).iter().sum::<f64>() / 9.0;
+        let mean = warps.map(|warps| shared.fraction(warps) * 1420.8).iter().sum::<f64>() / 9.0;
         assert!((mean - 397.0).abs() < 0.5, "{mean}");
         // 256 bytes of a copy in 38 clocks of latency and 4 of issue.
         let by_latency = 256.0 / 42.0 * 30.0 * 1.48;

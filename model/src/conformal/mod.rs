@@ -207,7 +207,7 @@ mod tests {
     fn many_kernels_of_one_gpu_do_not_stand_for_other_generations() {
         // A hundred kernels on one GPU within 1 %, one on each of eleven others from −50 to 50 %.
         let mut all = errors(kind_of(TimeClass::Issue, 9, "ptxas"), 100, 0.01);
-        all.iter_mut().for_each(|one| one.gpu = "hopper".to_owned());
+        all.iter_mut().for_each(|row| row.gpu = "hopper".to_owned());
         all.extend(errors(kind_of(TimeClass::Issue, 8, "ptxas"), 6, 0.5));
         all.extend(errors(kind_of(TimeClass::Issue, 7, "ptxas"), 5, 0.4));
         let table = Table::of(&all);

@@ -105,7 +105,8 @@ impl Roofline {
         // Halves have a ceiling of tensor cores even if they do not use them.
         let has_halves =
             work.operations.iter().any(|operation| operation.precision == Precision::Half);
-        let mut formats: Vec<TensorFormat> = work.tensor.iter().map(|one| one.format).collect();
+        let mut formats: Vec<TensorFormat> =
+            work.tensor.iter().map(|product| product.format).collect();
         if has_halves && !formats.contains(&TensorFormat::Fp16) {
             formats.push(TensorFormat::Fp16);
         }

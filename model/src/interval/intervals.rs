@@ -259,7 +259,8 @@ impl Progress {
         if let Some(Some(there)) = self.lines.get(line) {
             return *there;
         }
-        let before = line.checked_sub(1).and_then(|one| self.lines.get(one).copied().flatten());
+        let before =
+            line.checked_sub(1).and_then(|before| self.lines.get(before).copied().flatten());
         let there = match before {
             Some(before) => (before + costs.code_line_interval).max(now),
             None => now + costs.code_latency,

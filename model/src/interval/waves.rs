@@ -132,7 +132,7 @@ fn profile(
 pub(super) fn step_through_roles(least: usize, warps_of_cta: usize) -> usize {
     let divides_both =
         |step: usize, one: usize| step.is_multiple_of(one) && warps_of_cta.is_multiple_of(one);
-    let is_fair = |step: &usize| !(2..=warps_of_cta).any(|one| divides_both(*step, one));
+    let is_fair = |step: &usize| !(2..=warps_of_cta).any(|count| divides_both(*step, count));
     (least.max(1)..usize::MAX).find(is_fair).unwrap_or(least)
 }
 

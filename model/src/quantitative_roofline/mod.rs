@@ -156,7 +156,9 @@ fn left_out(
         }
         let with: Vec<Refinement> = Refinement::ALL
             .into_iter()
-            .filter(|one| *one == refinement || refinements.contains(one))
+            .filter(|refinement_of| {
+                *refinement_of == refinement || refinements.contains(refinement_of)
+            })
             .collect();
         // A profile or a GPU that lacks the refinement's inputs cannot be warned about.
         let Ok((refined, _)) = Analysis::of(profile, gpu, &with) else { continue };

@@ -88,7 +88,7 @@ fn contract(operations: &mut Vec<OperationCount>) -> u128 {
             continue;
         }
         let place = |name: &str, all: &[OperationCount]| {
-            all.iter().position(|one| one.element == element && one.operation == name)
+            all.iter().position(|entry| entry.element == element && entry.operation == name)
         };
         let (Some(add), Some(mul)) = (place("add", operations), place("mul", operations)) else {
             continue;

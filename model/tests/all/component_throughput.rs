@@ -42,7 +42,7 @@ fn a_gtx_285_has_the_throughputs_of_section_5_1() {
 fn types_of_instructions_have_the_order_of_table_1() {
     let pipeline = components("gtx-285").instructions;
     let types = [Operation::Fp32Multiply, Operation::Fp32, Operation::Special, Operation::Fp64];
-    let at = |warps: f64| types.map(|one| pipeline.throughput(one, warps));
+    let at = |warps: f64| types.map(|ty| pipeline.throughput(ty, warps));
     assert!(at(32.0).is_sorted_by(|a, b| a > b), "{:?}", at(32.0));
     // One warp runs one instruction in each latency, whatever the type, unless it keeps the units
     // busy for longer: the double-precision unit takes 32 clocks.

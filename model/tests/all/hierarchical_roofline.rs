@@ -73,7 +73,7 @@ fn a_v100_has_the_ceilings_of_the_slides() {
         .ceilings
         .iter()
         .filter(|ceiling| ceiling.limit == Limit::Bandwidth(Level::L1));
-    assert!(l1.clone().count() > 0 && l1.clone().all(|one| one.basis == Theoretical));
+    assert!(l1.clone().count() > 0 && l1.clone().all(|roof| roof.basis == Theoretical));
     assert_near(at(Limit::Bandwidth(Level::L1), Theoretical), 14_336.0, 1e-6);
 }
 

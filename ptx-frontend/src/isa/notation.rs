@@ -350,7 +350,7 @@ fn set(name: &str) -> Result<Vec<String>, String> {
     if words == "@collector" {
         let uses = ["fill", "use", "lastuse", "discard"];
         let buffers =
-            (0..4).flat_map(|buffer| uses.map(|one| format!("collector::b{buffer}::{one}")));
+            (0..4).flat_map(|buffer| uses.map(|usage| format!("collector::b{buffer}::{usage}")));
         return Ok(buffers.collect());
     }
     // Integers and bits come in fewer widths: 8, 16, 24, 32, then every sixteenth.

@@ -40,7 +40,8 @@ pub fn load(text: &str) -> Result<Module, Vec<Diagnostic>> {
     // Names that a broken statement would have declared are missing now; only the cause counts.
     let complete = diagnostics.is_empty();
     let further = resolver.diagnostics.into_iter();
-    diagnostics.extend(further.filter(|one| complete || one.code != Code::UndefinedName));
+    diagnostics
+        .extend(further.filter(|diagnostic| complete || diagnostic.code != Code::UndefinedName));
     if diagnostics.is_empty() {
         return Ok(resolver.module);
     }

@@ -38,7 +38,7 @@ fn describe(body: &str) -> String {
         if block.exits {
             ways.push("exit");
         }
-        let depth = cfg.innermost_loop(id).map_or(0, |one| cfg.loops()[one].depth);
+        let depth = cfg.innermost_loop(id).map_or(0, |inner| cfg.loops()[inner].depth);
         text += &format!(
             "{} [{:?}] -> {}; idom {}, ipdom {}, reconverges {}, depth {depth}{}\n",
             names[index],
@@ -50,7 +50,8 @@ fn describe(body: &str) -> String {
             if cfg.is_reachable(id) { "" } else { ", unreachable" },
         );
     }
-    let order: Vec<&str> = cfg.reverse_post_order().iter().map(|&one| name(Some(one))).collect();
+    let order: Vec<&str> =
+        cfg.reverse_post_order().iter().map(|&block| name(Some(block))).collect();
     text + "order " + &order.join(" ")
 }
 
@@ -74,7 +75,7 @@ fn nested_loops_have_depths_and_parents() {
                 LATCH: @%p2 bra OUTER;\nEND: ret;";
     insta::assert_snapshot!(describe(body));
     let (cfg, names) = graph(body);
-    let parents: Vec<_> = cfg.loops().iter().map(|one| one.parent).collect();
+    let parents: Vec<_> = cfg.loops().iter().map(|found| found.parent).collect();
     assert_eq!(parents, [None, Some(0)]);
     let inside = |index: usize| -> Vec<&str> {
         cfg.loops()[index].blocks.iter().map(|block| &*names[block.index()]).collect()

@@ -62,6 +62,6 @@ fn a_mark_of_the_byte_order_stands_for_nothing() {
 fn names_that_a_broken_declaration_would_have_made_are_not_reported() {
     let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n\
         .reg .u32 !a;\nmov.u32 a, b;\nret;\n}\n";
-    let codes: Vec<_> = load(text).unwrap_err().iter().map(|one| one.code).collect();
+    let codes: Vec<_> = load(text).unwrap_err().iter().map(|diagnostic| diagnostic.code).collect();
     assert_eq!(codes, [DiagnosticCode::Syntax]);
 }

@@ -39,7 +39,14 @@ pub(crate) fn text(data: &[u8]) {
         let bodies = module.functions.iter().filter_map(|function| function.body.as_ref());
         let instructions: Vec<_> = bodies
             .flat_map(|body| &body.instructions)
-            .map(|one| (one.form, one.modifiers.clone(), one.guard, one.operands.clone()))
+            .map(|instruction| {
+                (
+                    instruction.form,
+                    instruction.modifiers.clone(),
+                    instruction.guard,
+                    instruction.operands.clone(),
+                )
+            })
             .collect();
         (module.variables.len(), module.functions.len(), instructions)
     };

@@ -148,7 +148,7 @@ pub(super) fn changes([before, after]: [&[Advice]; 2], launch: usize) -> Vec<Adv
 
 /// The advice on a launch on a GPU, item by item.
 fn items<'a>(side: &'a [Advice], launch: usize, gpu: &str) -> Vec<(&'a Advice, &'a Item)> {
-    let found = side.iter().find(|one| one.launch == launch && one.gpu == gpu);
+    let found = side.iter().find(|advised| advised.launch == launch && advised.gpu == gpu);
     found.map_or_else(Vec::new, |found| found.items.iter().map(|item| (found, item)).collect())
 }
 

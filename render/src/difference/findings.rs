@@ -152,7 +152,7 @@ impl Held<'_> {
     /// Conditions as what was looked for. Some readers take a suite without a case for a run that
     /// broke off, so that one without conditions has compared.
     fn looked(&self) -> Looked {
-        let titles = self.checked.iter().map(|one| one.condition.to_string());
+        let titles = self.checked.iter().map(|condition| condition.condition.to_string());
         let mut titles: Vec<String> = titles.collect();
         if titles.is_empty() {
             titles.push("compared".to_owned());

@@ -98,7 +98,7 @@ pub fn document(
             let after = after.run.as_ref();
             let counted = after
                 .into_iter()
-                .flat_map(|run| run.view.counted.iter().map(move |one| (run, one)));
+                .flat_map(|run| run.view.counted.iter().map(move |launch| (run, launch)));
             counted.map(|(run, one)| lines::of_one(&run.view, one)).collect()
         };
         // A document has no lines to be compared with.
@@ -117,7 +117,7 @@ pub fn document(
         }
         DifferenceFormat::Html => Ok(page::page(difference, names, &parts)),
         DifferenceFormat::Markdown => {
-            let broken = checked.iter().flat_map(|one| &one.broken);
+            let broken = checked.iter().flat_map(|condition| &condition.broken);
             let broken: Vec<&str> = broken.map(|broken| broken.sentence.as_str()).collect();
             Ok(markdown::text(difference, names, &parts, &broken))
         }

@@ -53,7 +53,7 @@ pub struct Looked {
 ///
 /// If the result has a value that the form cannot hold, which no input brings about.
 pub fn document(looked: &[Looked], format: MarkFormat) -> Result<String, Report> {
-    let marks: Vec<Mark> = looked.iter().flat_map(|one| one.marks.clone()).collect();
+    let marks: Vec<Mark> = looked.iter().flat_map(|operation| operation.marks.clone()).collect();
     let mut rules: Vec<Rule> = Vec::new();
     for Mark { rule, title, .. } in &marks {
         if rules.iter().all(|known| known.id() != rule) {

@@ -54,7 +54,7 @@ impl Collection {
         if is_default && let Some(set) = set(DEFAULT_SET) {
             sections.extend(set.sections.iter().map(ToString::to_string));
         }
-        let of_sections = SECTIONS.iter().filter(|one| sections.contains(one.identifier));
+        let of_sections = SECTIONS.iter().filter(|section| sections.contains(section.identifier));
         let of_sections = of_sections.flat_map(|section| section.metrics().map(str::to_owned));
         let names: BTreeSet<String> = of_sections.chain(metrics.iter().cloned()).collect();
         Ok(Self {

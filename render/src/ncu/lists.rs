@@ -9,8 +9,8 @@ use super::sections::{DEFAULT_SET, SECTIONS, SETS};
 /// The sections, with the sets that they belong to.
 #[must_use]
 pub fn list_sections() -> String {
-    let width = SECTIONS.iter().map(|one| one.identifier.len()).max().unwrap_or(0);
-    let named = SECTIONS.iter().map(|one| one.name.len()).max().unwrap_or(0);
+    let width = SECTIONS.iter().map(|section| section.identifier.len()).max().unwrap_or(0);
+    let named = SECTIONS.iter().map(|section| section.name.len()).max().unwrap_or(0);
     let mut text = format!("{:<width$}  {:<named$}  Sets\n", "Identifier", "Display Name");
     for section in SECTIONS {
         let sets = SETS.iter().filter(|set| set.sections.contains(&section.identifier));

@@ -194,7 +194,7 @@ impl<'a> Launched<'a> {
 
     /// Every name that was collected, in alphabetical order.
     pub(super) fn names(self) -> impl Iterator<Item = &'a str> {
-        self.profile.into_iter().flat_map(|one| one.metrics.keys().map(String::as_str))
+        self.profile.into_iter().flat_map(|launch| launch.metrics.keys().map(String::as_str))
     }
 
     /// The instructions, if they were collected.

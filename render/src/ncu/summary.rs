@@ -104,7 +104,7 @@ fn values(figures: &[&Figure], form: &PageForm) -> [String; 4] {
     };
     let mut printed = all(form.numbers);
     // One unit stands beside all three.
-    if printed.iter().any(|one| one.unit != printed[0].unit) {
+    if printed.iter().any(|metric| metric.unit != printed[0].unit) {
         printed = all(NumberForm { base_units: true, ..form.numbers });
     }
     let [least, greatest, mean] = printed;

@@ -26,13 +26,17 @@ fn sections_show_metrics_that_there_are() {
 
 fn section_of_either_name(expected: &Section) -> bool {
     let found = [expected.identifier, expected.name].map(section);
-    found.iter().all(|one| one.is_some_and(|one| one.identifier == expected.identifier))
+    found.iter().all(|found| found.is_some_and(|section| section.identifier == expected.identifier))
 }
 
 #[test]
 fn sets_have_sections_that_there_are() {
     for set in SETS {
-        assert!(set.sections.iter().all(|one| section(one).is_some()), "{}", set.name);
+        assert!(
+            set.sections.iter().all(|section_name| section(section_name).is_some()),
+            "{}",
+            set.name
+        );
     }
     let full = &set("full").unwrap().sections;
     assert_eq!(full.len(), SECTIONS.len(), "the full set has all sections");

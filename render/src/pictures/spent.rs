@@ -26,7 +26,7 @@ fn bars(predictions: &[(&Prediction, &[Spent])]) -> Bars {
     let series = series(predictions);
     let bar = |(prediction, spent): &(&Prediction, &[Spent])| {
         let share = |name: &&str| {
-            let named = spent.iter().filter(|one| one.text == *name);
+            let named = spent.iter().filter(|part| part.text == *name);
             named.map(|named| named.share).sum::<f64>()
         };
         let mut shares: Vec<f64> = series.iter().map(share).collect();

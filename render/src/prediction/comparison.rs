@@ -15,7 +15,7 @@ const SYMBOLS: [&str; 2] = ["E_instr", "T_predicted"];
 pub(super) fn has_several_models(kernels: &[&KernelView]) -> bool {
     let mut models = kernels.iter().flat_map(|kernel| {
         let predicted = kernel.predictions.iter().map(|view| view.prediction.model);
-        predicted.chain(kernel.declined.iter().map(|one| one.model))
+        predicted.chain(kernel.declined.iter().map(|declined| declined.model))
     });
     let first = models.next();
     models.any(|model| Some(model) != first)
@@ -109,7 +109,7 @@ fn by_model(kernels: &[&KernelView]) -> String {
     for gpu in gpus {
         let views = predictions(kernels).filter(|view| view.prediction.gpu == gpu);
         rows.extend(views.map(|view| line(view, intervals, published)));
-        let declined = declined().filter(|one| one.gpu == gpu);
+        let declined = declined().filter(|declined| declined.gpu == gpu);
         rows.extend(declined.map(|declined| line_of_declined(declined, intervals, published)));
     }
     use Align::{Left, Right};

@@ -72,7 +72,7 @@ fn one_launch(views: &[&KernelView], advice: &[Advice]) -> String {
     let several = comparison::has_several_models(views);
     if let [only] = views {
         // Advice is on one KERNEL, counted once.
-        if let Some(advice) = advice.iter().find(|one| one.launch == only.launch) {
+        if let Some(advice) = advice.iter().find(|advice| advice.launch == only.launch) {
             text.push_str(&advice::in_short(advice));
             text.push('\n');
         }

@@ -16,7 +16,7 @@ pub(super) fn rows<'a>(view: &View<'a>, counted: &'a Counted) -> Rows<'a> {
     let shown = view.metrics.of(&counted.profile);
     Rows::Metrics {
         metrics: shown.iter().map(|shown| (shown.name, shown.metric)).collect(),
-        ptx_metrics: shown.iter().filter_map(|one| Some((one.name, one.on_ptx?))).collect(),
+        ptx_metrics: shown.iter().filter_map(|row| Some((row.name, row.on_ptx?))).collect(),
     }
 }
 
@@ -86,8 +86,8 @@ pub(super) fn text(view: &View<'_>, counted: &Counted) -> String {
             let on_ptx = one.on_ptx.map_or(0.0, |figure| figure.value.as_f64());
             one.metric.figure.value.as_f64() == 0.0 && on_ptx == 0.0
         };
-        zeros = shown.iter().filter(|one| is_zero(one)).map(|one| one.name).collect();
-        shown.retain(|one| !is_zero(one));
+        zeros = shown.iter().filter(|row| is_zero(row)).map(|row| row.name).collect();
+        shown.retain(|row| !is_zero(row));
     }
     let mut text = table(counted, &shown);
     if !zeros.is_empty() {
@@ -107,9 +107,9 @@ fn bound_as(figure: Number, bound: f64) -> String {
 
 fn table(counted: &Counted, shown: &[Shown]) -> String {
     let has_machine = counted.profile.machine.is_some();
-    let has_intervals = shown.iter().any(|one| one.metric.interval.is_some());
+    let has_intervals = shown.iter().any(|row| row.metric.interval.is_some());
     if !has_machine && !has_intervals {
-        return metric::table(shown.iter().map(|one| (one.name, one.metric.figure)));
+        return metric::table(shown.iter().map(|row| (row.name, row.metric.figure)));
     }
     let mut header = vec!["metric", "value", "unit", "kind"];
     if has_machine {

@@ -84,7 +84,7 @@ pub struct View<'a> {
 impl View<'_> {
     /// The simulation of one of the launches.
     fn simulation_of(&self, counted: &Counted) -> Option<&sm_simulation::Analysis> {
-        let at = self.counted.iter().position(|one| std::ptr::eq(one, counted))?;
+        let at = self.counted.iter().position(|known| std::ptr::eq(known, counted))?;
         self.simulations.get(at)?.as_ref()
     }
 }

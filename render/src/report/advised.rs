@@ -40,7 +40,7 @@ pub(super) struct Line {
 impl Advised {
     /// The advice on this GPU, if there is any.
     pub(super) fn of(all: &[&Advice], gpu: &Gpu) -> Option<Self> {
-        let advice = all.iter().find(|one| one.gpu == gpu.name)?;
+        let advice = all.iter().find(|advice| advice.gpu == gpu.name)?;
         let costliest = advice.verdict.costliest.as_ref();
         let code = costliest.and_then(|costliest| costliest.place.text.clone());
         Some(Self {

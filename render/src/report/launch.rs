@@ -205,7 +205,7 @@ impl Launch {
 
 /// The answer for a GPU: that of the advice, if there is any.
 fn answer<'a>(kernel: &'a KernelView, advice: &[&Advice], gpu: &Gpu) -> Option<&'a PredictionView> {
-    let advice = advice.iter().find(|one| one.gpu == gpu.name);
+    let advice = advice.iter().find(|advice| advice.gpu == gpu.name);
     let advised = advice.and_then(|advice| of_model(kernel, gpu, advice.verdict.model));
     advised.or_else(|| fastest::of_gpu(kernel.predictions.iter(), gpu))
 }
@@ -219,7 +219,7 @@ fn first_picture(
 ) -> Option<Picture> {
     let mut spent = Vec::new();
     for view in answers {
-        let advice = advice.iter().find(|one| one.gpu == view.gpu.name);
+        let advice = advice.iter().find(|advice| advice.gpu == view.gpu.name);
         let states = advice.map(|advice| advice.verdict.spent.as_slice());
         spent.push(states.filter(|all| !all.is_empty()).map(|all| (&view.prediction, all)));
     }
@@ -246,7 +246,7 @@ fn of_model<'a>(kernel: &'a KernelView, gpu: &Gpu, model: &str) -> Option<&'a Pr
 fn cards(kernel: &KernelView, advice: &[&Advice], gpus: &[Gpu]) -> Vec<Card> {
     let card = |gpu: &Gpu| {
         let view = answer(kernel, advice, gpu)?;
-        let advice = advice.iter().find(|one| one.gpu == gpu.name);
+        let advice = advice.iter().find(|advice| advice.gpu == gpu.name);
         let interval = match advice {
             Some(one) => crate::advice::interval(&one.verdict).unwrap_or_default(),
             None => view.prediction.interval_text(),
@@ -298,7 +298,7 @@ fn panel(kernel: &KernelView, view: &PredictionView) -> Panel {
     // A pass takes a clock of the data path.
     let of_gpu =
         kernel.predictions.iter().filter(|prediction| prediction.gpu.name == view.gpu.name);
-    let simulated = of_gpu.filter_map(|one| one.prediction.detail.simulation()).next();
+    let simulated = of_gpu.filter_map(|row| row.prediction.detail.simulation()).next();
     let shared_passes = simulated.map(|analysis| analysis.shared_clocks);
     let meters = meters(&kernel.profile, &view.gpu, prediction.time_ms, shared_passes);
     Panel {

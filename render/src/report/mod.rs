@@ -34,7 +34,8 @@ impl Part<'_> {
     fn launches(&self, gpus: &[Gpu], first: usize) -> Vec<Launch> {
         let launches = self.profile.counted.iter().zip(self.kernels).enumerate();
         let section = |(at, (counted, view))| {
-            let advice: Vec<&Advice> = self.advice.iter().filter(|one| one.launch == at).collect();
+            let advice: Vec<&Advice> =
+                self.advice.iter().filter(|advice| advice.launch == at).collect();
             Launch::new(&self.profile, counted, view, &advice, gpus, first + at)
         };
         launches.map(section).collect()

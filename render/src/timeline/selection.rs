@@ -29,7 +29,7 @@ impl FromStr for Numbers {
         let wrong = |part: &str| format!("`{part}` is neither a number nor a range such as 5-7");
         let number = |part: &str| part.trim().parse::<u32>().map_err(|_| wrong(part));
         let range = |part: &str| match part.split_once('-') {
-            None => number(part).map(|one| one..=one),
+            None => number(part).map(|number| number..=number),
             Some((first, last)) => match number(first)?..=number(last)? {
                 range if range.is_empty() => Err(format!("`{part}` ends before it begins")),
                 range => Ok(range),

@@ -252,7 +252,7 @@ impl<'a> Sm<'a> {
             let from = waits.map_or(issued(first), |wait| wait.from);
             let Some((from, until)) = self.shown(from, issued(last) + 1.0) else { continue };
             let name =
-                run.iter().find_map(|&one| line(one)).map_or("", |line| self.labels.line(line));
+                run.iter().find_map(|&event| line(event)).map_or("", |line| self.labels.line(line));
             let details = [Detail::number("clock", from), Detail::number("clocks", until - from)];
             let slice = slice(name, category::LINE, from, until);
             file.begin(sm, track, &Slice { details: &details, ..slice });

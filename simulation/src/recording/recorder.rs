@@ -105,7 +105,7 @@ impl Recorder {
             State::NotSelected => latest.any,
             State::MathPipe => issue.unit.map_or(own, |unit| match self.is_shared[unit as usize] {
                 true => {
-                    self.latest.iter().map(|one| one.of_unit[unit as usize]).max().unwrap_or(own)
+                    self.latest.iter().map(|warp| warp.of_unit[unit as usize]).max().unwrap_or(own)
                 }
                 false => latest.of_unit[unit as usize],
             }),

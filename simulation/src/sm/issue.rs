@@ -83,7 +83,7 @@ impl<O: Observer> Sm<'_, O> {
             if effect.blocked.is_some() {
                 // A path may be cut at a barrier.
                 let cta = warp.cta;
-                self.ctas[cta as usize].waiting.retain(|&one| one != place);
+                self.ctas[cta as usize].waiting.retain(|&waiting| waiting != place);
                 self.ctas[cta as usize].phases.forget(place);
             }
             self.end_warp(place, clock);

@@ -353,7 +353,7 @@ impl<'a, O: Observer> Sm<'a, O> {
     #[cold]
     fn fetch_line(&mut self, line: usize, now: u64) -> u64 {
         let costs = &self.parameters.launch;
-        let before = line.checked_sub(1).map(|one| self.lines[one]).filter(|&at| at != NEVER);
+        let before = line.checked_sub(1).map(|at| self.lines[at]).filter(|&at| at != NEVER);
         let at = match before {
             Some(before) => (before as f64 + costs.code_line_interval).max(now as f64),
             None => now as f64 + costs.code_latency,

@@ -51,7 +51,7 @@ impl<T: Copy + Default> Phases<T> {
 
     /// A warp does not wait any longer.
     pub(super) fn forget(&mut self, warp: u32) {
-        self.waiting.retain(|one| one.warp != warp);
+        self.waiting.retain(|waiter| waiter.warp != warp);
     }
 }
 
@@ -108,7 +108,7 @@ impl<O: Observer> Sm<'_, O> {
         let last = all.phases[phase as usize].last;
         let waiting = std::mem::take(&mut all.waiting);
         let (done, others): (Vec<_>, Vec<_>) =
-            waiting.into_iter().partition(|one| one.phase == phase);
+            waiting.into_iter().partition(|waiter| waiter.phase == phase);
         self.ctas[cta as usize].phases.waiting = others;
         for Waiting { warp: place, .. } in done {
             let seen = self.seen(last);

@@ -141,7 +141,7 @@ impl Queues {
         if requests != executions || request.first_sector.is_some() {
             return None;
         }
-        let number = self.shared.iter().position(|one| *one == request);
+        let number = self.shared.iter().position(|known| *known == request);
         let number = number.or_else(|| {
             (self.shared.len() < MOST_SHARED).then(|| {
                 self.shared.push(request);

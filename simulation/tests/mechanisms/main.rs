@@ -434,7 +434,7 @@ fn a_stream_of_stores_spends_its_slots_on_the_memory_that_is_too_slow() {
     let waited = outcome.slots.of(State::DramQueue) / outcome.clocks;
     assert!(waited > 0.7, "{waited}");
     // The warps themselves stand in front of a full queue.
-    let total = |state| outcome.by_instruction.iter().map(|one| one.of(state)).sum::<f64>();
+    let total = |state| outcome.by_instruction.iter().map(|costs| costs.of(state)).sum::<f64>();
     assert!(total(State::LgThrottle) > total(State::DramQueue));
 }
 
@@ -602,7 +602,7 @@ fn the_first_reader_of_a_line_of_constants_waits_for_it_and_later_ones_do_not() 
         let warp = WarpTrace { path: vec![0], ..WarpTrace::default() };
         let launch = Launch::of_equal_ctas(writer.finish(), vec![warp; warps], 1);
         let outcome = run(&machine, &launch, 1);
-        let of_warps = outcome.by_instruction.iter().map(|one| one.of(State::ConstantMiss));
+        let of_warps = outcome.by_instruction.iter().map(|costs| costs.of(State::ConstantMiss));
         (of_warps.sum::<f64>(), outcome.slots.of(State::ConstantMiss))
     };
     assert_eq!(waited(1, &[]).0, 0.0);
@@ -636,7 +636,7 @@ fn a_load_of_constants_waits_for_the_line_of_its_request_once() {
         warp.requests = vec![sectors.iter().map(request).collect()];
         let launch = Launch::of_equal_ctas(code.clone(), vec![warp], 1);
         let outcome = run(&machine, &launch, 1);
-        outcome.by_instruction.iter().map(|one| one.of(State::ConstantMiss)).sum::<f64>()
+        outcome.by_instruction.iter().map(|costs| costs.of(State::ConstantMiss)).sum::<f64>()
     };
     // A clock of each wait is that of the stall count.
     let lines = |far: f64, near: f64| far * (far_latency - 1.0) + near * (near_latency - 1.0);

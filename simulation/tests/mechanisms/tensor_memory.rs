@@ -175,7 +175,7 @@ fn products_run_beside_the_warp_and_waits_for_them_are_waits_for_products() {
     };
     let (short, long) = (outcome(8), outcome(256));
     assert!(short.slots.of(State::Products) < 1.0);
-    let waited = long.by_instruction.iter().map(|one| one.of(State::Products)).sum::<f64>();
+    let waited = long.by_instruction.iter().map(|costs| costs.of(State::Products)).sum::<f64>();
     let expected = 50.0 * (computing(256.0) + 32.0 + 70.0 + 36.0 - 400.0);
     assert!((waited / expected - 1.0).abs() < 0.05, "{waited} for {expected}");
 }

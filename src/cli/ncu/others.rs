@@ -117,16 +117,16 @@ pub(crate) struct OtherOptions {
 impl OtherOptions {
     /// What to say of the options that change nothing.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
-        self.given.iter().filter_map(|one| match one.reaction {
-            Noted(text) => Some(format!("--{}: {text}", one.name)),
+        self.given.iter().filter_map(|option| match option.reaction {
+            Noted(text) => Some(format!("--{}: {text}", option.name)),
             Silent | Refused(_) => None,
         })
     }
 
     /// The first option that cannot be, and why.
     pub(crate) fn refused(&self) -> Option<String> {
-        self.given.iter().find_map(|one| match one.reaction {
-            Refused(text) => Some(format!("--{}: {text}", one.name)),
+        self.given.iter().find_map(|option| match option.reaction {
+            Refused(text) => Some(format!("--{}: {text}", option.name)),
             Silent | Noted(_) => None,
         })
     }

@@ -89,8 +89,8 @@ pub(super) fn run(arguments: &bench::Bench) -> Result<(), Failure> {
 /// The parameters of the fields that `--only` names, or all.
 fn chosen(only: &[String]) -> Result<Vec<&'static Parameter>, Failure> {
     let find = |field: &String| {
-        all().find(|one| one.field == field).ok_or_else(|| {
-            let known: Vec<&str> = all().map(|one| one.field).collect();
+        all().find(|parameter| parameter.field == field).ok_or_else(|| {
+            let known: Vec<&str> = all().map(|parameter| parameter.field).collect();
             let report = Report::new(format!("`{field}` is not measured"));
             Failure::Usage(report.hint(format!("these are: {}", known.join(", "))))
         })

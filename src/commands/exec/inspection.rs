@@ -74,7 +74,8 @@ pub(super) fn find(name: &str) -> Result<PathBuf, Report> {
         };
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&folders).map(|one| one.join(name)).find(|it| it.is_file());
+    let found =
+        std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|it| it.is_file());
     found.ok_or_else(|| {
         let report = Report::new(format!("there is no program `{name}` on the path"));
         match Path::new(name).is_file() {

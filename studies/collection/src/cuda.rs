@@ -70,7 +70,7 @@ pub(crate) fn first_line(kernel: &Kernel, statement: &Statement) -> String {
         }
         Statement::Load { into, declares, array, index, caching } => {
             let place = element(kernel, array, index);
-            let name = into.first().map_or("_", |&one| kernel.name_of(one));
+            let name = into.first().map_or("_", |&name| kernel.name_of(name));
             if let [one] = into.as_slice() {
                 let value = match caching {
                     Caching::Usual => place,

@@ -22,7 +22,7 @@ pub fn file(kernel: &Kernel, module: &str, destination: Option<&Destination>) ->
     }
     if let Some(Destination { name, ty }) = destination {
         let threads: u64 =
-            kernel.grid.iter().chain(&kernel.block).map(|&one| u64::from(one)).product();
+            kernel.grid.iter().chain(&kernel.block).map(|&extent| u64::from(extent)).product();
         let _ =
             write!(text, "\n[buffers.{name}]\ntype = \"{ty}\"\nlen = {threads}\ninit = \"zero\"\n");
     }

@@ -109,7 +109,7 @@ fn word(text: &str) -> Option<Word> {
         return Some(Word::Space(MemorySpace::Local));
     }
     let space = MemorySpace::ALL.into_iter().find(|space| space.name() == text);
-    let direction = AccessDirection::ALL.into_iter().find(|one| one.name() == text);
+    let direction = AccessDirection::ALL.into_iter().find(|direction| direction.name() == text);
     space
         .map(Word::Space)
         .or(direction.map(Word::Direction))

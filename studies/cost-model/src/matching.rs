@@ -187,7 +187,7 @@ impl AccessFeature {
             self.global_strides.iter().map(|(axis, one)| (one, strides(*axis).1, ROUNDING));
         let exact = access.footprint.is_some_and(|footprint| footprint.exact);
         let tolerance = if exact { ROUNDING } else { ESTIMATE };
-        let ratio = self.ratio.iter().map(|one| (one, access.access_to_footprint(), tolerance));
+        let ratio = self.ratio.iter().map(|ratio| (ratio, access.access_to_footprint(), tolerance));
         let mut all = named;
         for (constraint, number, tolerance) in local.chain(global).chain(ratio) {
             all &= constraint.holds(number, tolerance, names, &|| self.to_string())?;

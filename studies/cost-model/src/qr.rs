@@ -80,7 +80,7 @@ pub(crate) fn norm(vector: &[f64]) -> f64 {
     if largest == 0.0 || !largest.is_finite() {
         return largest;
     }
-    largest * vector.iter().map(|one| (one / largest).powi(2)).sum::<f64>().sqrt()
+    largest * vector.iter().map(|value| (value / largest).powi(2)).sum::<f64>().sqrt()
 }
 
 /// The scalar product of two vectors.

@@ -83,7 +83,7 @@ impl LinearFit {
             if *length == 0.0 {
                 return Err(RegressionError::Dependent { column: at });
             }
-            column.iter_mut().for_each(|one| *one /= length);
+            column.iter_mut().for_each(|value| *value /= length);
         }
         let y = &y[..samples];
         let decomposition = Decomposition::new(columns.clone(), y.to_vec());
@@ -109,7 +109,7 @@ impl LinearFit {
             standard_error: variance.map(|variance| variance.sqrt() * inverse[at] / lengths[at]),
         };
         let mean = y.iter().sum::<f64>() / samples as f64;
-        let spread: f64 = y.iter().map(|one| (one - mean).powi(2)).sum();
+        let spread: f64 = y.iter().map(|value| (value - mean).powi(2)).sum();
         let r_squared = if spread > 0.0 { 1.0 - residual_squares / spread } else { 1.0 };
         Ok(Self {
             coefficients: (0..coefficients).map(estimate).collect(),

@@ -24,7 +24,7 @@ pub fn name_of(device: &str) -> String {
 /// Its clock is the measured one, if that is among the figures.
 #[must_use]
 pub fn text(name: &str, facts: &Facts, measured: &[Measured]) -> String {
-    let clock = measured.iter().find(|one| one.parameter.field == CLOCK);
+    let clock = measured.iter().find(|figure| figure.parameter.field == CLOCK);
     let clock_mhz = clock.map_or(facts.clock_mhz, |clock| clock.value);
     let mut text = format!(
         "# Measured by `gpucast bench`; the driver is {}, the clock {} MHz.\n{}",
@@ -34,7 +34,8 @@ pub fn text(name: &str, facts: &Facts, measured: &[Measured]) -> String {
     );
     told::fields(&mut text, facts, if clock.is_some() { TOLD_CLOCK } else { CLOCK });
     text += "\n# Measured.\n";
-    for Measured { parameter, value, .. } in measured.iter().filter(|one| one.parameter.is_field())
+    for Measured { parameter, value, .. } in
+        measured.iter().filter(|figure| figure.parameter.is_field())
     {
         let Parameter { field, unit, kernel, .. } = parameter;
         let value = round(*value);
@@ -150,8 +151,9 @@ const THROUGHPUTS: [Throughput; 4] = [
 /// The thesis's parameters T, and its B_mem.
 fn derived(facts: &Facts, clock_mhz: f64, measured: &[Measured]) -> Vec<Derived> {
     let clocks = facts.sm_count as f64 * clock_mhz * 1e6;
-    let value =
-        |field| measured.iter().find(|one| one.parameter.field == field).map(|one| one.value);
+    let value = |field| {
+        measured.iter().find(|figure| figure.parameter.field == field).map(|figure| figure.value)
+    };
     let throughput = |one: &Throughput| {
         let value = value(one.rate)? * one.operations * clocks / 1e9;
         Some(Derived { field: one.field, unit: one.unit, value })

@@ -175,7 +175,7 @@ fn leukocyte_dilate_spreads_a_point_to_the_disc_and_leaves_the_last_pixels() {
     .run()
     .unwrap();
     let Values::F32(dilated) = &outputs["out"] else { panic!("it is f32") };
-    let count = |value| dilated.iter().filter(|one| **one == value).count();
+    let count = |value| dilated.iter().filter(|pixel| **pixel == value).count();
     // A disc of radius 12 has 441 points.
     assert_eq!([count(7.0), count(0.0), count(9.0)], [441, 27 * 28 - 441, 27]);
     assert_eq!(dilated[13 * 29 + 2], 7.0);

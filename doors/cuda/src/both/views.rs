@@ -175,9 +175,9 @@ mod tests {
         let found = view.of_levels(&levels).unwrap();
         // A layer of level 1 has 8 bytes, one of level 2 has 4.
         let places: Vec<_> =
-            found.iter().map(|one| (one.resource.address, one.resource.layers)).collect();
+            found.iter().map(|view| (view.resource.address, view.resource.layers)).collect();
         assert_eq!(places, [(0x2018, 2), (0x300c, 2)]);
-        assert!(found.iter().all(|one| one.shape.format == Format::new(Channel::F32, 1)));
+        assert!(found.iter().all(|view| view.shape.format == Format::new(Channel::F32, 1)));
         for view in [
             View { levels: [1, 3], ..ALL },
             View { levels: [2, 1], ..ALL },

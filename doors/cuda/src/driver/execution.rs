@@ -81,7 +81,7 @@ pub(super) fn request(
                 let range = offset as usize..(offset + bytes) as usize;
                 block.get(range).map(<[u8]>::to_vec).ok_or(Error::InvalidValue)
             };
-            all.iter().map(|one| of(one.offset, one.bytes)).collect::<Result<_, _>>()?
+            all.iter().map(|field| of(field.offset, field.bytes)).collect::<Result<_, _>>()?
         } else {
             arguments(state, function, parameters)?
         };

@@ -89,7 +89,8 @@ pub(crate) fn call(name: &str, function: impl FnOnce() -> Result<(), Error>) -> 
     let outcome = match state::begun() {
         Begun::Not if !BEFORE_BEGIN.contains(&name) => Err(Error::NotInitialized),
         Begun::ByDriver
-            if context::current() == 0 && IN_CONTEXT.iter().any(|one| name.starts_with(one)) =>
+            if context::current() == 0
+                && IN_CONTEXT.iter().any(|prefix| name.starts_with(prefix)) =>
         {
             Err(Error::InvalidContext)
         }

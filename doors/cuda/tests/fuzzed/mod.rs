@@ -229,7 +229,9 @@ impl Caller<'_> {
                 }
                 10 => {
                     let flags = u32::from(self.byte() % 3);
-                    self.keep(create_stream(&mut place, flags), place, |one| &mut one.streams);
+                    self.keep(create_stream(&mut place, flags), place, |tables| {
+                        &mut tables.streams
+                    });
                 }
                 11 => made(destroy_stream(self.stream())),
                 12 => made(synchronise(self.stream())),
@@ -239,7 +241,7 @@ impl Caller<'_> {
                 }
                 14 => {
                     let flags = u32::from(self.byte() % 9);
-                    self.keep(create_event(&mut place, flags), place, |one| &mut one.events);
+                    self.keep(create_event(&mut place, flags), place, |tables| &mut tables.events);
                 }
                 15 => made(destroy_event(self.handle(|caller| &caller.events))),
                 16 | 17 => {
@@ -283,12 +285,12 @@ impl Caller<'_> {
                 26 => made(begin_capture(self.stream(), 0)),
                 27 => {
                     let stream = self.stream();
-                    self.keep(end_capture(stream, &mut place), place, |one| &mut one.graphs);
+                    self.keep(end_capture(stream, &mut place), place, |tables| &mut tables.graphs);
                 }
                 28 => self.keep(create_graph(&mut place, 0), place, |caller| &mut caller.graphs),
                 29 => {
                     let graph = self.handle(|caller| &caller.graphs);
-                    self.keep(clone_graph(&mut place, graph), place, |one| &mut one.graphs);
+                    self.keep(clone_graph(&mut place, graph), place, |tables| &mut tables.graphs);
                     made(destroy_graph(self.handle(|caller| &caller.graphs)));
                 }
                 30 | 31 => {

@@ -37,7 +37,7 @@ pub(super) fn compile(path: &Path, job: &Job<'_>) -> Result<Compiled, Vec<Report
     let by = format!("NVRTC {major}.{minor}");
     let known = nvrtc.targets().unwrap_or_default();
     let target = job.options.target_among(&known);
-    if !known.is_empty() && !known.iter().any(|one| one.sm == target.sm) {
+    if !known.is_empty() && !known.iter().any(|attempt| attempt.sm == target.sm) {
         let names: Vec<String> = known.iter().map(Target::to_string).collect();
         let report = Report::new(format!("{by} does not compile for {target}"));
         return Err(vec![report.hint(format!("it knows {}", names.join(", ")))]);
@@ -121,7 +121,7 @@ fn macros(defines: &[String], words: &[String]) -> String {
         word.strip_prefix("-D").or_else(|| word.strip_prefix("--define-macro="))
     });
     let all = defines.iter().map(String::as_str).chain(passed);
-    all.map(|one| format!("#define {}\n", one.replacen('=', " ", 1))).collect()
+    all.map(|definition| format!("#define {}\n", definition.replacen('=', " ", 1))).collect()
 }
 
 /// The source, and the files that it includes by names in quotes.
@@ -206,8 +206,10 @@ impl Templates {
     fn of(texts: &Texts, job: &Job<'_>) -> Self {
         let asked = job.options.instances.clone();
         let declared: Vec<_> = texts.all().flat_map(cuda_text::declared).collect();
-        let templates: Vec<_> =
-            declared.iter().filter_map(|one| Some((&one.name, one.template.as_ref()?))).collect();
+        let templates: Vec<_> = declared
+            .iter()
+            .filter_map(|kernel| Some((&kernel.name, kernel.template.as_ref()?)))
+            .collect();
         let is_of = |instance: &str, name: &str| {
             instance.split('<').next().is_some_and(|start| start.trim() == name)
         };
@@ -217,7 +219,8 @@ impl Templates {
             texts.all().flat_map(cuda_text::instances).filter(is_template).collect();
         for (name, parameters) in templates {
             let guess = format!("{name}<{}>", guessed(parameters));
-            if !asked.iter().any(|one| is_of(one, name)) && !offered.contains(&guess) {
+            if !asked.iter().any(|name_asked| is_of(name_asked, name)) && !offered.contains(&guess)
+            {
                 offered.push(guess);
             }
         }
@@ -285,7 +288,7 @@ impl<'a> Cut<'a> {
 
     /// The headers that were added and are found.
     fn found(&self) -> impl Iterator<Item = &'static str> {
-        self.added.iter().copied().filter(|name| !self.missing.iter().any(|one| one == name))
+        self.added.iter().copied().filter(|name| !self.missing.iter().any(|header| header == name))
     }
 
     /// Leaves out what the errors of a log are about, and includes what declares the names that
@@ -320,7 +323,7 @@ impl<'a> Cut<'a> {
 
 /// Adds a header that is not found, if it may be empty.
 fn add_missing(missing: &mut Vec<String>, header: &str) -> bool {
-    let is_new = headers::may_be_empty(header) && !missing.iter().any(|one| one == header);
+    let is_new = headers::may_be_empty(header) && !missing.iter().any(|known| known == header);
     if is_new && missing.len() < MOST_MISSING {
         missing.push(header.to_owned());
         return true;

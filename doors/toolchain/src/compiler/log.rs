@@ -47,7 +47,7 @@ impl<'a> Complaint<'a> {
 /// The errors of a compiler's output; those in the source itself point at their place.
 pub(super) fn errors(text: &str, source: &SourceText) -> Vec<Report> {
     let errors = complaints(text).into_iter().filter(|complaint| complaint.is_error);
-    errors.take(MOST_ERRORS).map(|one| report(&one, source)).collect()
+    errors.take(MOST_ERRORS).map(|error| report(&error, source)).collect()
 }
 
 /// The warnings of a compiler's output, one line each.

@@ -42,7 +42,7 @@ impl Gpu {
     /// If there is no driver, or no such GPU.
     pub fn open(number: u32) -> Result<Self, DeviceError> {
         let driver = Driver::open(number)?;
-        let attribute = |one| driver.attribute(one);
+        let attribute = |name| driver.attribute(name);
         let facts = Facts {
             name: driver.name()?,
             driver_version: driver.version()?,

@@ -65,7 +65,7 @@ pub fn count_each(
             }
         }
     }
-    all.into_iter().map(|one| one.unwrap_or(Err(Failure::Stopped))).collect()
+    all.into_iter().map(|counted| counted.unwrap_or(Err(Failure::Stopped))).collect()
 }
 
 /// True if one execution may serve both.

@@ -47,7 +47,7 @@ impl Counts {
         let metric =
             |(name, value): (&String, &MetricValue)| (name.clone(), figure(value), value.kind);
         let invocations = |all: &Arc<Vec<Invocations>>| {
-            all.iter().map(|one| (Packed(one.launch.as_ref().clone()), one.count)).collect()
+            all.iter().map(|part| (Packed(part.launch.as_ref().clone()), part.count)).collect()
         };
         Self {
             kernel: profile.kernel.clone(),

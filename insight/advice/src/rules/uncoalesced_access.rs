@@ -65,7 +65,7 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
         let (of_row, ideal) = sectors(row, 1);
         moved += of_row;
         filled += ideal;
-        requests += accesses(row, StateSpace::Global).map(|one| one.requests as f64).sum::<f64>();
+        requests += accesses(row, StateSpace::Global).map(|access| access.requests as f64).sum::<f64>();
     }
     if requests == 0.0 {
         return None;

@@ -47,7 +47,7 @@ pub(super) const TITLE: &str = "warps of a block load the same data from global 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let reread = &case.facts()?.reread;
     let sectors = |row: &Row| -> f64 {
-        accesses(row, StateSpace::Global).map(|one| one.sectors as f64).sum()
+        accesses(row, StateSpace::Global).map(|access| access.sectors as f64).sum()
     };
     let again = |row: &Row| reread.get(&row.instruction).map_or(0.0, |share| share * sectors(row));
     let (mut asked, mut held) = (0.0, 0.0);

@@ -102,7 +102,9 @@ impl TensorMemory {
             // Another warp of the CTA waits already.
             return Ok(None);
         }
-        if let (false, Some(other)) = (request.granted, peer.request.filter(|one| !one.granted)) {
+        if let (false, Some(other)) =
+            (request.granted, peer.request.filter(|request| !request.granted))
+        {
             if other.by.columns != wanted.columns || other.by.exclusive != own.exclusive {
                 let (what, value) = ("the number of columns", u64::from(wanted.columns));
                 let allowed = "that of the other CTA of the pair, and both exclusive or neither";

@@ -177,7 +177,7 @@ fn face([x, y, z]: [f64; 3]) -> (usize, [f64; 2]) {
         () if z == largest => (4, x, -y),
         () => (5, -x, -y),
     };
-    (face, [s, t].map(|one| (one / largest + 1.0) / 2.0))
+    (face, [s, t].map(|coordinate| (coordinate / largest + 1.0) / 2.0))
 }
 
 const GEOMETRIES: [(&str, [u32; 3], u32); 7] = [
@@ -399,7 +399,7 @@ fn whole_numbers_name_a_level_and_its_texels() {
         Sampler { normalized: true, filter: Filter::Linear, mipmap, ..Sampler::default() };
     let lanes = [[5, 3, 0], [3, 1, 1], [1, 0, 2], [0, 0, 3], [9, 9, 1], [0, 0, 7], [2, 2, -1]];
     let inputs = lanes.map(|[x, y, level]: [i32; 3]| {
-        let [x, y, level] = [x, y, level].map(|one| f32::from_bits(one.cast_unsigned()));
+        let [x, y, level] = [x, y, level].map(|bits| f32::from_bits(bits.cast_unsigned()));
         [x, y, 0.0, level, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     });
     let body = "tex.level.2d.v4.f32.s32 {%f10, %f11, %f12, %f13}, [%o, {%r0, %r1}], %r3;";
@@ -488,7 +488,7 @@ fn lanes_tell_of_the_texels_of_the_levels_that_they_touch() {
     let lane = |detail: f32| [0.5, 0.5, 0.0, detail, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     let masks = |sampler, details: &[f32]| {
         let inputs: Vec<Words> = details.iter().map(|&detail| lane(detail)).collect();
-        heard(&picture, sampler, &inputs).iter().map(|one| one.mask).collect::<Vec<_>>()
+        heard(&picture, sampler, &inputs).iter().map(|event| event.mask).collect::<Vec<_>>()
     };
     let nearest = with(Filter::Nearest, Filter::Nearest);
     let mixed = with(Filter::Nearest, Filter::Linear);
@@ -554,7 +554,7 @@ fn a_slice_tells_the_texels_of_the_same_levels() {
         log.accesses
     };
     let all = accesses(true);
-    assert!(all.iter().filter(|one| one.space == StateSpace::Tex).count() > 4);
+    assert!(all.iter().filter(|event| event.space == StateSpace::Tex).count() > 4);
     assert_eq!(accesses(false), all);
 }
 

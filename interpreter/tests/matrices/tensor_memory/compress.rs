@@ -22,7 +22,7 @@ fn chosen(values: [f32; 4], least: bool) -> [usize; 2] {
         let others = (0..4).filter(|at| !pair.contains(at));
         others
             .into_iter()
-            .all(|other| pair.iter().all(|&one| !goes_before(values[other], values[one], least)))
+            .all(|other| pair.iter().all(|&at| !goes_before(values[other], values[at], least)))
     };
     { pairs }.find(fits).unwrap()
 }

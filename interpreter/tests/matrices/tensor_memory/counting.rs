@@ -53,7 +53,8 @@ impl Observer for Heard {
     fn recorder(&self, program: &Program) -> Self {
         let is_product = |opcode: Opcode| opcode.text().starts_with("tcgen05.mma");
         let instructions = program.instructions().iter();
-        let product = { instructions }.position(|one| is_product(one.instruction.opcode));
+        let product =
+            { instructions }.position(|instruction| is_product(instruction.instruction.opcode));
         Self { product: product.map(|at| at as u32), bytes: vec![0; SHARED], ..Self::default() }
     }
 

@@ -43,10 +43,11 @@ impl Network {
             false => most,
         })?;
         let rounds = largest.copies;
-        if rounds <= 1.0 || open.iter().filter(|one| one.copies == rounds).count() > 1 {
+        if rounds <= 1.0 || open.iter().filter(|version| version.copies == rounds).count() > 1 {
             return None;
         }
-        let known: f64 = known.iter().map(|one| one.copies * system.value(&one.form)).sum();
+        let known: f64 =
+            known.iter().map(|version| version.copies * system.value(&version.form)).sum();
         let total = line.lanes as f64 / visits;
         let left = ((line.lanes as f64 - known) / visits).max(0.0);
         let is_even = (total - total.round()).abs() < ROUNDING;

@@ -62,7 +62,7 @@ mod tests {
         let word = Word { offset: 0, bits: u128::from(high) << 64 | u128::from(low) };
         let decoder = Decoder::of(Target { sm, suffix: None }).unwrap();
         let mnemonic = decoder.decode(word).unwrap().mnemonic;
-        decoder.constant(mnemonic, word).map(|one| (one.bank, one.offset))
+        decoder.constant(mnemonic, word).map(|constant| (constant.bank, constant.offset))
     }
 
     /// Words and their meaning are those of `nvdisasm -hex`.

@@ -39,7 +39,7 @@ pub(super) fn translate(
     let block = |block: &std::ops::Range<usize>| block.start as u32..block.end as u32;
     Some(Code {
         instructions,
-        blocks: listing.code.blocks.iter().map(|one| block(&one.instructions)).collect(),
+        blocks: listing.code.blocks.iter().map(|listed| block(&listed.instructions)).collect(),
         queues: queues.len() as u32,
         bytes: sections(listing).map(|section| image.sections[section].code.len() as u32).sum(),
     })

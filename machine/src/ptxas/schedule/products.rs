@@ -108,7 +108,7 @@ fn shared_out(stated: &[Stated], found: &[Found]) -> HashMap<usize, Product> {
         false => one.ptx == other.ptx,
     };
     let pairs: Vec<(&Found, &Stated)> =
-        found.iter().filter_map(|one| Some((one, meant(one)?))).collect();
+        found.iter().filter_map(|instruction| Some((instruction, meant(instruction)?))).collect();
     let product = |&(one, of): &(&Found, &Stated)| {
         let together = pairs.iter().filter(|(_, other)| shares(of, other));
         let (executions, instructions) = together
@@ -161,7 +161,9 @@ mod tests {
         let products = shared_out(stated, found);
         found
             .iter()
-            .map(|one| products.get(&one.index).map(|product| product.multiply_adds))
+            .map(|instruction| {
+                products.get(&instruction.index).map(|product| product.multiply_adds)
+            })
             .collect()
     }
 

@@ -133,7 +133,9 @@ impl Search<'_> {
             let clocks = &self.clocks[index as usize];
             for (&node, at) in block.order.nodes.iter().zip(&clocks.issued) {
                 let node = &block.body.nodes[node as usize];
-                for live_in in node.live_in.iter().filter(|one| registers.contains(&one.register)) {
+                for live_in in
+                    node.live_in.iter().filter(|value| registers.contains(&value.register))
+                {
                     let ready = self.latencies.between(self.class, node.class, live_in.by);
                     found.push((ready, offset + at));
                 }
@@ -269,7 +271,7 @@ impl<'a> Barriers<'a> {
         } else {
             let inside =
                 node.sources.iter().filter_map(|source| self.of_node[block].get(&source.node));
-            let before = node.live_in.iter().filter_map(|one| self.writers.get(&one.register));
+            let before = node.live_in.iter().filter_map(|value| self.writers.get(&value.register));
             for &producer in inside.chain(before.flatten()) {
                 if outstanding.remove(&producer) {
                     waited.push(producer);

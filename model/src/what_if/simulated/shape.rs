@@ -106,8 +106,8 @@ pub(in super::super) fn spread_blocks(counts: &mut Editor, wanted: u64) {
     // No more than are wanted.
     let parts = u128::from(wanted).div_ceil(shape.blocks).max(1) as u64;
     let loops =
-        counts.conditions.evidence.simulation.iter().flat_map(|all| all.iter()).any(|one| {
-            let samples = one.launch.classes.iter().flat_map(|class| &class.samples);
+        counts.conditions.evidence.simulation.iter().flat_map(|all| all.iter()).any(|launch| {
+            let samples = launch.launch.classes.iter().flat_map(|class| &class.samples);
             let mut ways = samples.flat_map(|sample| &sample.warps).map(|warp| warp.path.len());
             ways.any(|rounds| rounds / LEAST_ROUNDS >= parts as usize)
         });

@@ -97,9 +97,9 @@ fn tiles_serve_what_the_cta_has_asked_for_before() {
     let (shared, global): (Vec<Request>, Vec<Request>) =
         requests(&after).into_iter().partition(|request| request.space == Space::Shared);
     assert_eq!((shared.len(), global.len()), (8, 2));
-    assert!(shared.iter().all(|one| one.passes == 1 && one.l1_sectors == 0));
+    assert!(shared.iter().all(|request| request.passes == 1 && request.l1_sectors == 0));
     let sum = |of: fn(&Request) -> u16| global.iter().map(of).sum::<u16>();
-    assert_eq!((sum(|one| one.l2_sectors), sum(|one| one.dram_sectors)), (4, 4));
+    assert_eq!((sum(|request| request.l2_sectors), sum(|request| request.dram_sectors)), (4, 4));
 }
 
 #[test]
@@ -140,11 +140,11 @@ fn more_hits_in_the_l2_take_sectors_from_memory() {
     let conditions = conditions(launch, InstructionFacts::default());
     let after = requests(&launch_of(&changed(WhatIf::L2Hits(0.75), &conditions)));
     let sum = |of: fn(&Request) -> u16| after.iter().map(of).sum::<u16>();
-    assert_eq!((sum(|one| one.l2_sectors), sum(|one| one.dram_sectors)), (30, 10));
+    assert_eq!((sum(|request| request.l2_sectors), sum(|request| request.dram_sectors)), (30, 10));
     let back = changed(WhatIf::L2Hits(0.5), &changed(WhatIf::L2Hits(0.75), &conditions));
     let after = requests(&launch_of(&back));
     let sum = |of: fn(&Request) -> u16| after.iter().map(of).sum::<u16>();
-    assert_eq!((sum(|one| one.l2_sectors), sum(|one| one.dram_sectors)), (20, 20));
+    assert_eq!((sum(|request| request.l2_sectors), sum(|request| request.dram_sectors)), (20, 20));
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn kernel(variant: &Variant) -> Result<Kernel, Unfit> {
     let result = kernel.output("result", from, elements);
     let sources = updates::variables(&mut kernel, from, updates::VARIABLES / 2);
     let results: Vec<_> = (0..sources.len())
-        .map(|one| kernel.variable(&format!("c{one}"), Expression::Integer(0, to)))
+        .map(|at| kernel.variable(&format!("c{at}"), Expression::Integer(0, to)))
         .collect();
     kernel.repeat("pass", variant.number("m")?, Unroll::By(updates::UNROLLED), |kernel| {
         for (&source, &result) in sources.iter().zip(&results) {

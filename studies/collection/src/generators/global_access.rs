@@ -31,7 +31,7 @@ fn kernel(variant: &Variant) -> Result<Kernel, Unfit> {
     let pattern = Pattern::of(variant)?;
     let mut kernel = Builder::new(GENERATOR.name, GENERATOR.summary);
     let arrays: Vec<_> = (0..variant.number("n_arrays")?)
-        .map(|one| kernel.input(&format!("in{one}"), ty, pattern.len, Contents::Uniform(one)))
+        .map(|at| kernel.input(&format!("in{at}"), ty, pattern.len, Contents::Uniform(at)))
         .collect();
     let result = kernel.output("result", ty, pattern.len);
     let at = pattern.index(&mut kernel);

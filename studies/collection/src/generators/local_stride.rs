@@ -50,7 +50,7 @@ fn kernel(variant: &Variant) -> Result<Kernel, Unfit> {
     // The place moves with each load, so that no load can be left out.
     let at = kernel.variable("at", (thread * (stride * width)).masked(elements - 1));
     let sums: Vec<_> = (0..width)
-        .map(|one| kernel.variable(&format!("sum{one}"), Expression::number(0, ty)))
+        .map(|at| kernel.variable(&format!("sum{at}"), Expression::number(0, ty)))
         .collect();
     kernel.repeat("pass", variant.number("m")?, Unroll::By(8), |kernel| {
         let loaded = kernel.load_vector("loaded", &tile, at.into(), width);

@@ -37,12 +37,12 @@ fn kernel(variant: &Variant) -> Result<Kernel, Unfit> {
     for turn in 0..fusion {
         let begin = first.clone() + turn * blocks * lsize * granularity;
         let values: Vec<_> = (0..granularity)
-            .map(|one| {
-                let place = begin.clone() + one * lsize;
-                let value = kernel.load(&format!("loaded{turn}_{one}"), &data, place);
-                let value = kernel.variable(&format!("value{turn}_{one}"), value);
+            .map(|at| {
+                let place = begin.clone() + at * lsize;
+                let value = kernel.load(&format!("loaded{turn}_{at}"), &data, place);
+                let value = kernel.variable(&format!("value{turn}_{at}"), value);
                 if ratio > 0 {
-                    kernel.repeat("one", ratio, Unroll::Whole, |kernel| {
+                    kernel.repeat("at", ratio, Unroll::Whole, |kernel| {
                         let own = Expression::from(value);
                         kernel.assign(value, own.clone().multiply_add(own, added.clone()));
                     });

@@ -128,7 +128,7 @@ fn kernel(variant: &Variant) -> Result<Kernel, Unfit> {
     let accumulators: Vec<Vec<Variable>> = (0..number)
         .map(|sum| {
             let zero = Expression::number(0, ty);
-            (0..sums).map(|one| kernel.variable(&format!("d{sum}_{one}"), zero.clone())).collect()
+            (0..sums).map(|at| kernel.variable(&format!("d{sum}_{at}"), zero.clone())).collect()
         })
         .collect();
     let template = template(product);
@@ -148,7 +148,7 @@ fn kernel(variant: &Variant) -> Result<Kernel, Unfit> {
 fn template(product: &Product) -> String {
     let [sums, left, right] = product.registers;
     let group = |first: usize, number: usize| {
-        let names: Vec<String> = (first..first + number).map(|one| format!("${one}")).collect();
+        let names: Vec<String> = (first..first + number).map(|at| format!("${at}")).collect();
         format!("{{{}}}", names.join(", "))
     };
     format!(

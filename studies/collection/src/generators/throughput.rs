@@ -37,7 +37,7 @@ fn kernel(variant: &Variant) -> Result<Kernel, Unfit> {
     let at = kernel.name("at", kernel.thread_of_grid());
     let first = kernel.load("first", &data, at.clone());
     let variables: Vec<_> = (0..VARIABLES)
-        .map(|one| kernel.variable(&format!("r{one}"), first.clone() + (31 + 4 * one)))
+        .map(|at| kernel.variable(&format!("r{at}"), first.clone() + (31 + 4 * at)))
         .collect();
     kernel.repeat("j", variant.number("m")?, Unroll::By(UNROLLED), |kernel| {
         updates::pass(kernel, &variables, |x, y| match operation {

@@ -18,7 +18,7 @@ const NEXT: usize = 12;
 pub(super) fn variables(kernel: &mut Builder, ty: Type, number: usize) -> Vec<Variable> {
     let thread = kernel.name("thread", kernel.thread_of_grid());
     let first = kernel.name("first", thread.to(ty));
-    (0..number).map(|one| kernel.variable(&format!("v{one}"), first.clone() + one as u64)).collect()
+    (0..number).map(|at| kernel.variable(&format!("v{at}"), first.clone() + at as u64)).collect()
 }
 
 /// Assigns each variable once, from two others.

@@ -165,7 +165,7 @@ impl<'k> Printer<'k> {
                     }
                 }
                 let registers: Vec<String> =
-                    into.iter().map(|&one| self.register_of(one)).collect();
+                    into.iter().map(|&name| self.register_of(name)).collect();
                 let operator = match caching {
                     Caching::Volatile => ".volatile",
                     Caching::Usual => "",
@@ -210,7 +210,7 @@ impl<'k> Printer<'k> {
                 let values = self.values.clone();
                 self.statements(body);
                 self.values = values;
-                assigned(body).iter().for_each(|&one| self.forget(one));
+                assigned(body).iter().for_each(|&name| self.forget(name));
                 self.lines.push(format!("{label}:"));
             }
             Statement::Assembly { ptx, outputs, inputs } => {
@@ -271,7 +271,7 @@ impl<'k> Printer<'k> {
         let label = self.label("LOOP");
         self.lines.push(format!("{label}:"));
         let changed = assigned(&repeated.body);
-        changed.iter().for_each(|&one| self.forget(one));
+        changed.iter().for_each(|&name| self.forget(name));
         let values = self.values.clone();
         for copy in 0..copies {
             self.counters

@@ -82,7 +82,7 @@ pub struct Destination {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RemovalError {
     /// The text is not PTX.
-    #[error("{}", .0.first().map_or("the text is no PTX", |one| one.message.as_str()))]
+    #[error("{}", .0.first().map_or("the text is no PTX", |error| error.message.as_str()))]
     Text(Vec<Diagnostic>),
     /// There is no such kernel.
     #[error("there is no kernel `{0}`")]

@@ -386,7 +386,7 @@ impl Edits {
         let kept =
             instructions.iter().filter(|instruction| stays.contains(&instruction.span.start));
         let named: BTreeSet<&str> = kept
-            .flat_map(|one| &one.operands)
+            .flat_map(|instruction| &instruction.operands)
             .filter_map(variable_of)
             .map(|variable| module.variables[variable.index()].name.as_str())
             .collect();

@@ -59,7 +59,7 @@ fn the_multiply_adds_of_section_2_2_are_the_product_of_their_values() {
     for choice in &found {
         let kernel = choice.kernel(Target::new(52)).unwrap();
         let threads: u64 =
-            kernel.grid.iter().chain(&kernel.block).map(|&one| u64::from(one)).product();
+            kernel.grid.iter().chain(&kernel.block).map(|&extent| u64::from(extent)).product();
         assert_eq!(threads, choice.variant.number("nelements").unwrap());
     }
 }
@@ -88,7 +88,9 @@ fn an_argument_without_a_tag_takes_all_its_values() {
     let found = choices(&["matmul_sq", "groups_fit:True", "n:512"]);
     let values: BTreeSet<(&str, &str)> = found
         .iter()
-        .map(|one| (one.variant.word("dtype").unwrap(), one.variant.word("prefetch").unwrap()))
+        .map(|variant| {
+            (variant.variant.word("dtype").unwrap(), variant.variant.word("prefetch").unwrap())
+        })
         .collect();
     let expected =
         [("float32", "False"), ("float32", "True"), ("float64", "False"), ("float64", "True")];
@@ -102,7 +104,7 @@ fn a_tag_holds_for_the_generators_that_allow_it() {
     let request = Request::parse(&tags, MatchCondition::Intersection).unwrap();
     let found = request.choices().unwrap();
     let stencils: Vec<&Choice> =
-        found.iter().filter(|one| one.generator.name == "finite_diff").collect();
+        found.iter().filter(|variant| variant.generator.name == "finite_diff").collect();
     assert!(found.len() > stencils.len() && !stencils.is_empty());
     for stencil in stencils {
         assert!(stencil.variant.values.contains(&("lsize", Value::Number(18))));

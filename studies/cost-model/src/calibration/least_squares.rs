@@ -135,7 +135,7 @@ fn starting_places(problem: &Problem<'_>, start: &BTreeMap<String, f64>) -> Vec<
         }
         // Costs that the linear problem makes negative begin as the small ones that they are.
         let mut positive = solution.clone();
-        positive.iter_mut().for_each(|one| *one = one.abs());
+        positive.iter_mut().for_each(|value| *value = value.abs());
         costs.insert(0, solution);
         costs.push(positive);
     }

@@ -81,7 +81,7 @@ pub(super) fn minimise(problem: &impl LeastSquares, start: &[f64]) -> Minimum {
     let (mut damping, mut growth) = (FIRST_DAMPING, 2.0);
     let mut ending = Ending::TooManySteps;
     for _ in 0..MOST_STEPS * (parameters.len() + 1) {
-        if !squares.is_finite() || jacobian.iter().flatten().any(|one| !one.is_finite()) {
+        if !squares.is_finite() || jacobian.iter().flatten().any(|value| !value.is_finite()) {
             ending = Ending::NotFinite;
             break;
         }

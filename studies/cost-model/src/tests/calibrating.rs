@@ -89,7 +89,7 @@ fn linear_models_are_linear_regression() {
     let scaled: Vec<Vec<f64>> = rows
         .iter()
         .zip(&times)
-        .map(|(row, time)| row.iter().map(|one| one / time).collect())
+        .map(|(row, time)| row.iter().map(|value| value / time).collect())
         .collect();
     let expected_scaled = LinearFit::new(&scaled, &[1.0; 20]).unwrap();
     for (scale, expected_fit) in [

@@ -174,7 +174,7 @@ fn read(kernel: &mut Builder, readers: u64, body: Body) {
     let at = kernel.variable("at", inside(begin));
     // A sum for each load, so that no addition waits for another one of its pass.
     let sums: Vec<_> = (0..copies)
-        .map(|one| kernel.variable(&format!("sum{one}"), Expression::number(0, Type::F32)))
+        .map(|at| kernel.variable(&format!("sum{at}"), Expression::number(0, Type::F32)))
         .collect();
     let warp = kernel.thread(0).masked(WARP * (warps_apart - 1));
     let takes_part = kernel.name("takes_part", warp.equals(Expression::number(0, Type::S32)));
@@ -209,7 +209,7 @@ pub(crate) fn volatile_shared_loads(ty: &str, loads: Loads) -> Kernel {
     let zero = Expression::number(0, Type::U32);
     kernel.store(&tile, Expression::number(0, Type::S32), zero.clone());
     let values: Vec<_> =
-        (0..REGISTERS).map(|one| kernel.variable(&format!("v{one}"), zero.clone())).collect();
+        (0..REGISTERS).map(|at| kernel.variable(&format!("v{at}"), zero.clone())).collect();
     let warp = kernel.thread(0).masked(WARP * (warps_apart - 1));
     let takes_part = kernel.name("takes_part", warp.equals(Expression::number(0, Type::S32)));
     kernel.when(takes_part, |kernel| {

@@ -126,7 +126,7 @@ pub(crate) fn issue_mix(blocks: u64, m: u64) -> Kernel {
 fn variables(kernel: &mut Builder, name: &str, ty: Type) -> Vec<Variable> {
     let first = kernel.name("first", kernel.thread_of_grid().to(ty));
     (0..VARIABLES as u64)
-        .map(|one| kernel.variable(&format!("{name}{one}"), first.clone() + one))
+        .map(|at| kernel.variable(&format!("{name}{at}"), first.clone() + at))
         .collect()
 }
 

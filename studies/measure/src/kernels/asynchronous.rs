@@ -109,9 +109,9 @@ pub(crate) fn asynchronous_products(products: Products) -> Kernel {
     );
     kernel.assembly(&text, &[descriptor], &[]);
     let sums: Vec<Variable> = (0..COLUMNS / 2)
-        .map(|one| kernel.variable(&format!("d{one}"), Expression::number(0, Type::F32)))
+        .map(|at| kernel.variable(&format!("d{at}"), Expression::number(0, Type::F32)))
         .collect();
-    let names: Vec<String> = (0..sums.len()).map(|one| format!("${one}")).collect();
+    let names: Vec<String> = (0..sums.len()).map(|at| format!("${at}")).collect();
     let product = format!(
         "wgmma.mma_async.sync.aligned.m64n{COLUMNS}k16.f32.f16.f16 {{{}}}, ${}, ${}, 1, 1, 1, 0, 0",
         names.join(", "),

@@ -41,7 +41,7 @@ pub(crate) fn shared_exchanges(is_shared: bool, blocks: u64, passes: u64) -> Ker
     kernel.assembly("mov.u32 $0, tile", &[base], &[]);
     let address = kernel.name("address", Expression::from(base) + (own * 4).to(Type::U32));
     let values: Vec<_> = (0..EXCHANGES)
-        .map(|one| kernel.variable(&format!("v{one}"), thread.clone().to(Type::U32) + one))
+        .map(|at| kernel.variable(&format!("v{at}"), thread.clone().to(Type::U32) + at))
         .collect();
     kernel.repeat("pass", passes, Unroll::No, |kernel| {
         for &value in &values {

@@ -23,7 +23,7 @@ pub(crate) fn load_burst(loads: u32, multiply_adds: u64, passes: u64) -> Kernel 
     let own = kernel.thread(0) * (4 * STRIDE);
     let place = kernel.name("place", Expression::from(base) + own.to(Type::U32));
     let values: Vec<Variable> =
-        (0..loads).map(|one| kernel.variable(&format!("v{one}"), zero.clone())).collect();
+        (0..loads).map(|at| kernel.variable(&format!("v{at}"), zero.clone())).collect();
     let number = kernel.thread(0).to(Type::F32);
     let sum = kernel.variable("sum", number);
     kernel.repeat("pass", passes, Unroll::No, |kernel| {

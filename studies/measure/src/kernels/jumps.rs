@@ -99,7 +99,7 @@ struct Segments {
 fn skipped(kernel: &mut Builder, segments: Segments, first: Expression) -> Expression {
     let Segments { number, never, passes } = segments;
     let values: Vec<Variable> =
-        (0..4).map(|one| kernel.variable(&format!("v{one}"), first.clone() + one)).collect();
+        (0..4).map(|at| kernel.variable(&format!("v{at}"), first.clone() + at)).collect();
     kernel.repeat("pass", passes, Unroll::No, |kernel| {
         for _ in 0..number {
             kernel.when(never.clone(), |kernel| {

@@ -177,14 +177,14 @@ pub(crate) fn transfers(transfer: Transfer, number: u32, passes: u64) -> Kernel 
     let result = kernel.output("result", Type::U32, WARPS * WARP);
     let thread = kernel.thread(0);
     let values: Vec<Variable> = (0..REGISTERS)
-        .map(|one| kernel.variable(&format!("v{one}"), thread.clone().to(Type::U32) + one))
+        .map(|at| kernel.variable(&format!("v{at}"), thread.clone().to(Type::U32) + at))
         .collect();
     let quarter =
         kernel.variable("quarter", thread.clone().to(Type::U32).masked((WARPS - 1) * WARP));
     // Lanes are in the upper half of an address.
     kernel.assembly("shl.b32 $0, $0, 16", &[quarter], &[]);
     kernel.assembly("add.u32 $0, $0, $1", &[quarter], &[memory.into()]);
-    let names: Vec<String> = (0..values.len()).map(|one| format!("${one}")).collect();
+    let names: Vec<String> = (0..values.len()).map(|at| format!("${at}")).collect();
     let (list, place) = (names.join(", "), values.len());
     let (text, wait) = match transfer {
         Transfer::Load => {

@@ -22,9 +22,9 @@ pub(crate) fn texels(warps: u64, fetches: u64, passes: u64) -> Kernel {
     let thread = kernel.thread(0);
     // A fetch returns four channels. Their registers differ, so that no fetch waits for another's.
     let fetched: Vec<[Variable; 4]> = (0..fetches)
-        .map(|one| {
-            let first = (thread.clone() + one * WARP).masked(TEXELS - 1);
-            ["x", "y", "z", "w"].map(|name| kernel.variable(&format!("{name}{one}"), first.clone()))
+        .map(|at| {
+            let first = (thread.clone() + at * WARP).masked(TEXELS - 1);
+            ["x", "y", "z", "w"].map(|name| kernel.variable(&format!("{name}{at}"), first.clone()))
         })
         .collect();
     kernel.repeat("pass", passes, Unroll::No, |kernel| {

@@ -141,7 +141,7 @@ fn read_round(kernel: &mut Builder, array: &Array, round: Round, result: &Array)
     let own = kernel.name("own", kernel.thread(0) * VECTOR_WORDS);
     let at = kernel.variable("at", inside(begin));
     let sums: Vec<_> = (0..VECTOR_WORDS)
-        .map(|one| kernel.variable(&format!("sum{one}"), Expression::number(0, Type::F32)))
+        .map(|at| kernel.variable(&format!("sum{at}"), Expression::number(0, Type::F32)))
         .collect();
     kernel.repeat("pass", passes, Unroll::No, |kernel| {
         let first = kernel.name("first", Expression::from(at) + own.clone());

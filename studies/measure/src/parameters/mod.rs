@@ -91,7 +91,7 @@ pub fn all() -> impl Iterator<Item = &'static Parameter> {
 
 /// The figure of another field, which is measured once.
 fn figure_of(bench: &mut Bench<'_>, field: &str) -> Result<f64, MeasureError> {
-    let parameter = all().find(|one| one.field == field);
+    let parameter = all().find(|parameter| parameter.field == field);
     let parameter =
         parameter.ok_or_else(|| MeasureError::unfit(format!("{field} is not measured")))?;
     bench.figure(parameter.field, parameter.measure)

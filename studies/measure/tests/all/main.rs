@@ -45,7 +45,7 @@ fn device(seconds: fn(&Job) -> f64) -> Formula {
 }
 
 fn measured(field: &str, seconds: fn(&Job) -> f64) -> Result<Measured, MeasureError> {
-    let parameter = all().find(|one| one.field == field).unwrap();
+    let parameter = all().find(|parameter| parameter.field == field).unwrap();
     let mut device = device(seconds);
     parameter.measured(&mut Bench::new(&mut device, Trials { warm_up: 1, timed: 4 }))
 }
@@ -82,7 +82,7 @@ fn the_file_has_every_figure_with_its_source_and_is_read_back() {
     let facts = device(|_| 0.0).facts;
     assert_eq!(gpu_file::name_of(&facts.name), "gtx-1-ti");
     let gpu = gpu_file::gpu(&gpu_file::text("mine", &facts, &every)).unwrap();
-    for parameter in all().filter(|one| one.is_field()) {
+    for parameter in all().filter(|parameter| parameter.is_field()) {
         let figure = gpu.figure(parameter.field).unwrap();
         assert_eq!(figure.source.kind(), "benchmark", "{}", parameter.field);
         assert_eq!(parameter.of(&gpu), Some(20.0), "{}", parameter.field);
@@ -96,7 +96,7 @@ fn the_file_has_every_figure_with_its_source_and_is_read_back() {
 #[test]
 fn figures_that_no_gpu_can_have_are_taken_out_and_the_file_keeps_the_rest() {
     let figure = |field: &str, value| {
-        let parameter = all().find(|one| one.field == field).unwrap();
+        let parameter = all().find(|parameter| parameter.field == field).unwrap();
         Measured { parameter, value, excluded: 0 }
     };
     let facts = device(|_| 0.0).facts;
@@ -108,9 +108,10 @@ fn figures_that_no_gpu_can_have_are_taken_out_and_the_file_keeps_the_rest() {
         figure("memory_latency", 640.0),
     ];
     let impossible = gpu_file::take_impossible(&facts, &mut figures).unwrap();
-    let fields = |all: &[Measured]| all.iter().map(|one| one.parameter.field).collect::<Vec<_>>();
+    let fields =
+        |all: &[Measured]| all.iter().map(|figure| figure.parameter.field).collect::<Vec<_>>();
     assert_eq!(fields(&figures), ["sp_clock", "memory_latency"]);
-    let taken: Vec<Measured> = impossible.iter().map(|one| one.measured.clone()).collect();
+    let taken: Vec<Measured> = impossible.iter().map(|figure| figure.measured.clone()).collect();
     assert_eq!(fields(&taken), ["code_latency", "shared_stride_1", "l2_latency"]);
     assert!(impossible[0].reason.contains("no GPU has -20.7"), "{}", impossible[0].reason);
     let gpu = gpu_file::gpu(&gpu_file::text("mine", &facts, &figures)).unwrap();

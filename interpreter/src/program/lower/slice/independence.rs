@@ -31,7 +31,7 @@ impl Program {
             needed[node as usize] = true;
         }
         let [local, arguments] =
-            [ValuePlace::Local, ValuePlace::Arguments].map(|one| nodes.of(one) as usize);
+            [ValuePlace::Local, ValuePlace::Arguments].map(|place| nodes.of(place) as usize);
         let any_of = |needed: &[bool], to: &[u32]| to.iter().any(|&node| needed[node as usize]);
         loop {
             let mut changed = false;
