@@ -22,6 +22,7 @@ mod family;
 mod flow;
 mod graph;
 mod guards;
+mod halves;
 mod passes;
 mod pipes;
 mod registers;
