@@ -14,7 +14,7 @@ use super::code_place::CodePlace;
 use super::family::{Constants, Family};
 use super::flow::Dominators;
 use super::graph::{Arg, Graph};
-use super::halves::Packing;
+use super::packing::Packing;
 use super::passes::MergedAccess;
 use super::pipes::Pipes;
 use super::select::{Operands, Selected, select};

@@ -22,7 +22,7 @@ mod family;
 mod flow;
 mod graph;
 mod guards;
-mod halves;
+mod packing;
 mod passes;
 mod pipes;
 mod registers;

@@ -198,6 +198,9 @@ fn accesses_of_several_widths_are_merged() {
         (&[(".u16", 0), (".u16", 2), (word, 4)], 2, 2),
         (&[(word, 0), (".u16", 4), (".u16", 6)], 2, 2),
         (&[(".v2.u8", 0), (".u16", 2)], 1, 2),
+        // Stores to one place stay in their order.
+        (&[(two, 0), (word, 4)], 2, 1),
+        (&[(two, 0), (word, 4), (two, 8)], 3, 1),
     ] {
         assert_eq!(count("STS", each), stores, "stores {each:?}");
         assert_eq!(count("LDS", each), loads, "loads {each:?}");

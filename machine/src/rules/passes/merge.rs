@@ -20,7 +20,7 @@ use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use smallvec::SmallVec;
 
 use super::super::graph::{Arg, Graph, GuardedBy, Op, Part, State};
-use super::super::halves::{self, HALF_WORD};
+use super::halves::{self, HALF_WORD};
 
 /// Accesses that became one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +45,11 @@ struct Candidate {
 }
 
 impl Candidate {
+    fn overlaps(&self, other: &Self) -> bool {
+        let end = |one: &Self| one.offset + i64::from(one.bytes);
+        self.offset < end(other) && other.offset < end(self)
+    }
+
     /// Returns true if it may be merged with the collected ones: loads of any addresses may, and
     /// stores to different places of one base, none of which is narrower than the first.
     fn joins(&self, open: &[Self]) -> bool {
@@ -53,7 +58,7 @@ impl Candidate {
         open.iter().all(|other| {
             let is_alike = (other.base, other.guard) == (self.base, self.guard);
             self.is_store == other.is_store
-                && (!self.is_store || is_alike && is_wide && other.offset != self.offset)
+                && (!self.is_store || is_alike && is_wide && !self.overlaps(other))
         })
     }
 }
