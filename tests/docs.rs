@@ -143,3 +143,57 @@ fn the_site_has_every_page_and_no_link_leaves_it() {
         }
     }
 }
+
+/// The cells of the rows of a page's tables.
+fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    let is_row = |line: &&str| line.starts_with("| ") && line.ends_with(" |");
+    text.lines()
+        .filter(is_row)
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+}
+
+/// Each test that a cell names, with its file: "`FILE`: `TEST`, `TEST`; `FILE`: `TEST`".
+fn named_tests(cell: &str) -> Vec<(&str, &str)> {
+    let mut file = "";
+    let mut named = Vec::new();
+    for word in cell.split('`').skip(1).step_by(2) {
+        match word.contains('/') {
+            true => file = word,
+            false => named.push((file, word)),
+        }
+    }
+    named
+}
+
+/// Lines X1 to X20, T1 to T11, S1 to S8 and U1 to U11 in order.
+fn lines_of_faults() -> Vec<String> {
+    let groups = [('X', 20), ('T', 11), ('S', 8), ('U', 11)];
+    let of = |(letter, last)| (1..=last).map(move |number| format!("{letter}{number}"));
+    groups.into_iter().flat_map(of).collect()
+}
+
+#[test]
+fn every_fault_is_held_by_tests_that_exist_or_has_a_reason() {
+    let text = fs::read_to_string(root().join("docs/evidence/faults.md")).unwrap();
+    let faults: Vec<Vec<&str>> =
+        rows(&text).filter(|row| lines_of_faults().iter().any(|line| row[0] == line)).collect();
+    let lines: Vec<&str> = faults.iter().map(|row| row[0]).collect();
+    assert_eq!(lines, lines_of_faults());
+    for row in faults {
+        let [line, fault, held, state] = row.as_slice() else { panic!("{row:?}") };
+        assert!(!fault.is_empty(), "{line}");
+        let tests = named_tests(held);
+        let states = ["mended", "in part", "left", "open"];
+        assert!(states.iter().any(|one| state.starts_with(one)), "{line}: {state}");
+        assert!(!tests.is_empty() || !state.starts_with("mended"), "{line} has no test");
+        for (file, test) in tests {
+            let source = fs::read_to_string(root().join(file));
+            let source = source.unwrap_or_else(|error| panic!("{line}: {file}: {error}"));
+            let (before, _) = source
+                .split_once(&format!("fn {test}("))
+                .unwrap_or_else(|| panic!("{line}: {file} has no {test}"));
+            let attributes = before.rsplit('}').next().unwrap_or_default();
+            assert!(attributes.contains("#[test]"), "{line}: {test} of {file} is no test");
+        }
+    }
+}

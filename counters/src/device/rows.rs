@@ -204,6 +204,8 @@ const GUIDE_13: &str =
 const MEASURED_FILL: &str = "github.com/te42kyfo/warpspeed, devices.py: measured";
 const ONE_SECTOR: &str =
     "nvprof's counts of Rodinia's hotspot on Kepler and Maxwell: a sector a miss";
+/// The rate of scattered words on a T4, and the distance of misses on a GeForce without ECC.
+const MEASURED_ON_TURING: &str = "measured: strided reads of a T4 (github.com/modal-labs/gpu-glossary, memory coalescing); the L2's line of an RTX 2070 (github.com/sjfeng1999/gpu-arch-microbenchmark)";
 const AS_A40: &str = "assumed: as measured on the A40 and L40 (github.com/te42kyfo/warpspeed)";
 const AS_H100: &str = "assumed: as measured on the H100 (github.com/te42kyfo/warpspeed)";
 const NO_L2: &str = "there is no L2";
@@ -312,7 +314,7 @@ pub(super) const TABLE: [CapabilityRow; 29] = [
     row((6, 2), LIMITS_5_0, REQUESTS_5, FirstLevel::pascal(48), 32, SOURCE_6),
     row((7, 0), LIMITS_7_0, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_7_0).evicting_any(), 64, SOURCE_7),
     row((7, 2), LIMITS_7_0, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_7_0).evicting_any(), 32, from(GUIDE_11, Source { l2_fill: AS_A40, ..SOURCE_7 })),
-    row((7, 5), LIMITS_7_5, REQUESTS_7, FirstLevel::unified(96, CARVE_OUTS_7_5).evicting_any(), 32, Source { l2_fill: AS_A40, ..SOURCE_7 }),
+    row((7, 5), LIMITS_7_5, REQUESTS_7, FirstLevel::unified(96, CARVE_OUTS_7_5).evicting_any(), 64, Source { l2_fill: MEASURED_ON_TURING, ..SOURCE_7 }),
     row((8, 0), LIMITS_8_0, REQUESTS_7, FirstLevel::unified(192, CARVE_OUTS_8_0), 64, SOURCE_8),
     row((8, 6), LIMITS_8_6, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_8_6), 32, SOURCE_8),
     row((8, 7), LIMITS_8_7, REQUESTS_7, FirstLevel::unified(192, CARVE_OUTS_8_0), 32, from(GUIDE_11, Source { l2_fill: AS_A40, ..SOURCE_8 })),

@@ -37,9 +37,9 @@ fn local_stores_stay_in_the_caches_of_fermi_and_kepler_alone() {
 }
 
 #[test]
-fn misses_of_v100_a100_and_h100_read_two_sectors() {
+fn misses_of_v100_turing_a100_and_h100_read_two_sectors() {
     for (major, minor, bytes) in
-        [(3, 5, 32), (7, 0, 64), (8, 0, 64), (8, 6, 32), (8, 9, 32), (9, 0, 64)]
+        [(3, 5, 32), (7, 0, 64), (7, 5, 64), (8, 0, 64), (8, 6, 32), (8, 9, 32), (9, 0, 64)]
     {
         let capability = ComputeCapability::new(major, minor);
         let device = DeviceModel::for_capability(capability, 1, L2Geometry::GTX_480).unwrap();

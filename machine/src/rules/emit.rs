@@ -14,6 +14,7 @@ use super::code_place::CodePlace;
 use super::family::{Constants, Family};
 use super::flow::Dominators;
 use super::graph::{Arg, Graph};
+use super::packing::Packing;
 use super::passes::MergedAccess;
 use super::pipes::Pipes;
 use super::select::{Operands, Selected, select};
@@ -74,6 +75,7 @@ impl Emission {
         emission.preamble(graph, family);
         let mut operands = Operands::new(graph, family, dominators);
         let mut pipes = Pipes::new(family);
+        let packing = Packing::new(graph, merged);
         // The instructions that brought an operand into a register of a block.
         let mut bringers: HashMap<(Arg, u32), SmallVec<[u32; 2]>> = HashMap::new();
         for block in &graph.blocks {
@@ -107,9 +109,12 @@ impl Emission {
                     }
                 }
                 let wider = merged.iter().find(|access| access.leader == index);
+                let packed = Selected::new("PRMT", packing.before(op, wider));
+                emission.push(packed, index, CodePlace::Operation, Role::Own);
                 for mut selected in select(graph, family, index) {
                     if let (Some(access), Some(wider)) = (&mut selected.access, wider) {
                         access.bytes = wider.bytes;
+                        selected.count = 1;
                     }
                     if op.opcode == Opcode::Mov {
                         for one in pipes.distribute(selected) {

@@ -22,6 +22,7 @@ mod family;
 mod flow;
 mod graph;
 mod guards;
+mod packing;
 mod passes;
 mod pipes;
 mod registers;

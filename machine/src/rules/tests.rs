@@ -98,6 +98,160 @@ fn consecutive_aligned_words_of_shared_memory_are_loaded_at_once() {
     assert_eq!(count("sm_50", &loads("tile", [16, 20, 24, 28]), "LDS"), 1);
 }
 
+/// Stores to shared memory or loads from it, at offsets of an aligned base. `uses` says what is
+/// done with the value `#` of each load.
+fn accesses(mnemonic: &str, each: &[(&str, i32)], uses: &str) -> String {
+    let mut body = ".reg .b16 %h<40>; shl.b32 %r3, %r1, 4;\n".to_owned();
+    let is_load = mnemonic == "LDS";
+    for at in 0..32 {
+        body += &format!("ld.global.u16 %h{at}, [%rd1+{}];\n", 4 * at);
+    }
+    let mut register = 0;
+    for (kind, offset) in each {
+        let elements = kind.strip_prefix(".v").map_or(1, |rest| rest[..1].parse().unwrap());
+        let letter = if kind.ends_with("32") { 'r' } else { 'h' };
+        let first = register + 4;
+        let names: Vec<String> =
+            (first..first + elements).map(|at| format!("%{letter}{at}")).collect();
+        register += elements;
+        let values = match elements {
+            1 => names[0].clone(),
+            _ => format!("{{{}}}", names.join(", ")),
+        };
+        body += &match is_load {
+            true => format!("ld.shared{kind} {values}, [%r3+{offset}];\n"),
+            false => format!("st.shared{kind} [%r3+{offset}], {values};\n"),
+        };
+        for (name, at) in names.iter().zip(first..).filter(|_| is_load) {
+            body += &match letter {
+                'r' => format!("st.global.u32 [%rd1+{}], {name};\n", 4 * at),
+                _ => uses.replace('#', name).replace("@at", &(4 * at).to_string()),
+            };
+        }
+    }
+    body
+}
+
+/// Stores a half-word as it is.
+const STORED: &str = "st.global.u16 [%rd1+@at], #;\n";
+
+/// What `ptxas` 12.9 makes of the same text for sm_80 and sm_90.
+#[test]
+fn half_words_and_vectors_of_them_are_merged() {
+    let count = |mnemonic: &str, kind: &str, offsets: &[i32]| {
+        let each: Vec<(&str, i32)> = offsets.iter().map(|&offset| (kind, offset)).collect();
+        let body = accesses(mnemonic, &each, STORED);
+        let counts = ["sm_80", "sm_90"].map(|target| count(target, &body, mnemonic));
+        assert_eq!(counts[0], counts[1]);
+        counts[0]
+    };
+    let eight: Vec<i32> = (0..8).map(|at| 2 * at).collect();
+    let sixteen: Vec<i32> = (0..16).collect();
+    // Kind, offsets, stores, loads.
+    let cases: [(&str, &[i32], u128, u128); 25] = [
+        (".u16", &[0, 2], 1, 1),
+        (".u16", &[2, 4], 2, 2),
+        (".u16", &[0, 2, 4], 2, 1),
+        (".u16", &[0, 2, 4, 6], 1, 1),
+        (".u16", &eight, 2, 2),
+        (".u16", &[2, 4, 6], 2, 1),
+        (".u16", &[6, 4, 2, 0], 1, 1),
+        (".u16", &[0, 4], 2, 2),
+        (".u16", &[0, 2, 8, 10], 2, 2),
+        (".u16", &[4, 6, 8, 10], 2, 2),
+        (".u16", &[0, 2, 4, 6, 8, 10], 2, 2),
+        (".u16", &[2, 4, 6, 8], 3, 2),
+        (".u8", &[0, 1], 2, 2),
+        (".u8", &[0, 1, 2, 3], 4, 4),
+        (".u8", &sixteen, 16, 16),
+        (".v2.u8", &[0, 2], 1, 2),
+        (".v2.u8", &[0, 2, 4, 6], 1, 4),
+        (".v2.u8", &[2, 4], 2, 2),
+        (".v4.u8", &[0, 4], 1, 1),
+        (".v4.u8", &[0, 4, 8], 2, 1),
+        (".v2.u16", &[0, 4, 8, 12], 1, 1),
+        (".v2.u16", &[4, 8], 2, 2),
+        (".v2.u16", &[4, 8, 12], 2, 1),
+        (".v4.u16", &[0, 8], 1, 1),
+        (".v4.u16", &[8, 16], 2, 2),
+    ];
+    for (kind, offsets, stores, loads) in cases {
+        assert_eq!(count("STS", kind, offsets), stores, "stores of {kind} at {offsets:?}");
+        assert_eq!(count("LDS", kind, offsets), loads, "loads of {kind} at {offsets:?}");
+    }
+}
+
+/// Stores follow their first one, which is the narrowest; loads do not mind.
+#[test]
+fn accesses_of_several_widths_are_merged() {
+    let count = |mnemonic: &str, each: &[(&str, i32)]| {
+        count("sm_80", &accesses(mnemonic, each, STORED), mnemonic)
+    };
+    let (word, two, halves) = (".u32", ".v2.u32", ".v4.u16");
+    for (each, stores, loads) in [
+        ([(word, 0), (word, 4), (two, 8)].as_slice(), 1, 1),
+        (&[(word, 8), (word, 12), (two, 0)], 1, 1),
+        (&[(word, 4), (two, 8)], 2, 1),
+        (&[(two, 0), (word, 8)], 2, 1),
+        (&[(halves, 0), (two, 8)], 1, 1),
+        (&[(".v2.u16", 0), (word, 4), (".v2.u16", 8), (word, 12)], 1, 1),
+        (&[(".u16", 0), (".u16", 2), (word, 4)], 2, 2),
+        (&[(word, 0), (".u16", 4), (".u16", 6)], 2, 2),
+        (&[(".v2.u8", 0), (".u16", 2)], 1, 2),
+        // Stores to one place stay in their order.
+        (&[(two, 0), (word, 4)], 2, 1),
+        (&[(two, 0), (word, 4), (two, 8)], 3, 1),
+    ] {
+        assert_eq!(count("STS", each), stores, "stores {each:?}");
+        assert_eq!(count("LDS", each), loads, "loads {each:?}");
+    }
+}
+
+/// A load extends its half-word where a user wants that, and is merged with no other then.
+#[test]
+fn half_words_that_a_load_extends_are_loaded_alone() {
+    let count = |kind: &str, user: &str| {
+        let uses = format!("{{ .reg .f32 %g; .reg .b16 %u; .reg .b32 %v; {user}; }}\n");
+        count("sm_80", &accesses("LDS", &[(kind, 0), (kind, 2)], &uses), "LDS")
+    };
+    let half = "fma.rn.f16 %u, #, #, #; st.global.u16 [%rd1+@at], %u";
+    let float = "cvt.f32.f16 %g, #; st.global.f32 [%rd1+@at], %g";
+    let sum = "add.u16 %u, #, 3; st.global.u16 [%rd1+@at], %u";
+    let zeros = "cvt.u32.u16 %v, #; st.global.u32 [%rd1+@at], %v";
+    let sign = "cvt.s32.s16 %v, #; st.global.u32 [%rd1+@at], %v";
+    let from_integer = "cvt.rn.f32.u16 %g, #; st.global.f32 [%rd1+@at], %g";
+    for (kind, user, loads) in [
+        (".u16", half, 1),
+        (".u16", float, 1),
+        (".u16", from_integer, 1),
+        (".u16", sum, 2),
+        (".u16", zeros, 2),
+        (".u16", sign, 1),
+        (".s16", half, 1),
+        (".s16", sum, 2),
+        (".s16", zeros, 1),
+        (".s16", sign, 2),
+    ] {
+        assert_eq!(count(kind, user), loads, "{kind}: {user}");
+    }
+}
+
+/// `PRMT R4, R4, 0x5410, R5; STS [R2], R4`, and `LDS R2, [R2]; PRMT R3, R2, 0x7632, R3`.
+#[test]
+fn half_words_that_share_a_register_are_packed_and_unpacked() {
+    let half = ".u16";
+    let prmt = |mnemonic: &str, each: &[(&str, i32)]| {
+        count("sm_80", &accesses(mnemonic, each, STORED), "PRMT")
+    };
+    for (number, words) in [(2, 1), (4, 2), (8, 4)] {
+        let each: Vec<(&str, i32)> = (0..number).map(|at| (half, 2 * at)).collect();
+        assert_eq!(prmt("STS", &each), words);
+        assert_eq!(prmt("LDS", &each), words);
+    }
+    assert_eq!(prmt("LDS", &[(half, 2), (half, 4), (half, 6)]), 2);
+    assert_eq!(prmt("STS", &[(half, 2), (half, 4)]), 0);
+}
+
 #[test]
 fn a_store_between_keeps_loads_apart() {
     let body = "shl.b32 %r3, %r1, 4; ld.shared.f32 %f1, [%r3]; st.shared.f32 [%r3+64], %f1; \

@@ -63,8 +63,8 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
         }
         false => {
             "Registers are spilled to local memory. Raise the limit of registers \
-             (__launch_bounds__, -maxrregcount), or keep fewer values at a time. Spills are taken \
-             to hit the first-level cache, so that the gain is a lower bound."
+             (__launch_bounds__, -maxrregcount), or keep fewer values at a time. The gain is that of \
+             this code without them, as many blocks being resident."
         }
     };
     let mut evidence = Vec::new();

@@ -94,3 +94,15 @@ fn first_screens_name_the_same_causes() {
         }
     }
 }
+
+/// What a kernel keeps in shared memory is not known. Half of it is one tile of two, and less would
+/// be no advice.
+#[test]
+fn a_block_is_advised_to_keep_half_of_its_shared_memory_or_more() {
+    let all = advice(&folder("kernels").join("low-occupancy.toml"));
+    let item = all[0].items.iter().find(|item| item.rule == "low-occupancy").unwrap();
+    let words: Vec<&str> = item.change.split(' ').collect();
+    let at = words.iter().position(|word| *word == "With").unwrap();
+    let bytes: u64 = words[at + 1].parse().unwrap();
+    assert!((24_000..48_000).contains(&bytes), "{}", item.change);
+}

@@ -88,6 +88,8 @@ fn a_warp_reaches_allocated_columns_of_its_own_quarter() {
         )
     };
     assert_eq!(run(&load("%b + 31")).unwrap(), vec![0; 64]);
+    // The bits above the 128 lanes hold the CTA's rank in a pair. A load does not read them.
+    assert_eq!(run(&load("%b + 0x800000")).unwrap(), vec![0; 64]);
     let beyond = FaultKind::TensorMemoryBounds { lane: 0, column: 32 };
     assert_eq!(fault(&load("%b + 32")), beyond);
     // The second warp at the first one's lanes.

@@ -1,15 +1,18 @@
-//! Access merging: accesses to consecutive words become one of 64 or 128 bits.
+//! Access merging: accesses to consecutive places of shared memory become one, as `ptxas` does it.
 //!
-//! `ptxas` merges loads of shared memory under three conditions (12.9, sm_50, sm_80 and sm_90).
-//! Their addresses have a common base. They fill at least three quarters of an aligned window of 16
-//! or 8 bytes. No store, barrier or call stands in between. Of the words 0 to 3, any three or four
-//! become one access. The pairs 0 and 1 or 2 and 3 become one of 64 bits, and other pairs stay.
-//! The alignment of pointers from parameters is not known, so that loads of global memory stay as
-//! they are.
+//! Loads are merged under three conditions (12.9, sm_50, sm_80 and sm_90). Their addresses have a
+//! common base. They fill at least three quarters of an aligned window. No store, barrier or call
+//! stands in between. Of the words 0 to 3, any three or four become one access of 128 bits. The
+//! pairs 0 and 1 or 2 and 3 become one of 64 bits, and other pairs stay. The alignment of pointers
+//! from parameters is not known, so that loads of global memory stay as they are.
 //!
-//! Stores fill their window whole. Neither a load of shared memory nor a store to another base
-//! stands between them. The last one stores for all (12.9, sm_70, sm_80 and sm_90). `ptxas` also
-//! packs stores of bytes and half-words into words, and that is not done here.
+//! Stores fill their window whole. Neither a load of shared memory nor a store to another base, or
+//! one that is narrower than the first, stands between them. The last one stores for all (12.9,
+//! sm_70, sm_80 and sm_90).
+//!
+//! Vectors of bytes and half-words that fill words are merged as words are. Accesses of 16 bits
+//! become one of 64 or 32, which is merged no further; `halves` says which. Accesses of bytes and
+//! loads of two bytes stay (12.9, sm_80 and sm_90).
 
 use gpucast_ptx_frontend::isa::{Effect, opcode_facts};
 use gpucast_ptx_frontend::isa::{Modifier, Opcode};
@@ -17,8 +20,9 @@ use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use smallvec::SmallVec;
 
 use super::super::graph::{Arg, Graph, GuardedBy, Op, Part, State};
+use super::halves::{self, HALF_WORD};
 
-/// Loads that became one.
+/// Accesses that became one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct MergedAccess {
     /// The operation that stands for all.
@@ -29,7 +33,7 @@ pub(in super::super) struct MergedAccess {
     pub(in super::super) bytes: u32,
 }
 
-/// A load that may be merged.
+/// An access that may be merged.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     index: u32,
@@ -41,20 +45,49 @@ struct Candidate {
 }
 
 impl Candidate {
+    fn overlaps(&self, other: &Self) -> bool {
+        let end = |one: &Self| one.offset + i64::from(one.bytes);
+        self.offset < end(other) && other.offset < end(self)
+    }
+
     /// Returns true if it may be merged with the collected ones: loads of any addresses may, and
-    /// stores to different words of one base.
+    /// stores to different places of one base, none of which is narrower than the first.
     fn joins(&self, open: &[Self]) -> bool {
+        let first = open.first().map_or(self.bytes, |first| first.bytes);
+        let is_wide = self.bytes >= first && self.is_half() == (first == HALF_WORD);
         open.iter().all(|other| {
-            let is_alike =
-                (other.base, other.guard, other.bytes) == (self.base, self.guard, self.bytes);
+            let is_alike = (other.base, other.guard) == (self.base, self.guard);
             self.is_store == other.is_store
-                && (!self.is_store || is_alike && other.offset != self.offset)
+                && (!self.is_store || is_alike && is_wide && !self.overlaps(other))
         })
     }
 }
 
 /// Widths of merged accesses of one lane in bytes, widest first.
-const WIDTHS: [u32; 2] = [16, 8];
+const WIDTHS: [u32; 3] = [16, 8, 4];
+
+impl Candidate {
+    const fn is_half(&self) -> bool {
+        self.bytes == HALF_WORD
+    }
+
+    /// Returns true if accesses like it are merged to one of `width` bytes.
+    const fn is_merged_to(&self, width: u32) -> bool {
+        if self.is_half() { width <= 8 } else { width >= 8 }
+    }
+}
+
+/// Bytes that accesses of one window fill, which stand in order of their offsets.
+fn filled(members: &[Candidate]) -> u32 {
+    let mut end = i64::MIN;
+    let mut bytes = 0;
+    for member in members {
+        let start = member.offset.max(end);
+        end = end.max(member.offset + i64::from(member.bytes));
+        bytes += (end - start).max(0) as u32;
+    }
+    bytes
+}
 /// The depth, in operations, to which alignment is looked for.
 const DEPTH: u32 = 8;
 
@@ -68,7 +101,7 @@ pub(super) fn merge(graph: &mut Graph<'_>) -> Vec<MergedAccess> {
             if !op.is_live() {
                 continue;
             }
-            if let Some(candidate) = candidate(index, op) {
+            if let Some(candidate) = candidate(graph, index, op) {
                 if !candidate.joins(&open) {
                     close(graph, &mut open, &mut merged);
                 }
@@ -96,7 +129,7 @@ pub(super) fn merge(graph: &mut Graph<'_>) -> Vec<MergedAccess> {
     merged
 }
 
-fn candidate(index: u32, op: &Op<'_>) -> Option<Candidate> {
+fn candidate(graph: &Graph<'_>, index: u32, op: &Op<'_>) -> Option<Candidate> {
     let memory = op.memory?;
     use Modifier::{Acquire, Relaxed, Release, Volatile};
     let is_store = op.opcode == Opcode::St;
@@ -106,7 +139,12 @@ fn candidate(index: u32, op: &Op<'_>) -> Option<Candidate> {
     let element = op.source.types().last().map_or(4, ScalarType::bytes);
     let elements = if is_store { op.args.len() } else { op.results.len() };
     let bytes = element * elements as u32;
-    (plain && element >= 4 && (4..16).contains(&bytes)).then_some(Candidate {
+    let fits = match bytes {
+        HALF_WORD => halves::may_merge(graph, op),
+        4 | 8 => true,
+        _ => false,
+    };
+    (plain && fits).then_some(Candidate {
         index,
         base: memory.base,
         guard: op.guard,
@@ -135,19 +173,20 @@ fn close(graph: &mut Graph<'_>, open: &mut Vec<Candidate>, merged: &mut Vec<Merg
     for width in WIDTHS {
         let window = |candidate: &Candidate| {
             let start = candidate.offset.div_euclid(i64::from(width));
-            (candidate.base, candidate.guard, candidate.bytes, start)
+            (candidate.base, candidate.guard, candidate.is_half(), start)
         };
-        open.sort_by_key(|candidate| (window(candidate), candidate.offset));
-        open.dedup_by_key(|candidate| (window(candidate), candidate.offset));
+        let place = |candidate: &Candidate| (window(candidate), candidate.offset, candidate.bytes);
+        open.sort_by_key(place);
+        open.dedup_by_key(|candidate| place(candidate));
         let mut rest = Vec::new();
         for members in open.chunk_by(|left, right| window(left) == window(right)) {
             let [first, ..] = members else { continue };
             let aligned = first
                 .base
                 .is_none_or(|base| zero_bits(graph, base, DEPTH) >= width.trailing_zeros());
-            let bytes = members.len() as u32 * first.bytes;
             let least = if first.is_store { width } else { width / 4 * 3 };
-            if members.len() < 2 || !aligned || bytes < least {
+            let fills = first.is_merged_to(width) && filled(members) >= least;
+            if members.len() < 2 || !aligned || !fills {
                 rest.extend_from_slice(members);
                 continue;
             }

@@ -6,6 +6,7 @@ mod contract;
 mod copies;
 mod dead;
 mod evaluate;
+mod halves;
 mod locals;
 mod logic;
 mod merge;
@@ -13,6 +14,7 @@ mod narrow;
 mod share;
 mod unroll;
 
+pub(super) use halves::HALF_WORD;
 pub(super) use merge::MergedAccess;
 
 use super::family::Family;

@@ -10,9 +10,10 @@ use gpucast_simulation::launch::Launch;
 use super::super::editor::Editor;
 use super::requests::joined;
 
-/// Leaves instructions out. What they waited for, the next one of their block waits for.
+/// Leaves instructions out. What they waited for, the next one of their block waits for. Nobody
+/// waits for what a spill was to store: not for a load, and not for the instruction before it.
 fn leave_out(code: &mut Code, is_left_out: impl Fn(usize, &Instruction) -> bool) -> u64 {
-    let mut kept = Vec::with_capacity(code.instructions.len());
+    let mut kept: Vec<Instruction> = Vec::with_capacity(code.instructions.len());
     let mut left_out = 0;
     for block in &mut code.blocks {
         let begun = kept.len() as u32;
@@ -21,7 +22,13 @@ fn leave_out(code: &mut Code, is_left_out: impl Fn(usize, &Instruction) -> bool)
             let Some(instruction) = code.instructions.get(index) else { continue };
             if is_left_out(index, instruction) {
                 left_out += 1;
-                waits |= instruction.control.wait_mask;
+                if !is_spill(instruction) {
+                    waits |= instruction.control.wait_mask;
+                } else if let Some(before) =
+                    kept.get_mut(begun as usize..).and_then(<[_]>::last_mut)
+                {
+                    before.control.stall = before.control.stall.min(1);
+                }
             } else {
                 let mut instruction = instruction.clone();
                 instruction.control.wait_mask |= waits;
@@ -37,6 +44,12 @@ fn leave_out(code: &mut Code, is_left_out: impl Fn(usize, &Instruction) -> bool)
         code.instructions = kept;
     }
     left_out
+}
+
+/// Returns true if an instruction stores or loads a spilled register. Its requests are in no queue.
+const fn is_spill(instruction: &Instruction) -> bool {
+    matches!(instruction.action, Action::Access(access)
+        if matches!(access.space, Space::Local) && access.queue.is_none())
 }
 
 /// The block of each instruction.

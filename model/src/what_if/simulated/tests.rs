@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gpucast_counters::{KernelProfile, Metrics};
-use gpucast_simulation::code::{AccessKind, Action, Class, Control, Space};
+use gpucast_simulation::code::{AccessKind, Action, Class, Control, MemoryAccess, Space};
 use gpucast_simulation::launch::{Launch, Request, WarpTrace};
 use gpucast_simulation::writer::Writer;
 
@@ -167,6 +167,44 @@ fn what_an_instruction_waited_for_the_next_one_waits_for() {
     assert_eq!(names, ["ACCESS", "FADD", "EXIT"]);
     assert_eq!(after.code.instructions[1].control.wait_mask, 1);
     assert_eq!(after.code.blocks, [0..2, 2..3]);
+}
+
+/// A load and a sum are spilled. Without the store nobody waits for them; what reads another load
+/// still does.
+#[test]
+fn nobody_waits_for_what_a_spill_was_to_store() {
+    let spilled = |writer: &mut Writer, control| {
+        let access = MemoryAccess {
+            space: Space::Local,
+            kind: AccessKind::Store,
+            bytes: 4,
+            has_uniform_address: false,
+            queue: None,
+        };
+        writer.push("STL", Class::Memory, Action::Access(access), control);
+    };
+    let mut writer = Writer::default();
+    writer.access(Space::Global, AccessKind::Load, 4, Control::NEXT.signals(0));
+    spilled(&mut writer, Control::NEXT.waits(1));
+    writer.op("FADD", Class::Fp32, Control::after(4));
+    spilled(&mut writer, Control::NEXT);
+    writer.op("FMUL", Class::Fp32, Control::after(4).waits(2)).end_block();
+    writer.exit();
+    let warp = WarpTrace {
+        path: vec![0, 1],
+        requests: vec![vec![Request::global(0, 0, 4)]],
+        left_out_instructions: 0,
+    };
+    let launch = Launch::of_equal_ctas(writer.finish(), vec![warp], 1);
+    let conditions = conditions(launch, InstructionFacts::default());
+    let after = launch_of(&changed(WhatIf::NoLocalMemory, &conditions));
+    let names: Vec<&str> = after.code.instructions.iter().map(|one| &*one.mnemonic).collect();
+    assert_eq!(names, ["ACCESS", "FADD", "FMUL", "EXIT"]);
+    let controls: Vec<(u8, u64)> = after.code.instructions[1..3]
+        .iter()
+        .map(|one| (one.control.stall, one.control.wait_mask))
+        .collect();
+    assert_eq!(controls, [(1, 0), (4, 2)]);
 }
 
 #[test]
