@@ -184,7 +184,7 @@ fn every_fault_is_held_by_tests_that_exist_or_has_a_reason() {
         assert!(!fault.is_empty(), "{line}");
         let tests = named_tests(held);
         let states = ["mended", "in part", "left", "open"];
-        assert!(states.iter().any(|one| state.starts_with(one)), "{line}: {state}");
+        assert!(states.iter().any(|known| state.starts_with(known)), "{line}: {state}");
         assert!(!tests.is_empty() || !state.starts_with("mended"), "{line} has no test");
         for (file, test) in tests {
             let source = fs::read_to_string(root().join(file));

@@ -86,8 +86,8 @@ proptest! {
         let expansion = Expansion { element_bits, index_bits, stored: 2, dense: 4, groups };
         let dense = expansion.expand(&compressed.metadata, &compressed.kept).unwrap();
         for at in 0..4 * groups {
-            let kept = (0..2).any(|one| {
-                indices.get(&compressed.metadata, at / 4 * 2 + one) as usize == at % 4
+            let kept = (0..2).any(|stored| {
+                indices.get(&compressed.metadata, at / 4 * 2 + stored) as usize == at % 4
             });
             let expected = if kept { elements.get(&words, at) } else { 0 };
             prop_assert_eq!(elements.get(&dense, at), expected);

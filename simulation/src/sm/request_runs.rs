@@ -266,7 +266,7 @@ mod tests {
             (0..6).map(|at| Request::shared(1 + at / 4).beginning_at(u32::from(at))).collect();
         let [walked, read] = both(Space::Shared, 6, &requests);
         let passes = |all: &[Option<Request>]| -> Vec<Option<u16>> {
-            all.iter().map(|one| one.map(|request| request.passes)).collect()
+            all.iter().map(|drawn| drawn.map(|request| request.passes)).collect()
         };
         assert_eq!(passes(&walked), passes(&read));
         assert!(read.iter().flatten().all(|request| request.first_sector.is_none()));

@@ -172,9 +172,9 @@ fn other_atoms(
             shifts.map(move |plus| (vec![size, shifted(plus, by)], degree))
         })
     };
-    let with_down = divisors.iter().flat_map(move |&one| {
-        let others = divisors.iter().filter(move |&&other| other != one);
-        others.map(move |&other| (vec![size, up(one), down(one), up(other)], 1))
+    let with_down = divisors.iter().flat_map(move |&by| {
+        let others = divisors.iter().filter(move |&&other| other != by);
+        others.map(move |&other| (vec![size, up(by), down(by), up(other)], 1))
     });
     let triples = divisors.iter().enumerate().flat_map(move |(first, &one)| {
         let others = pairs(&divisors[first + 1..]);

@@ -20,15 +20,15 @@ fn returns_something(instructions: &[StaticInstruction], op: &MemoryOp) -> bool 
     let Some(Operand::Register(result)) = atomic.instruction.operands.first() else { return true };
     let of_function =
         instructions.iter().filter(|instruction| instruction.function == atomic.function);
-    of_function.map(|of_function| &of_function.instruction).any(|one| {
-        let guarded = one.guard.is_some_and(|guard| guard.register == *result);
-        let shapes = &one.form.form().operands;
+    of_function.map(|found| &found.instruction).any(|user| {
+        let guarded = user.guard.is_some_and(|guard| guard.register == *result);
+        let shapes = &user.form.form().operands;
         let reads = |(position, operand): (usize, &Operand)| {
             let written = shapes.get(position).is_some_and(|shape| shape.access == Access::Write);
             // A whole register that is only written is no use of it; everything else may be one.
             !(written && matches!(operand, Operand::Register(_))) && mentions(operand, *result)
         };
-        guarded || one.operands.iter().enumerate().any(reads)
+        guarded || user.operands.iter().enumerate().any(reads)
     })
 }
 

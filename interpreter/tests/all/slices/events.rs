@@ -69,7 +69,7 @@ impl OfCta {
     fn take(&mut self, is_anonymous: bool) -> Vec<String> {
         let start = self.start.take().filter(|_| !is_anonymous);
         let line = |Line { text, addresses }: Line| {
-            let addresses: Vec<_> = addresses.iter().map(|one| format!("{one:x}")).collect();
+            let addresses: Vec<_> = addresses.iter().map(|place| format!("{place:x}")).collect();
             format!("{text} {}", addresses.join(","))
         };
         start.into_iter().chain(self.lines.drain(..).map(line)).collect()
