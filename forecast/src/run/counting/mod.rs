@@ -7,6 +7,7 @@
 mod host_launch;
 mod observer;
 pub(crate) mod rebuilt;
+mod rehearsal;
 mod together;
 mod transferred;
 
@@ -182,6 +183,7 @@ fn count_with<C: Counts>(
     options: &Options,
     counting: &Counting<'_>,
 ) -> Result<Vec<Counted>, Failure> {
+    let plan = &*rehearsal::rehearsed(plan);
     let counting = &Counting { device: with_load_caching(counting.device, plan), ..*counting };
     let because = match slice(plan, loaded, options, counting)? {
         Ok(Sliced { mut memory, programs, followed }) => {
@@ -257,6 +259,8 @@ struct Count<'a, C> {
     /// The buffers that the launch takes, if transfers are counted.
     before: Option<Transferred>,
     counted: Vec<Counted>,
+    /// The plan's first launches, whose counts are dropped: those of a rehearsal.
+    rehearsed: usize,
     /// The L2 as the launch or copy before left it.
     l2: Option<L2>,
     counted_by: CountedBy,
@@ -284,6 +288,7 @@ impl<'a, C> Count<'a, C> {
             repetitions: Mean::default(),
             before: None,
             counted: Vec::new(),
+            rehearsed: rehearsal::dropped(plan),
             l2: None,
             counted_by,
             followed: Vec::new(),
@@ -347,8 +352,16 @@ impl<C: Counts> Watch for Count<'_, C> {
         self.launch = index;
         self.is_sampling = false;
         let has_caches = self.counting.caches != CacheChoice::None;
-        if has_caches && self.plan.l2 == L2Contents::Warm && self.l2.is_none() {
-            self.l2 = Some(warmed(self.plan, &self.counting.device, memory));
+        if has_caches && self.l2.is_none() {
+            self.l2 = match self.plan.l2 {
+                L2Contents::Warm => Some(warmed(self.plan, &self.counting.device, memory)),
+                L2Contents::Overwritten => {
+                    let mut l2 = L2::new(self.counting.device.l2_geometry());
+                    l2.overwrite();
+                    Some(l2)
+                }
+                L2Contents::Cold | L2Contents::Keep | L2Contents::Repeated => None,
+            };
         }
         if self.counting.extras.transfers {
             self.before = Some(Transferred::of(self.plan, index, memory));
@@ -362,7 +375,9 @@ impl<C: Counts> Watch for Count<'_, C> {
     fn begin(&mut self, program: &Program, launch: &Launch) -> C {
         let l2 = (self.plan.l2, self.l2.take());
         let times = times(self.counting, self.plan);
-        counter(self.counting, program, launch, l2, self.repetitions.is_traced(), times)
+        let is_counted = self.launch >= self.rehearsed;
+        let traced = is_counted && self.repetitions.is_traced();
+        counter(self.counting, program, launch, l2, traced, times)
     }
 
     fn without_executing(
@@ -471,6 +486,9 @@ impl<C: Counts> Watch for Count<'_, C> {
         else {
             return;
         };
+        if executed.index < self.rehearsed {
+            return;
+        }
         let mut buffers_sha256 = BTreeMap::new();
         let has_contents = self.counted_by.rung == Rung::Full;
         let arguments = match self.counting.extras.hashes && has_contents {

@@ -19,6 +19,7 @@ use gpucast_interpreter::{
 };
 
 use super::observer::{Counts, Launching};
+use super::rehearsal::rehearsed;
 use super::{Count, Counted, Counting, Extras, count, effort, slice, times, with_load_caching};
 use crate::failure::Failure;
 use crate::input::plan::Plan;
@@ -128,6 +129,7 @@ fn together<C: Counts>(
     options: &Options,
     countings: &[Counting<'_>],
 ) -> Option<Vec<Vec<Counted>>> {
+    let plan = &*rehearsed(plan);
     let countings: Vec<Counting<'_>> = countings
         .iter()
         .map(|one| Counting { device: with_load_caching(one.device, plan), ..*one })
