@@ -54,7 +54,6 @@ impl Serialize for Stopwatch {
     }
 }
 
-#[expect(clippy::ref_option, reason = "serde hands over a reference to the field")]
 fn name_of<S: Serializer>(l2: &Option<L2Contents>, serializer: S) -> Result<S::Ok, S::Error> {
     l2.map(L2Contents::name).serialize(serializer)
 }
