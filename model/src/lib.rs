@@ -19,7 +19,7 @@
 //! | [`roofs`] | the least time of each unit, below which no prediction may lie |
 //! | [`sensitivity`] | the effect of each parameter of a GPU on a time |
 //! | `sustained` | the clock that a long load leaves, where it is published |
-//! | [`timing`] | the fixed part that a way of measuring adds |
+//! | [`timing`] | the part that a way of measuring adds |
 //! | [`warning`] | the assumptions of a model that a kernel breaks |
 //! | [`what_if`](mod@what_if) | counts as they would be without conflicts, divergence, … |
 //!
@@ -96,6 +96,6 @@ pub use reference::{Reference, error_fraction, predict_with_reference, utilisati
 pub use sm_simulation::SmSimulation;
 pub use sustained::Sustained;
 pub use text::{duration, duration_range, rough_duration};
-pub use timing::Timing;
+pub use timing::{AskedTiming, Timing};
 pub use warning::Warning;
 pub use what_if::WhatIf;

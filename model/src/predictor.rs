@@ -423,9 +423,12 @@ pub trait Model: Sync {
             })
             .flatten();
         let declined = || sm_simulation::declined_because(&outcome.warnings, conditions);
+        let part_ms =
+            conditions.timing.map_or([0.0; 2], |timing| timing.range_ms(gpu, profile.invocations));
         let interval = match kind.map(|kind| (kind, declined())) {
             Some((_, Some(reason))) => Err(Some(reason)),
             Some((kind, None)) => TimeInterval::new(outcome.time_ms, kind, Table::committed())
+                .map(|interval| interval.with_part(part_ms))
                 .map(|interval| match &sustained {
                     Some(one) => interval.covering(one.time_at_most_ms, one.clock_mhz),
                     None => interval,

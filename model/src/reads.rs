@@ -61,8 +61,11 @@ pub const COUNTED: &[&str] = &[
 /// Fields of the ways of measuring ([`crate::Timing`]).
 pub const TIMED: &[&str] = &[
     "launch_overhead",
+    "launch_gap",
     "graph_launch_overhead",
+    "graph_launch_gap",
     "event_overhead",
+    "framework_overhead",
     "profiler_cycles_overhead",
     "profiler_duration_overhead",
     "sp_clock",

@@ -47,9 +47,6 @@ impl From<OnFault> for settings::OnFault {
     }
 }
 
-/// The word of `--timing` for kernels without a fixed part.
-pub(crate) const KERNEL_ALONE: &str = "kernel";
-
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
     /// The program and its arguments
@@ -70,8 +67,8 @@ pub(crate) struct Exec {
     #[arg(long, help_heading = "Prediction", value_name = "NAME")]
     pub(crate) model: Option<String>,
 
-    /// The fixed part of each launch: back-to-back, events, graph, ncu-cycles, ncu-duration, or
-    /// kernel for none
+    /// The part of each launch that is not the kernel's: back-to-back, events, framework, graph,
+    /// ncu-cycles, ncu-duration, or kernel for none
     #[arg(long, help_heading = "Prediction", value_name = "HOW", default_value = "back-to-back")]
     pub(crate) timing: String,
 

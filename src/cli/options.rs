@@ -171,6 +171,10 @@ pub(crate) enum L2Choice {
     Keep,
     /// The same, and before the first launch all buffers, as far as they fit
     Warm,
+    /// What an execution of the same launches left, clean and dirty, as in a loop around them
+    Repeated,
+    /// Lines of another buffer, dirty in part, as behind a flush by a fill (triton's do_bench)
+    Overwritten,
 }
 
 impl From<L2Choice> for L2Contents {
@@ -179,6 +183,8 @@ impl From<L2Choice> for L2Contents {
             L2Choice::Cold => Self::Cold,
             L2Choice::Keep => Self::Keep,
             L2Choice::Warm => Self::Warm,
+            L2Choice::Repeated => Self::Repeated,
+            L2Choice::Overwritten => Self::Overwritten,
         }
     }
 }

@@ -4,8 +4,8 @@ use clap::{Arg, Args, ValueEnum};
 use gpucast_forecast::Failure;
 use gpucast_forecast::choice::gpu_argument::Running;
 use gpucast_forecast::choice::model_choice::Models;
-use gpucast_model::Timing;
 use gpucast_model::gpu::{Clock, PowerLimit};
+use gpucast_model::{AskedTiming, Timing};
 
 /// The GPUs that are predicted.
 #[derive(Debug, Args)]
@@ -83,8 +83,9 @@ pub(crate) struct RefineOptions {
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Prediction")]
 pub(crate) struct MeasurementOptions {
-    /// Predict the time that this way of measuring shows, with its fixed part and the last wave of
-    /// blocks [default: the time of the paper's model]; without a value, --execution-time
+    /// Predict the time that this way of measuring shows, with its own part and the last wave of
+    /// blocks [default: what the launch file says, or the kernel alone as papers model it]; without
+    /// a value, --execution-time
     #[arg(long, value_name = "HOW", num_args = 0..=1, default_missing_value = "execution")]
     pub(crate) timing: Option<TimingChoice>,
 
@@ -105,36 +106,42 @@ pub(crate) enum TimingChoice {
     /// Not the GPU's time: that of the execution on this machine
     #[value(hide = true)]
     Execution,
+    /// The kernel alone, whatever the launch file says
+    Kernel,
     /// Elapsed cycles of Nsight Compute, over the clock
     NcuCycles,
     /// The duration of Nsight Compute
     NcuDuration,
-    /// Two events around one launch
+    /// Two events around all launches of the file, in a busy queue
     Events,
-    /// Many launches in a stream, over their number
+    /// Many launches in a stream, over their number: with the gap between two
     BackToBack,
-    /// Many launches in a graph, over their number
+    /// Many launches in a graph, over their number: with the gap between two
     Graph,
+    /// Two events around one call of a framework, in an empty queue
+    Framework,
 }
 
 impl TimingChoice {
-    /// The way of measuring; `None` if the execution here is meant.
-    fn on_gpu(self) -> Option<Timing> {
-        Some(match self {
-            Self::Execution => return None,
+    /// The way of measuring on the GPU; the launch file's if the execution here is meant.
+    fn on_gpu(self) -> AskedTiming {
+        AskedTiming::As(match self {
+            Self::Execution => return AskedTiming::OfFile,
+            Self::Kernel => return AskedTiming::Kernel,
             Self::NcuCycles => Timing::NcuCycles,
             Self::NcuDuration => Timing::NcuDuration,
             Self::Events => Timing::Events,
             Self::BackToBack => Timing::BackToBack,
             Self::Graph => Timing::Graph,
+            Self::Framework => Timing::Framework,
         })
     }
 }
 
 impl MeasurementOptions {
-    /// The way of measuring, as models take it.
-    pub(crate) fn timing(&self) -> Option<Timing> {
-        self.timing.and_then(TimingChoice::on_gpu)
+    /// The way of measuring that is asked for.
+    pub(crate) fn timing(&self) -> AskedTiming {
+        self.timing.map_or_else(AskedTiming::default, TimingChoice::on_gpu)
     }
 
     /// How GPUs run.

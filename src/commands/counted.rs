@@ -91,7 +91,7 @@ impl Shown {
         let mut advice = Vec::new();
         let launches = counted.len();
         let mut predicted = |at: usize, one: &mut Launched, gpus: &[Gpu]| {
-            one.source.conditions.timing = request.measurement.timing();
+            one.source.ask(request.measurement.timing());
             let view = predict(request.models, &one.source, gpus, None, &[])?;
             // Devices that cannot be counted on have no advice.
             for gpu in gpus.iter().filter(|gpu| gpu.device_model().is_ok()) {

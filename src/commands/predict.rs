@@ -24,7 +24,7 @@ use gpucast_forecast::settings::{ExecutionSettings, LaunchOptions, RungChoice};
 use gpucast_forecast::what_if;
 use gpucast_forecast::{Kernel, Supervisor as _};
 use gpucast_model::cost_model::CostModels;
-use gpucast_model::{Gpu, GpuLibrary, Needs, Timing, WhatIf};
+use gpucast_model::{AskedTiming, Gpu, GpuLibrary, Needs, WhatIf};
 use gpucast_render::prediction;
 
 use super::limits::{self, LaunchLines, Limits};
@@ -41,7 +41,7 @@ struct Question<'a> {
     measured: Option<Measured>,
     what_ifs: &'a [WhatIf],
     cost_models: Option<Arc<CostModels>>,
-    timing: Option<Timing>,
+    timing: AskedTiming,
 }
 
 impl Question<'_> {
@@ -53,7 +53,7 @@ impl Question<'_> {
         at: LaunchPlace,
     ) -> Result<KernelView, Report> {
         source.conditions.cost_models.clone_from(&self.cost_models);
-        source.conditions.timing = self.timing;
+        source.ask(self.timing);
         let view = predict(self.models, source, gpus, self.measured.as_ref(), self.what_ifs)?;
         let LaunchPlace { argument, launch, launches } = at;
         Ok(KernelView { argument, launch, launches, ..view })
@@ -210,7 +210,7 @@ fn executed(
     let offload = arguments.calibration.as_deref().map(calibration::offload).transpose()?;
     let offload = offload.map(Arc::new);
     let count_on = CountOn::read(library, arguments.counting.count_on.as_deref())?;
-    let is_advised = is_advised(arguments, &gpus, &kernels);
+    let is_advised = is_advised(arguments, question, &gpus, &kernels);
     // A GPU that cannot count is refused before anything is executed.
     let groups = count_on.groups(gpus, models)?;
     if let [first, _, ..] = groups.as_slice() {
@@ -356,12 +356,18 @@ fn all_launched(
 
 /// Returns true if the answer begins with advice: text about one kernel on one GPU, by models of
 /// the kernel alone. A correction and a way of measuring would change times but not gains.
-fn is_advised(arguments: &Predict, gpus: &[Gpu], kernels: &[Kernel]) -> bool {
+fn is_advised(
+    arguments: &Predict,
+    question: &Question<'_>,
+    gpus: &[Gpu],
+    kernels: &[Kernel],
+) -> bool {
+    let is_alone = |kernel: &Kernel| question.timing.over(kernel.plan().timing).is_none();
     arguments.output.format == PredictionFormat::Text
         && kernels.len() == 1
         && matches!(gpus, [gpu] if gpu.device_model().is_ok())
         && arguments.reference.is_none()
         && arguments.calibration.is_none()
         && arguments.cost_model.is_empty()
-        && arguments.measurement.timing().is_none()
+        && kernels.iter().all(is_alone)
 }

@@ -75,7 +75,7 @@ fn a_measurement_may_say_its_clock_and_how_it_was_made() {
     let own = times("");
     assert!((own[1] - own[0] - 0.005).abs() < 1e-9, "{own:?}");
     assert!((own[2] / own[0] - 1740.0 / 1305.0).abs() < 1e-9, "{own:?}");
-    let same = times("--clock 1740 --timing graph");
+    let same = times("--clock 1740 --timing kernel");
     assert!(same.iter().all(|time| (time / own[0] - 1.0).abs() < 1e-12), "{same:?} {own:?}");
 }
 

@@ -180,6 +180,33 @@ fn a_way_of_measuring_and_a_clock_change_the_time_as_the_gpus_file_says() {
     assert_eq!(time(&of("--clock boost")), time(&papers));
 }
 
+/// Both halves of a protocol stand beside the time, whoever chose them.
+#[test]
+fn a_prediction_says_which_protocol_it_is() {
+    let of = |options: &str| {
+        let from = "predict vector-add --size small --gpu h200 --machine rules";
+        let prediction = &json(&format!("{from} {options} --format json"))["predictions"][0];
+        let text = stdout(&format!("{from} {options}"));
+        let line = text.lines().find(|line| line.trim_start().starts_with("measured as"));
+        let words = line.unwrap().trim_start().trim_start_matches("measured as").trim().to_owned();
+        (prediction["measured_as"].clone(), words)
+    };
+    let (document, words) = of("");
+    assert_eq!(document, serde_json::json!({ "timing": "kernel", "l2": "keep" }));
+    assert_eq!(words, "the kernel alone, on the L2 as the launch before left it (keep)");
+    let (document, words) = of("--timing back-to-back --l2 repeated");
+    assert_eq!(document, serde_json::json!({ "timing": "back-to-back", "l2": "repeated" }));
+    assert_eq!(words, "back-to-back, on the L2 as the same launches left it (repeated)");
+    let (document, _) = of("--timing events --l2 overwritten");
+    assert_eq!(document, serde_json::json!({ "timing": "events", "l2": "overwritten" }));
+    // Counts of a file do not say what the L2 held.
+    let from = "predict --from-metrics sgemm-metrics.toml --gpu a40 --timing events --format json";
+    assert_eq!(
+        json(from)["predictions"][0]["measured_as"],
+        serde_json::json!({ "timing": "events" })
+    );
+}
+
 #[test]
 fn a_clock_that_is_none_or_unknown_is_refused() {
     let of = |options: &str| gpucast(&format!("predict sgemm --gpu b200 {options}"));

@@ -324,6 +324,35 @@ fn the_end_of_the_time_is_a_status() {
     assert!(sweep.objects("leases").is_empty());
 }
 
+/// The protocol of a launch file goes with its kernel, and an option wins over it.
+#[test]
+fn a_merged_sweep_has_the_protocols_of_its_launch_files() {
+    let sweep = Sweep::new();
+    let from = crate::gpucast::inputs();
+    fs::copy(from.join("saxpy.ptx"), sweep.path("saxpy.ptx")).unwrap();
+    let text = fs::read_to_string(from.join("saxpy-n.toml")).unwrap();
+    let file = sweep.path("looped.toml");
+    fs::write(&file, format!("timing = \"graph\"\nl2 = \"repeated\"\n{text}")).unwrap();
+    let grid = |more: &str| {
+        let file = file.display();
+        format!("'{file}' --vary n=256,65536 --gpu h200 --machine rules{more}")
+    };
+    let time = |csv: &str| -> f64 {
+        let last = csv.lines().last().unwrap().rsplit(',');
+        last.filter_map(|cell| cell.parse().ok()).next().unwrap()
+    };
+    let mut times = Vec::new();
+    for more in ["", " --timing kernel", " --timing framework"] {
+        sweep.succeeds(&format!("plan --replace {}", grid(more)));
+        sweep.succeeds("work");
+        let merged = stdout(&sweep.words("merge --format csv"));
+        assert_eq!(merged, stdout(&format!("sweep {} --format csv", grid(more))));
+        times.push(time(&merged));
+    }
+    // A small kernel in a graph has a gap, and a call of a framework is far slower.
+    assert!(times[1] < times[0] && times[2] - times[1] > 10.0 * (times[0] - times[1]), "{times:?}");
+}
+
 /// The kernels travel with the plan: workers need none of the files.
 #[test]
 fn workers_need_no_files_but_the_store() {

@@ -316,6 +316,9 @@ impl L1 {
     /// Writes back dirty lines.
     pub(crate) fn clean(&mut self, mut write_back: impl FnMut(u64, u8)) {
         let shape = self.shape;
-        self.cache.clean(|evicted| shape.uncut(evicted.tag, evicted.dirty, &mut write_back));
+        self.cache.clean(|evicted| {
+            shape.uncut(evicted.tag, evicted.dirty, &mut write_back);
+            true
+        });
     }
 }

@@ -15,7 +15,7 @@ use std::iter::Sum;
 use rayon::prelude::*;
 
 use super::PARTS;
-use super::contents::L2Contents;
+use super::contents::{DIRTY_SHARE, L2Contents};
 use super::outbox::{Queues, TurnTime};
 use super::placement::Placement;
 use super::replacement::{Newcomer, Replacement};
@@ -375,15 +375,23 @@ impl L2 {
 
     /// Writes back whatever is dirty; the contents stay, clean.
     pub fn flush(&mut self) {
+        self.write_back(|| true);
+    }
+
+    /// Writes back the dirty lines for which `is_meant` returns true.
+    fn write_back(&mut self, mut is_meant: impl FnMut() -> bool) {
         for slice in &mut self.slices {
             slice.changes();
-            slice.dirty = Some(DirtySectors::default());
             let Slice { cache, traffic, first_local_tag, .. } = slice;
             cache.clean(|evicted| {
+                if !is_meant() {
+                    return false;
+                }
                 traffic.dram_write_sectors += count(evicted.dirty);
                 if evicted.tag >= *first_local_tag {
                     traffic.local.dram_write_sectors += count(evicted.dirty);
                 }
+                true
             });
         }
     }
@@ -430,7 +438,29 @@ impl L2 {
         }
         self.flush();
     }
+
+    /// A kernel fills a buffer of its own that is larger than the cache. Of the lines that it leaves,
+    /// as many as stay dirty are so ([`DIRTY_SHARE`]), all over the cache; the others have been
+    /// written back.
+    pub fn overwrite(&mut self) {
+        let sectors = LINE_BYTES / self.geometry.sector_bytes.clamp(16, LINE_BYTES);
+        let whole = u8::MAX >> 8_u64.saturating_sub(sectors);
+        let first = FIRST_OVERWRITTEN / LINE_BYTES;
+        for line in first..first + 2 * self.geometry.size_bytes / LINE_BYTES {
+            self.access(line, whole, whole, L2Operation::Write);
+        }
+        let clean_of = |lines: u64| ((1.0 - DIRTY_SHARE) * lines as f64) as u64;
+        let mut lines = 0;
+        self.write_back(|| {
+            lines += 1;
+            clean_of(lines) > clean_of(lines - 1)
+        });
+        self.end_launch(L2Contents::Overwritten);
+    }
 }
+
+/// The first address that [`L2::overwrite`] fills. Buffers begin behind all that any cache holds.
+const FIRST_OVERWRITTEN: u64 = 1 << 32;
 
 /// Requests between the one that a slice of a large cache serves and the one whose line it asks
 /// the CPU for. As many further on it asks for the set, which says where the line is.

@@ -79,8 +79,8 @@ impl Lines {
         }
     }
 
-    /// Cleans every dirty line; `on_line` learns of each.
-    pub(crate) fn clean(&mut self, on_line: impl FnMut(Evicted)) {
+    /// Shows each dirty line to `on_line`, and cleans those for which it returns true.
+    pub(crate) fn clean(&mut self, on_line: impl FnMut(Evicted) -> bool) {
         match self {
             Self::Recent(cache) => cache.clean(on_line),
             Self::Other(cache) => cache.clean(on_line),

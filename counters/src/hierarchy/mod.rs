@@ -43,7 +43,7 @@ mod turnover;
 mod turns;
 mod warp_request;
 
-pub use contents::L2Contents;
+pub use contents::{DIRTY_SHARE, L2Contents};
 pub use l1::{L1Geometry, L1Loads, L1Stores, LocalStores};
 pub(crate) use l2::Dirtied;
 pub use l2::{L2, L2Geometry, L2State, PartialWrites};

@@ -136,12 +136,11 @@ impl RecentCache {
     }
 
     /// Cleans every dirty line; `on_line` learns of each.
-    pub(crate) fn clean(&mut self, mut on_line: impl FnMut(Evicted)) {
+    pub(crate) fn clean(&mut self, mut on_line: impl FnMut(Evicted) -> bool) {
         for way in &mut self.lines {
             let dirty = way.sectors.dirty();
-            way.sectors.clean();
-            if dirty != 0 {
-                on_line(Evicted { tag: way.tag, dirty });
+            if dirty != 0 && on_line(Evicted { tag: way.tag, dirty }) {
+                way.sectors.clean();
             }
         }
     }
@@ -238,8 +237,12 @@ mod tests {
                     }
                     Asked::Clean => {
                         let (mut cleaned, mut as_cleaned) = (Vec::new(), Vec::new());
-                        cache.clean(|line| cleaned.push((line.tag, line.dirty)));
-                        other.clean(|line| as_cleaned.push((line.tag, line.dirty)));
+                        let noted = |all: &mut Vec<_>, one: Evicted| {
+                            all.push((one.tag, one.dirty));
+                            true
+                        };
+                        cache.clean(|one| noted(&mut cleaned, one));
+                        other.clean(|one| noted(&mut as_cleaned, one));
                         prop_assert_eq!(cleaned, as_cleaned);
                     }
                 }

@@ -273,13 +273,12 @@ impl SectoredCache {
         }
     }
 
-    /// Cleans every dirty line; `on_line` learns of each.
-    pub(crate) fn clean(&mut self, mut on_line: impl FnMut(Evicted)) {
+    /// Shows each dirty line to `on_line`, and cleans those for which it returns true.
+    pub(crate) fn clean(&mut self, mut on_line: impl FnMut(Evicted) -> bool) {
         for line in &mut self.lines {
             let dirty = line.sectors.dirty();
-            line.sectors.clean();
-            if dirty != 0 {
-                on_line(Evicted { tag: line.tag, dirty });
+            if dirty != 0 && on_line(Evicted { tag: line.tag, dirty }) {
+                line.sectors.clean();
             }
         }
     }

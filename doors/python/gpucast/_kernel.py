@@ -37,6 +37,8 @@ class LaunchOptions(TypedDict, total=False):
     """The problem size of a corpus kernel: `small` or `paper`."""
     parameters: Mapping[str, float]
     """Values for the `[parameters]` of a launch file."""
+    l2: str
+    """What the L2 holds when launches begin: `cold`, `keep`, `warm`, `repeated` or `overwritten`."""
     define: Any
     """Macros of CUDA source: a mapping, or texts as `N=4`."""
     include: Names
@@ -63,6 +65,7 @@ class Launch:
     arch: str | None = None
     size: str | None = None
     parameters: list[tuple[str, float]] = field(default_factory=list)
+    l2: str | None = None
     defines: list[str] = field(default_factory=list)
     includes: list[str] = field(default_factory=list)
     standard: str | None = None
@@ -159,6 +162,7 @@ def launch_of(options: Mapping[str, Any], gpus: Sequence[str]) -> Launch:
         arch=options.get("arch"),
         size=options.get("size"),
         parameters=[(key, float(value)) for key, value in options.get("parameters", {}).items()],
+        l2=options.get("l2"),
         defines=list(define),
         includes=names(options.get("include", ())),
         standard=options.get("std"),

@@ -9,7 +9,7 @@ use gpucast_forecast::prediction::{
 use gpucast_forecast::run::sources::{self, Counts};
 use gpucast_forecast::{Failure, Report, what_if};
 use gpucast_model::gpu::{Clock, PowerLimit};
-use gpucast_model::{Gpu, HierarchicalRoofline, Model as _, Timing};
+use gpucast_model::{AskedTiming, Gpu, HierarchicalRoofline, Model as _};
 use gpucast_plot::{DrawError, Scene, Theme, svg};
 use gpucast_render::{Format, pictures, prediction};
 use pyo3::prelude::*;
@@ -37,7 +37,7 @@ pub(crate) struct Request {
 pub(crate) struct Choices {
     pub(crate) models: Models,
     pub(crate) count_on: CountOn,
-    pub(crate) timing: Option<Timing>,
+    pub(crate) timing: AskedTiming,
     pub(crate) gpus: Vec<Gpu>,
 }
 
@@ -50,12 +50,12 @@ impl Request {
         let clock = clock.map_err(|error| usage(error.to_string()))?;
         let power_limit = self.power_limit.as_deref().map(str::parse::<PowerLimit>).transpose();
         let power_limit = power_limit.map_err(|error| usage(error.to_string()))?;
-        let timing = self.timing.as_deref().map(str::parse::<Timing>).transpose();
+        let timing = self.timing.as_deref().map(str::parse::<AskedTiming>).transpose();
         let running = Running { clock, power_limit };
         Ok(Choices {
             models: Models::read(&self.models, &self.refine)?,
             count_on: CountOn::read(library, self.count_on.as_deref())?,
-            timing: timing.map_err(|error| usage(error.to_string()))?,
+            timing: timing.map_err(|error| usage(error.to_string()))?.unwrap_or_default(),
             gpus: gpu_argument::find_all_running(library, &self.gpus, running)?,
         })
     }
@@ -100,7 +100,7 @@ pub(crate) fn predict(
             let launches = launched.len();
             for (launch, one) in launched.into_iter().enumerate() {
                 let mut source = one.source;
-                source.conditions.timing = choices.timing;
+                source.ask(choices.timing);
                 let view = predicted(&choices.models, &source, &group.gpus, None, &what_ifs)?;
                 let view = KernelView { launch, launches, ..view };
                 // A roofline shows the traffic of all levels, where the counts have it.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::Argument;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::compiler::{CudaOptions, is_cuda};
@@ -34,6 +35,7 @@ pub(crate) struct Launch {
     arch: Option<String>,
     size: Option<String>,
     parameters: Vec<(String, f64)>,
+    l2: Option<String>,
     defines: Vec<String>,
     includes: Vec<PathBuf>,
     standard: Option<String>,
@@ -76,6 +78,7 @@ impl Launch {
             arg: self.notation.iter().cloned().map(Argument::from).collect(),
             arch: self.arch.clone(),
             size,
+            l2: self.l2.as_deref().map(|l2| chosen("l2", l2, &L2Contents::NAMED)).transpose()?,
             param: self.parameters.clone(),
             cuda,
             ..LaunchOptions::default()

@@ -47,7 +47,7 @@ pub(crate) fn nsight(
         let launched = sources::launched(&plan, &kernel.loaded, gpu, &counts, supervision)?;
         for (planned, one) in plan.launches.iter().zip(launched) {
             let mut source = one.source;
-            source.conditions.timing = choices.timing;
+            source.ask(choices.timing);
             let prediction = chosen.predict(&source.profile, gpu, &source.conditions);
             let prediction = prediction
                 .map_err(|error| gpucast_forecast::prediction::refusal(&error, &source))?;

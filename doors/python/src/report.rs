@@ -57,7 +57,7 @@ pub(crate) fn report(
         let places = Places { files: &files, loaded };
         let (mut kernels, mut advice) = (Vec::new(), Vec::new());
         for (launch, one) in launched.iter_mut().enumerate() {
-            one.source.conditions.timing = choices.timing;
+            one.source.ask(choices.timing);
             let view = predict(&choices.models, &one.source, &group.gpus, None, &[])?;
             let known = Known { predictions: &view.predictions, depth: Depth::AllModels };
             advice.push(advise(&plan, places, one, launch, gpu, known)?);

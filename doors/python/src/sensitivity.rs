@@ -63,7 +63,7 @@ pub(crate) fn sensitivity(
             let (gpu, loaded) = (&group.counting_gpu, &kernel.loaded);
             for one in sources::launched(&plan, loaded, gpu, &counts, supervision)? {
                 let mut source = one.source;
-                source.conditions.timing = choices.timing;
+                source.ask(choices.timing);
                 for gpu in &group.gpus {
                     for chosen in choices.models.of(gpu) {
                         let answer = chosen.answer(|model| {

@@ -124,10 +124,11 @@ impl Results {
                 .map(|invocation| invocation.count as f64 * clocks(&invocation.launch))
                 .sum();
             let kernel_ms = all / (parameters.sp_clock * 1e3);
-            let launches = profile.invocations.max(1) as f64;
-            let added = |timing: Timing| timing.added_ms(gpu, kernel_ms / launches).unwrap();
+            let launches = profile.invocations.max(1);
+            let each_ms = kernel_ms / launches as f64;
+            let added = |timing: Timing| timing.added_to_each_ms(gpu, each_ms, launches).unwrap();
             let added_ms = conditions.timing.map_or(0.0, added);
-            self.add(case, name, measured_ms, kernel_ms + launches * added_ms);
+            self.add(case, name, measured_ms, kernel_ms + added_ms);
         };
         add(SmSimulation.name(), &|launch| {
             simulate(launch, resident, &parameters, Limits::default()).clocks

@@ -143,7 +143,8 @@ fn row(time: &MeasuredTime, sources: &Result<Vec<Source>, String>, chosen: &Chos
     let predicted = sources.as_ref().map_err(String::clone).and_then(|sources| {
         let source = launch(sources, time.function.as_deref())?;
         let gpu = time.gpu.as_ref().map_err(String::clone)?;
-        let conditions = Conditions { timing: time.timing, ..source.conditions.clone() };
+        let timing = time.timing.over(source.conditions.timing);
+        let conditions = Conditions { timing, ..source.conditions.clone() };
         let predicted = chosen.predict(&source.profile, gpu, &conditions);
         predicted.map_err(|error| error.to_string())
     });

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gpucast_corpus::published::metrics as published_counts;
 use gpucast_model::gpu::Clock;
-use gpucast_model::{Gpu, GpuLibrary, Timing};
+use gpucast_model::{AskedTiming, Gpu, GpuLibrary, Timing};
 
 use crate::choice::count_on::CountOn;
 use crate::choice::gpu_argument::{self, Running};
@@ -27,7 +27,7 @@ pub struct MeasuredTime {
     pub(super) gpu: Result<Gpu, String>,
     pub(super) gpu_name: String,
     pub(super) measured_ms: f64,
-    pub(super) timing: Option<Timing>,
+    pub(super) timing: AskedTiming,
     pub(super) source: Option<String>,
 }
 
@@ -93,7 +93,7 @@ pub struct TimeChoice<'a> {
     /// How GPUs run; a time says its own clock.
     pub running: Running,
     /// The way of measuring, instead of that of each time.
-    pub timing: Option<Timing>,
+    pub timing: AskedTiming,
 }
 
 impl TimeChoice<'_> {
@@ -111,6 +111,14 @@ impl TimeChoice<'_> {
     /// How the GPU of a time runs that was measured at some clock.
     fn running(&self, measured_at: Option<Clock>) -> Running {
         Running { clock: self.running.clock.or(measured_at), ..self.running }
+    }
+
+    /// The way of measuring: the one that is asked for, or that of a time.
+    fn timing_of(&self, measured_as: Option<Timing>) -> AskedTiming {
+        match (self.timing, measured_as) {
+            (AskedTiming::OfFile, Some(timing)) => AskedTiming::As(timing),
+            (asked, _) => asked,
+        }
     }
 
     fn of_measured(&self, one: Measured) -> Result<MeasuredTime, Report> {
@@ -140,7 +148,7 @@ impl TimeChoice<'_> {
             gpu_name: gpu.name.clone(),
             gpu: Ok(gpu),
             measured_ms: one.measured_ms,
-            timing: self.timing.or(one.timing),
+            timing: self.timing_of(one.timing),
             source: None,
         })
     }
@@ -185,7 +193,7 @@ impl TimeChoice<'_> {
                 gpu: self.running(time.clock).of(gpu).map_err(|report| report.message),
                 gpu_name: time.gpu.clone(),
                 measured_ms: time.measured_ms,
-                timing: self.timing.or(time.timing),
+                timing: self.timing_of(time.timing),
                 source: Some(time.source.clone()),
             })
         };

@@ -376,6 +376,7 @@ fn of_module(path: &Path, file: Contents, options: &LaunchOptions) -> Result<Pla
         textures: Vec::new(),
         load_caching: options.dlcm,
         l2: options.l2.unwrap_or_default(),
+        timing: None,
         launches: vec![launch],
         expectations: Vec::new(),
     })

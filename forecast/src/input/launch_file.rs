@@ -32,6 +32,8 @@ pub(super) struct LaunchFile {
     #[serde(default)]
     pub(super) buffers: BTreeMap<Spanned<String>, BufferTable>,
     pub(super) l2: Option<L2Choice>,
+    /// The way of measuring.
+    pub(super) timing: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) symbols: BTreeMap<Spanned<String>, SymbolTable>,
     #[serde(default)]
@@ -70,6 +72,8 @@ pub(super) enum L2Choice {
     Cold,
     Keep,
     Warm,
+    Repeated,
+    Overwritten,
 }
 
 impl From<L2Choice> for L2Contents {
@@ -78,6 +82,8 @@ impl From<L2Choice> for L2Contents {
             L2Choice::Cold => Self::Cold,
             L2Choice::Keep => Self::Keep,
             L2Choice::Warm => Self::Warm,
+            L2Choice::Repeated => Self::Repeated,
+            L2Choice::Overwritten => Self::Overwritten,
         }
     }
 }

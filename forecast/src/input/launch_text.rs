@@ -37,10 +37,11 @@ pub fn launch_text(
         .hint("without -o, the PTX goes to the standard output"));
     }
     let mut text = format!("module = \"{name}.ptx\"\n");
-    match plan.l2 {
-        L2Contents::Cold => text += "l2 = \"cold\"\n",
-        L2Contents::Warm => text += "l2 = \"warm\"\n",
-        L2Contents::Keep => {}
+    if plan.l2 != L2Contents::default() {
+        let _ = writeln!(text, "l2 = \"{}\"", plan.l2.name());
+    }
+    if let Some(timing) = plan.timing {
+        let _ = writeln!(text, "timing = \"{}\"", timing.name());
     }
     match plan.load_caching {
         Some(LoadCaching::Ca) => text += "load_caching = \"ca\"\n",

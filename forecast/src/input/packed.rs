@@ -92,6 +92,7 @@ pub fn unpack(bytes: &[u8]) -> Result<Plan, Report> {
         textures: packed.textures,
         load_caching: packed.load_caching,
         l2: packed.l2,
+        timing: None,
         launches: packed.launches,
         expectations: Vec::new(),
     })
@@ -116,6 +117,7 @@ mod tests {
                 cubins: Vec::new(),
                 corpus_name: None,
                 folder: Default::default(),
+                timing: None,
                 expectations: Vec::new(),
                 ..plan
             };

@@ -8,6 +8,7 @@ use gpucast_buffers::scalar::ElementType;
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_interpreter::GridLimits;
 use gpucast_interpreter::texture::Textures;
+use gpucast_model::Timing;
 use gpucast_ptx_frontend::container::{Cubin, Target};
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,8 @@ pub struct Plan {
     pub load_caching: Option<LoadCaching>,
     /// The L2's contents when launches begin.
     pub l2: L2Contents,
+    /// The way in which times are measured; the kernel alone without one. No count depends on it.
+    pub timing: Option<Timing>,
     /// Launches in their order.
     pub launches: Vec<PlannedLaunch>,
     /// Contents expected after the last launch.

@@ -7,6 +7,8 @@ use gpucast_buffers::init::Init;
 use gpucast_buffers::scalar::ElementType;
 use gpucast_corpus::{generator, reference};
 use gpucast_counters::hierarchy::L2Contents;
+use gpucast_model::Timing;
+use gpucast_model::timing::UnknownTiming;
 use toml::Spanned;
 
 use super::launch_file::{
@@ -94,6 +96,7 @@ pub(super) fn resolve(
         textures,
         load_caching: file.load_caching,
         l2: file.l2.map_or_else(L2Contents::default, Into::into),
+        timing: file.timing.map(|word| resolver.timing(&word)).transpose()?,
         launches,
         expectations,
     })
@@ -142,6 +145,11 @@ struct Resolver<'a> {
 impl Resolver<'_> {
     fn anchor(&self, range: std::ops::Range<usize>) -> Anchor {
         Anchor { source: self.source.clone(), range }
+    }
+
+    fn timing(&self, word: &Spanned<String>) -> Result<Timing, Report> {
+        let wrong = |error: UnknownTiming| self.source.report(word.span(), error.to_string());
+        word.get_ref().parse().map_err(wrong)
     }
 
     fn texture(
@@ -511,7 +519,25 @@ mod tests {
             assert_eq!(plan(&format!("l2 = \"{name}\"")).unwrap().l2, contents);
         }
         assert_eq!(plan("").unwrap().l2, L2Contents::Keep);
-        assert!(shown(&plan("l2 = \"hot\"").unwrap_err()).contains("cold, keep, warm"));
+        assert!(shown(&plan("l2 = \"hot\"").unwrap_err()).contains("cold, keep, warm, repeated"));
+    }
+
+    #[test]
+    fn a_launch_file_names_a_way_of_measuring() {
+        let plan = |word: &str| {
+            let text = format!(
+                "module = \"m.ptx\"\ntiming = \"{word}\"\n[[launch]]\nkernel = \"k\"\n\
+                 grid = [1, 1, 1]\nblock = [1, 1, 1]\n"
+            );
+            let source = SourceText::new("timing.toml", text);
+            let file = launch_file::parse(&source)?;
+            resolve(&source, file, SourceText::new("m.ptx", ""), PathBuf::new(), None)
+        };
+        for &timing in Timing::ALL {
+            assert_eq!(plan(timing.name()).unwrap().timing, Some(timing));
+        }
+        let refused = shown(&plan("stopwatch").unwrap_err());
+        assert!(refused.contains("timing.toml:2") && refused.contains("back-to-back"), "{refused}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Predictions with the data beside them: measurements, refusals, and what-ifs.
 
+pub mod protocol;
 pub mod sensitivity;
 pub mod together;
 pub mod what_if;
@@ -14,6 +15,7 @@ use gpucast_model::{
 };
 use serde::Serialize;
 
+use protocol::{Protocol, Stopwatch};
 use what_if::WhatIfView;
 
 use crate::choice::model_choice::{Answer, Chosen, Models};
@@ -42,9 +44,8 @@ pub struct PredictionView {
     /// Duration of the execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,
-    /// The way of measuring whose part the time has as a part of its own.
-    #[serde(skip)]
-    pub measured_as: Option<gpucast_model::Timing>,
+    /// How a time would have to be measured to be this one.
+    pub measured_as: Protocol,
     /// The GPU.
     #[serde(skip)]
     pub gpu: Gpu,
@@ -251,7 +252,14 @@ fn view(answer: Answer<Prediction>, source: &Source, gpu: &Gpu) -> PredictionVie
         published,
         machine_code: source.machine_code.clone(),
         timing: source.timing,
-        measured_as: source.conditions.timing.filter(|_| !model.includes_launches()),
+        measured_as: Protocol {
+            timing: match source.conditions.timing {
+                _ if model.includes_launches() => Stopwatch::OfModel,
+                Some(timing) => Stopwatch::As(timing),
+                None => Stopwatch::Kernel,
+            },
+            l2: source.l2,
+        },
     }
 }
 

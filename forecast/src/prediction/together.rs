@@ -1,10 +1,11 @@
 //! The launches of a KERNEL together.
 
-use gpucast_model::Prediction;
 use gpucast_model::timing::MeasuredLaunches;
+use gpucast_model::{Prediction, TimeInterval};
 use serde::Serialize;
 
-use super::KernelView;
+use super::protocol::Protocol;
+use super::{KernelView, PredictionView};
 
 /// The times of all launches of a KERNEL on a GPU by a model, added up.
 #[derive(Clone, Debug, Serialize)]
@@ -19,57 +20,82 @@ pub struct Total<'a> {
     pub launches: usize,
     /// The time in milliseconds.
     pub time_ms: f64,
+    /// The ends of its interval, if each launch has one: all of them are as much shorter or longer
+    /// at once as theirs may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval_ms: Option<[f64; 2]>,
+    /// How all of it would have to be measured.
+    pub measured_as: Protocol,
 }
 
-/// The totals where there are several launches, and a model predicts all of them. One pair of
-/// events stands around all launches.
+/// The totals where there are several launches, and a model predicts all of them. One measurement
+/// stands around all launches, where it does so around one.
 #[must_use]
 pub fn totals(kernels: &[KernelView]) -> Vec<Total<'_>> {
-    let mut totals: Vec<Total<'_>> = Vec::new();
+    let mut groups: Vec<Vec<Launch<'_>>> = Vec::new();
     for kernel in kernels {
-        let argument = kernel.argument;
         for view in &kernel.predictions {
-            let Prediction { gpu, model, time_ms, .. } = &view.prediction;
-            let same = |one: &&mut Total<'_>| {
-                (one.argument, one.gpu, one.model) == (argument, gpu.as_str(), *model)
-            };
-            match totals.iter_mut().find(same) {
-                Some(total) => {
-                    total.launches += 1;
-                    total.time_ms += time_ms;
-                }
-                None => {
-                    totals.push(Total { argument, gpu, model, launches: 1, time_ms: *time_ms });
-                }
+            let launch = Launch { kernel, view };
+            match groups.iter_mut().find(|group| group.iter().any(|one| one.goes_with(&launch))) {
+                Some(group) => group.push(launch),
+                None => groups.push(vec![launch]),
             }
         }
     }
-    totals.retain(|total| {
-        let of_argument = kernels.iter().filter(|kernel| kernel.argument == total.argument);
+    let is_complete = |group: &Vec<Launch<'_>>| {
+        let argument = group.first().map(|one| one.kernel.argument);
+        let of_argument = kernels.iter().filter(|kernel| Some(kernel.argument) == argument);
         let launches = of_argument.map(|kernel| kernel.launches).max().unwrap_or(1);
-        launches > 1 && total.launches == launches
-    });
-    totals.into_iter().filter_map(|total| measured_together(total, kernels)).collect()
+        launches > 1 && group.len() == launches
+    };
+    groups.iter().filter(|group| is_complete(group)).filter_map(|group| total(group)).collect()
 }
 
-/// A total as one measurement around all launches shows it; `None` if the GPU lacks a figure.
-fn measured_together<'a>(total: Total<'a>, kernels: &[KernelView]) -> Option<Total<'a>> {
-    let of_argument = kernels.iter().filter(|kernel| kernel.argument == total.argument);
-    let mut timing = None;
-    let mut launches = Vec::new();
-    for kernel in of_argument {
-        let Some(view) = kernel.predictions.iter().find(|view| {
-            (view.prediction.gpu.as_str(), view.prediction.model) == (total.gpu, total.model)
-        }) else {
-            continue;
+/// A launch of a KERNEL and a prediction of it.
+#[derive(Clone, Copy)]
+struct Launch<'a> {
+    kernel: &'a KernelView,
+    view: &'a PredictionView,
+}
+
+impl Launch<'_> {
+    /// True if both are launches of one KERNEL, on one GPU and by one model.
+    fn goes_with(&self, other: &Self) -> bool {
+        let key = |one: &Self| {
+            let Prediction { gpu, model, .. } = &one.view.prediction;
+            (one.kernel.argument, gpu.clone(), *model)
         };
-        timing = view.measured_as.map(|timing| (timing, &view.gpu));
-        launches.push(MeasuredLaunches {
-            time_ms: view.prediction.time_ms,
-            launches: kernel.profile.invocations,
-        });
+        key(self) == key(other)
     }
-    let Some((timing, gpu)) = timing else { return Some(total) };
-    let time_ms = timing.around_all_ms(gpu, &launches).ok()?.unwrap_or(total.time_ms);
-    Some(Total { time_ms, ..total })
+}
+
+/// The sum of launches as their way of measuring shows it; `None` if the GPU lacks a figure.
+fn total<'a>(launches: &[Launch<'a>]) -> Option<Total<'a>> {
+    let Launch { kernel, view } = launches.first()?;
+    let shown = |time: &dyn Fn(&Prediction) -> Option<f64>| -> Option<f64> {
+        let times = launches.iter().map(|one| {
+            let time_ms = time(&one.view.prediction)?;
+            Some(MeasuredLaunches { time_ms, launches: one.kernel.profile.invocations })
+        });
+        let times: Vec<MeasuredLaunches> = times.collect::<Option<_>>()?;
+        let around = match view.measured_as.timing.timing() {
+            Some(timing) => timing.around_all_ms(&view.gpu, &times).ok()?,
+            None => None,
+        };
+        Some(around.unwrap_or_else(|| times.iter().map(|one| one.time_ms).sum()))
+    };
+    let end = |end: fn(&TimeInterval) -> f64| {
+        shown(&|prediction: &Prediction| prediction.interval.as_ref().map(end))
+    };
+    Some(Total {
+        argument: kernel.argument,
+        gpu: &view.prediction.gpu,
+        model: view.prediction.model,
+        launches: launches.len(),
+        time_ms: shown(&|prediction: &Prediction| Some(prediction.time_ms))?,
+        interval_ms: end(|interval| interval.low_ms)
+            .zip(end(|interval| interval.high_ms))
+            .map(<[f64; 2]>::from),
+        measured_as: view.measured_as,
+    })
 }

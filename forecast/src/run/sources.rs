@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use gpucast_counters::hierarchy::L2Contents;
 use gpucast_counters::import;
 use gpucast_counters::machine::BackEnd;
 use gpucast_counters::metric;
 use gpucast_counters::{DeviceModel, KernelProfile, LaunchProfile};
 use gpucast_model::offload::CalibratedOffload;
-use gpucast_model::{Conditions, CountedOn, Extent, Gpu, LaunchShape, Needs};
+use gpucast_model::{AskedTiming, Conditions, CountedOn, Extent, Gpu, LaunchShape, Needs};
 
 use crate::choice::gpu_argument;
 use crate::failure::{Failure, Report, SourceText, suggest};
@@ -38,6 +39,8 @@ pub struct Source {
     pub machine_code: Option<MachineFacts>,
     /// Duration of the execution, if it was asked for.
     pub timing: Option<Timing>,
+    /// The L2's contents when the launch began, where it was executed.
+    pub l2: Option<L2Contents>,
     /// True if the file has counts of other kernels, too.
     pub one_of_several: bool,
     /// The part of the launch that was executed, if any was.
@@ -47,6 +50,12 @@ pub struct Source {
 }
 
 impl Source {
+    /// Takes the way of measuring that a user asks for, if there is one, in place of the launch
+    /// file's.
+    pub fn ask(&mut self, timing: AskedTiming) {
+        self.conditions.timing = timing.over(self.conditions.timing);
+    }
+
     /// True if the counts come from an execution that left caches out.
     #[must_use]
     pub fn lacks_caches(&self) -> bool {
@@ -91,6 +100,7 @@ pub fn from_metrics(path: &Path, kernel: Option<&str>) -> Result<Vec<Source>, Re
         conditions: Conditions::default(),
         machine_code: None,
         timing: None,
+        l2: None,
         one_of_several: several,
         rung: None,
         without_blocks: None,
@@ -112,6 +122,7 @@ pub fn from_publication(entry: &str) -> Result<Vec<Source>, Report> {
         conditions: Conditions::default(),
         machine_code: None,
         timing: None,
+        l2: None,
         one_of_several: false,
         rung: None,
         without_blocks: None,
@@ -242,7 +253,9 @@ pub fn launched_each(
 /// The counts of a launch of `plan`, taken as `counting_gpu` would.
 pub fn of_counted(counted: &Counted, plan: &Plan, counting_gpu: &Gpu) -> Source {
     let published = plan.corpus_name.and_then(published::name_of_entry);
-    Source { published, ..of_launch(counted, counting_gpu) }
+    let mut source = Source { published, l2: Some(plan.l2), ..of_launch(counted, counting_gpu) };
+    source.conditions.timing = plan.timing;
+    source
 }
 
 /// The requests that went through the caches, if some stand for all.
@@ -318,6 +331,7 @@ pub fn of_launch(counted: &Counted, counting_gpu: &Gpu) -> Source {
         published: None,
         timing: None,
         machine_code: counted.machine_code.clone(),
+        l2: None,
         one_of_several: false,
         rung: Some(counted.counted_by.rung),
         without_blocks: match (profile.is_of_sample(), profile.machine.is_some()) {

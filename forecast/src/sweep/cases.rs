@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gpucast_counters::device::DeviceModel;
-use gpucast_model::{Gpu, Needs, Timing};
+use gpucast_model::{AskedTiming, Gpu, Needs};
 
 use super::{Answers, Cell, Point};
 use crate::choice::count_on::CountOn;
@@ -83,8 +83,8 @@ impl<S> Counted<'_, S> {
 pub struct Counting<'a> {
     /// Settings by which launches are executed and counted. The models say what else is recorded.
     pub counts: &'a Counts,
-    /// The way of measuring whose fixed part is added.
-    pub timing: Option<Timing>,
+    /// The way of measuring.
+    pub timing: AskedTiming,
     /// Caller that is told of the runs' progress.
     pub supervisor: &'a dyn Supervisor,
 }
@@ -243,7 +243,7 @@ impl Counting<'_> {
     ) -> Result<Result<Vec<Source>, String>, Failure> {
         match counted {
             Ok(mut sources) => {
-                sources.iter_mut().for_each(|source| source.conditions.timing = self.timing);
+                sources.iter_mut().for_each(|source| source.ask(self.timing));
                 Ok(Ok(sources))
             }
             Err(failure) => failure.in_one_line().map(Err),

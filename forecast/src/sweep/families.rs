@@ -144,8 +144,7 @@ impl Origin<CaseSource> for CountingByFormulas<'_> {
         };
         match self.by_formulas(place, group, gpu) {
             Ok(Some(mut sources)) => {
-                let timing = self.counting.timing;
-                sources.iter_mut().for_each(|source| source.conditions.timing = timing);
+                sources.iter_mut().for_each(|source| source.ask(self.counting.timing));
                 Ok(Ok(sources))
             }
             Ok(None) => self.counting.count(case, group),

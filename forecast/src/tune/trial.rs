@@ -1,7 +1,7 @@
 //! One configuration: compiled, executed, and predicted by each model.
 
 use gpucast_model::timing::MeasuredLaunches;
-use gpucast_model::{Gpu, Timing};
+use gpucast_model::{AskedTiming, Gpu, Timing};
 use serde::{Deserialize, Serialize};
 
 use super::{Configuration, Space};
@@ -26,7 +26,7 @@ pub struct Tuning<'a> {
     /// Settings by which launches are executed and counted.
     pub counts: &'a Counts,
     /// The way of measuring whose fixed part is added.
-    pub timing: Option<Timing>,
+    pub timing: AskedTiming,
     /// The compiler's options; macros of the configuration are added.
     pub launch: &'a LaunchOptions,
     /// Hears of progress and can end the tuning.
@@ -146,7 +146,8 @@ impl Tuning<'_> {
         if let Some(refused) = sources.iter().find_map(refused) {
             return Ok(trial(launches, Err(Trouble::Execution(refused.to_string()))));
         }
-        sources.iter_mut().for_each(|source| source.conditions.timing = self.timing);
+        sources.iter_mut().for_each(|source| source.ask(self.timing));
+        let timing = sources.first().and_then(|source| source.conditions.timing);
         let times = chosen
             .iter()
             .map(|one| {
@@ -157,7 +158,7 @@ impl Tuning<'_> {
                 };
                 let times: Result<Vec<f64>, String> = sources.iter().map(time).collect();
                 let total = times.and_then(|times| {
-                    let together = match self.timing.filter(|_| times.len() > 1) {
+                    let together = match timing.filter(|_| times.len() > 1) {
                         Some(timing) if !one.model.includes_launches() => {
                             around_all_ms(timing, self.gpu, &sources, &times)?
                         }

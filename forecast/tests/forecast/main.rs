@@ -17,6 +17,7 @@ mod kept;
 mod large_counts;
 mod launches;
 mod nsight;
+mod protocols;
 mod registers;
 mod repeats;
 mod rungs;

@@ -15,6 +15,7 @@ use gpucast_forecast::store::{Put, Store, StoreError};
 use gpucast_forecast::sweep::shared::{self, Missing, Request, SweepPlan, Worked, Worker};
 use gpucast_forecast::sweep::{Axes, Case, CaseSource, Cell, Rows};
 use gpucast_forecast::{Failure, LaunchOptions};
+use gpucast_model::AskedTiming;
 use sha2::{Digest as _, Sha256};
 
 use super::choices::Choices;
@@ -113,7 +114,7 @@ fn finished() -> &'static Finished {
                 fields: &[],
                 models: &ModelWords::default(),
                 count_on: &CountOn::Target,
-                timing: None,
+                timing: AskedTiming::OfFile,
                 counts: &Counts { machine, ..Counts::default() },
                 toolchain: None,
             },

@@ -88,6 +88,13 @@ impl TimeInterval {
         }
     }
 
+    /// The interval wider by what the part of a measurement may be less and more, in milliseconds.
+    #[must_use]
+    pub(crate) fn with_part(self, [less_ms, more_ms]: [f64; 2]) -> Self {
+        let low_ms = (self.low_ms + less_ms).max(0.0);
+        Self { low_ms, high_ms: self.high_ms + more_ms, ..self }
+    }
+
     /// The interval in words that follow a time.
     #[must_use]
     pub fn text(&self) -> String {

@@ -332,8 +332,15 @@ gpu! {
     boost_clock: Megahertz,
     /// From a launch in a graph to the next, where the kernel itself takes less.
     graph_launch_overhead: Microseconds,
+    /// From the end of a kernel to the start of the next in a stream whose queue is not empty.
+    launch_gap: Microseconds,
+    /// From the end of a kernel to the start of the next in a graph.
+    graph_launch_gap: Microseconds,
     /// Time between two events around one launch, beyond the kernel's.
     event_overhead: Microseconds,
+    /// Time between two events around one call of a framework, beyond the kernel's, where the GPU
+    /// waits for the host.
+    framework_overhead: Microseconds,
     /// Clocks that Nsight Compute's elapsed cycles have beyond the kernel's work.
     profiler_cycles_overhead: Clocks,
     /// Clocks that Nsight Compute's duration has beyond the kernel's work.

@@ -3,11 +3,12 @@
 use gpucast_advice::Advice;
 use gpucast_counters::metric;
 use gpucast_counters::{KernelProfile, Metrics};
+use gpucast_forecast::comparison::distinct;
 use gpucast_forecast::input::kernel_name::{readable, signature};
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::together::{self, Total};
 use gpucast_forecast::prediction::{KernelView, PredictionView};
-use gpucast_model::{Energy, Gpu, GpuParameter, SymbolValue, Symbols, duration};
+use gpucast_model::{Energy, Gpu, GpuParameter, SymbolValue, Symbols, duration, duration_range};
 
 use super::sections::{WIDTH, section};
 use super::{comparison, parts, what_if};
@@ -38,11 +39,21 @@ fn totals(kernels: &[KernelView]) -> String {
         return String::new();
     }
     let row = |total: &Total<'_>| {
-        vec![total.gpu.to_owned(), total.model.to_owned(), duration(total.time_ms)]
+        let interval = |[low, high]: [f64; 2]| duration_range(low, high);
+        vec![
+            total.gpu.to_owned(),
+            total.model.to_owned(),
+            duration(total.time_ms),
+            total.interval_ms.map_or_else(String::new, interval),
+        ]
     };
     let rows: Vec<Vec<String>> = totals.iter().map(row).collect();
-    let table = aligned(2, &[Align::Left, Align::Left, Align::Right], &rows);
-    format!("\n{}{table}", heading("All launches together"))
+    let columns = [Align::Left, Align::Left, Align::Right, Align::Left];
+    let mut text = format!("\n{}{}", heading("All launches together"), aligned(2, &columns, &rows));
+    for protocol in distinct(totals.iter().map(|total| total.measured_as.text())) {
+        text += &wrapped("", 2, WIDTH, &format!("Measured as {protocol}."));
+    }
+    text
 }
 
 /// The views of each launch of a KERNEL: several where it was counted on several GPUs.
@@ -183,23 +194,13 @@ fn counts(metrics: &Metrics) -> String {
     crate::metric::table(shown)
 }
 
-/// What a stopwatch would have to measure to show the time; empty for models whose times include
-/// launches in a way of their own.
-fn protocol(view: &PredictionView) -> String {
-    match view.prediction.intermediate.get("timing") {
-        Some(SymbolValue::Name(timing)) => (*timing).to_owned(),
-        _ if view.model.includes_launches() => String::new(),
-        _ => "the kernel alone".to_owned(),
-    }
-}
-
 /// A GPU's own section.
 fn one_gpu(view: &PredictionView) -> String {
     let prediction = &view.prediction;
     let mut text = heading(&format!("On {} ({})", view.gpu.display_name, prediction.gpu));
     let mut rows = vec![
         vec!["predicted time".to_owned(), prediction.time_text()],
-        vec!["measured as".to_owned(), protocol(view)],
+        vec!["measured as".to_owned(), view.measured_as.text()],
         vec!["interval".to_owned(), prediction.interval_text()],
         vec!["clock".to_owned(), prediction.clock_text()],
         vec![

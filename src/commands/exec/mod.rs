@@ -20,11 +20,12 @@ use gpucast_forecast::input::bounded;
 use gpucast_forecast::settings::MachineSettings;
 use gpucast_host::report::ProcessReport;
 use gpucast_host::settings::{Settings, VARIABLE};
+use gpucast_model::timing::KERNEL_ALONE;
 use gpucast_render::program::{self, Format};
 use gpucast_sanitizer::Checks;
 
 use self::inspection::Facts;
-use crate::cli::exec::{Exec, KERNEL_ALONE, Libraries};
+use crate::cli::exec::{Exec, Libraries};
 use crate::failure::{Failure, Report};
 use crate::output::{Output, diagnostic};
 

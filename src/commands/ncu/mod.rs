@@ -12,6 +12,7 @@ use gpucast_host::report::ProcessReport;
 use gpucast_host::settings::{GPU_VARIABLE, Settings};
 use gpucast_model::Timing;
 use gpucast_model::gpu::Clock;
+use gpucast_model::timing::KERNEL_ALONE;
 use gpucast_render::ncu::{self, Collection, NumberForm, PageForm, ProfileReport};
 
 use self::log::Log;
@@ -221,15 +222,20 @@ fn timing(gpu: &str, chosen: &str) -> Result<String, Failure> {
     let library = gpu_argument::library()?;
     let gpu = gpu_argument::find(&library, gpu)?;
     Ok(match chosen.parse::<Timing>() {
-        Ok(timing) if gpu.number(timing.field()).is_none() => {
-            diagnostic::note(&format!(
-                "{} has no `{}`: durations are those of kernels alone",
-                gpu.name,
-                timing.field()
-            ));
-            crate::cli::exec::KERNEL_ALONE.to_owned()
+        Ok(timing) => {
+            let lacks = |field: &&&str| gpu.number(field).is_none();
+            match timing.fields().iter().find(lacks) {
+                Some(field) => {
+                    diagnostic::note(&format!(
+                        "{} has no `{field}`: durations are those of kernels alone",
+                        gpu.name,
+                    ));
+                    KERNEL_ALONE.to_owned()
+                }
+                None => chosen.to_owned(),
+            }
         }
-        Ok(_) | Err(_) => chosen.to_owned(),
+        Err(_) => chosen.to_owned(),
     })
 }
 

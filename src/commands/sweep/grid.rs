@@ -14,7 +14,7 @@ use gpucast_forecast::run::sources::Counts;
 use gpucast_forecast::settings::Size as CorpusSize;
 use gpucast_forecast::sweep::axis::{Axis, Value};
 use gpucast_forecast::sweep::{self, Answers, Axes, Case, CaseSource, Cell, Family, InFamily};
-use gpucast_model::{Gpu, Timing};
+use gpucast_model::{AskedTiming, Gpu};
 
 use crate::cli::SweepGrid;
 use crate::commands::usual_gpu;
@@ -36,7 +36,7 @@ pub(super) struct Parts<'a> {
     pub(super) words: ModelWords,
     pub(super) count_on: CountOn,
     pub(super) counts: Counts,
-    pub(super) timing: Option<Timing>,
+    pub(super) timing: AskedTiming,
     /// The metrics to give in place of times.
     pub(super) metrics: Option<Vec<&'static str>>,
 }

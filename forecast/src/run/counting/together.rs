@@ -8,7 +8,9 @@
 
 use gpucast_interpreter::Options;
 
-use super::{Counted, Counting, Extras, count, in_one_execution};
+use super::observer::{Counts, Launching};
+use super::rehearsal::rehearsed;
+use super::{Count, Counted, Counting, Extras, count, effort, slice, times, with_load_caching};
 use crate::failure::Failure;
 use crate::input::plan::Plan;
 use crate::run::execute::Loaded;
@@ -88,4 +90,181 @@ fn are_alike(one: &Counting<'_>, other: &Counting<'_>, options: &Options) -> boo
         && options.deadline.is_none()
         && (one.rung, one.caches) == (other.rung, other.caches)
         && extras(one) == extras(other)
+}
+
+/// The counts of all, or `None` where each has to be counted alone: because of an error, which is
+/// told of then, or because classes of CTAs are not the same to all.
+fn in_one_execution(
+    plan: &Plan,
+    loaded: &Loaded,
+    options: &Options,
+    countings: &[Counting<'_>],
+) -> Option<Vec<Vec<Counted>>> {
+    let Extras { stages, features, .. } = countings.first()?.extras;
+    let together = match (stages, features) {
+        (false, false) => together::<Counter>,
+        (true, false) => together::<StageCounter>,
+        (false, true) => together::<(Counter, FeatureCounter)>,
+        (true, true) => together::<(StageCounter, FeatureCounter)>,
+    };
+    let mut counted = together(plan, loaded, options, countings)?;
+    for (counting, counted) in countings.iter().zip(&mut counted) {
+        if let Some(kept) = counting.supervisor.kept_counts() {
+            kept.keep_counts(plan, options, counting, counted);
+        }
+    }
+    Some(counted)
+}
+
+fn together<C: Counts>(
+    plan: &Plan,
+    loaded: &Loaded,
+    options: &Options,
+    countings: &[Counting<'_>],
+) -> Option<Vec<Vec<Counted>>> {
+    let plan = &*rehearsed(plan);
+    let countings: Vec<Counting<'_>> = countings
+        .iter()
+        .map(|one| Counting { device: with_load_caching(one.device, plan), ..*one })
+        .collect();
+    let first = countings.first()?;
+    let supervisor = first.supervisor;
+    let watched = |counted_by: &CountedBy, is_sliced: bool, followed| Together::<C> {
+        each: countings
+            .iter()
+            .map(|counting| {
+                let mut count = Count::new(plan, counting, counted_by.clone());
+                count.is_sliced = is_sliced;
+                count
+            })
+            .collect(),
+        followed,
+        plan,
+        counting: first,
+        launch: 0,
+    };
+    let (watch, outcome) = match slice(plan, loaded, options, first).ok()? {
+        Ok(Sliced { mut memory, programs, followed }) => {
+            let mut watch = watched(&CountedBy::slice(None), true, followed);
+            let memory = &mut memory;
+            let outcome =
+                execute::launch(plan, loaded, programs, memory, options, supervisor, &mut watch);
+            (watch, outcome)
+        }
+        Err(_) if matches!(first.rung, RungChoice::Slice | RungChoice::Classes) => return None,
+        Err(because) => {
+            let mut watch = watched(&CountedBy::full(because), false, Vec::new());
+            let mut memory = execute::memory(plan, loaded).ok()?;
+            let memory = &mut memory;
+            let outcome = execute::execute(plan, loaded, memory, options, supervisor, &mut watch);
+            (watch, outcome)
+        }
+    };
+    outcome.ok()?;
+    Some(watch.each.into_iter().map(|count| count.counted).collect())
+}
+
+/// Counts of several GPUs.
+struct Together<'a, C> {
+    each: Vec<Count<'a, C>>,
+    /// As in [`Count`].
+    followed: Vec<Result<Program, String>>,
+    plan: &'a Plan,
+    /// The settings that all have in common.
+    counting: &'a Counting<'a>,
+    /// The launch that is running.
+    launch: usize,
+}
+
+impl<C: Counts> Together<'_, C> {
+    fn all_are(&mut self, counted_by: &CountedBy) {
+        self.each.iter_mut().for_each(|count| count.counted_by = counted_by.clone());
+    }
+}
+
+impl<C: Counts> Watch for Together<'_, C> {
+    type Observer = Several<C>;
+
+    fn launching(&mut self, index: usize, memory: &DeviceMemory) {
+        self.launch = index;
+        self.each.iter_mut().for_each(|count| count.launching(index, memory));
+    }
+
+    fn is_sliced(&self) -> bool {
+        self.each.iter().any(|count| count.is_sliced)
+    }
+
+    fn begin(&mut self, program: &Program, launch: &Launch) -> Several<C> {
+        Several::new(self.each.iter_mut().map(|count| count.begin(program, launch)).collect())
+    }
+
+    fn without_executing(
+        &mut self,
+        counters: &mut Several<C>,
+        _program: &Program,
+        launch: &Launch,
+        memory: &mut DeviceMemory,
+        options: &Options,
+        host: &dyn Host,
+    ) -> Result<Option<Result<Summary, RunError>>, Failure> {
+        if !self.is_sliced() {
+            return Ok(None);
+        }
+        let mut because = None;
+        if let (Some(followed), Some(effort)) =
+            (self.followed.get(self.launch), effort(self.counting.rung))
+        {
+            let no_classes = match followed {
+                Err(because) => because.clone(),
+                Ok(program) => {
+                    let (caches, times) = (self.counting.caches, times(self.counting, self.plan));
+                    let launching =
+                        Launching { program, launch, memory, options, host, effort, caches, times };
+                    let counted = C::several_by_classes(counters, launching);
+                    // Each alone may be counted by classes or windows that are not those of all.
+                    if counters.have_parted() {
+                        return Err(Failure::Explained);
+                    }
+                    match counted {
+                        Ok(Ok(ByClasses { summary, classes, .. })) => {
+                            self.all_are(&CountedBy::classes(classes));
+                            return Ok(Some(Ok(summary)));
+                        }
+                        Ok(Err(because)) => because,
+                        Err(error) => return Ok(Some(Err(error))),
+                    }
+                }
+            };
+            if effort == ClassEffort::ToTheEnd {
+                return Err(Failure::Explained);
+            }
+            because = Some(no_classes);
+        }
+        self.all_are(&CountedBy::slice(because));
+        Ok(None)
+    }
+
+    fn end(
+        &mut self,
+        counters: Several<C>,
+        program: &Program,
+        memory: &DeviceMemory,
+    ) -> Result<(), Failure> {
+        let counters = counters.into_each();
+        let mut each = self.each.iter_mut().zip(counters);
+        each.try_for_each(|(count, counter)| count.end(counter, program, memory))
+    }
+
+    /// Whatever it is, each finds it out alone.
+    fn failed(&mut self, _counters: Several<C>, _error: &RunError) -> bool {
+        true
+    }
+
+    fn launched(&mut self, executed: Executed<'_>) {
+        let Executed { index, timing, ordered_because, watched, memory } = executed;
+        for count in &mut self.each {
+            let ordered_because = ordered_because.clone();
+            count.launched(Executed { index, timing, ordered_because, watched, memory });
+        }
+    }
 }

@@ -104,6 +104,7 @@ impl Counts {
             published: None,
             machine_code: None,
             timing: None,
+            l2: None,
             one_of_several: false,
             rung: None,
             without_blocks: None,

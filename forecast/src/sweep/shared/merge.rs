@@ -70,9 +70,10 @@ impl Origin<Planned> for Merging<'_> {
         case: &Case<Planned>,
         group: &Group,
     ) -> Result<Result<Vec<Source>, String>, Failure> {
-        if let Err(reason) = &case.source {
-            return Ok(Err(reason.clone()));
-        }
+        let timing = match &case.source {
+            Ok(planned) => planned.timing,
+            Err(reason) => return Ok(Err(reason.clone())),
+        };
         let gpu = match &group.gpu {
             Ok(gpu) => gpu,
             Err(reason) => return Ok(Err(reason.clone())),
@@ -96,7 +97,7 @@ impl Origin<Planned> for Merging<'_> {
             };
             let source = |launch: counts::Counts| {
                 let counted_on = CountedOn { gpu: gpu.name.clone(), device };
-                launch.source(group.needs, counted_on, self.plan.timing)
+                launch.source(group.needs, counted_on, timing)
             };
             if let Some(sources) = launches.into_iter().map(source).collect() {
                 return Ok(Ok(sources));

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gpucast_interpreter::{Options, Schedule};
-use gpucast_model::{Gpu, Timing};
+use gpucast_model::timing::UnknownTiming;
+use gpucast_model::{AskedTiming, Gpu, Timing};
 use serde::{Deserialize, Serialize};
 
 use super::item::{self, Settings};
@@ -40,8 +41,8 @@ pub struct Request<'a> {
     pub models: &'a ModelWords,
     /// The GPUs whose counters are modelled.
     pub count_on: &'a CountOn,
-    /// The way of measuring whose fixed part is added.
-    pub timing: Option<Timing>,
+    /// The way of measuring.
+    pub timing: AskedTiming,
     /// Settings by which launches are executed and counted.
     pub counts: &'a Counts,
     /// NVIDIA's assembler, where the caller has one.
@@ -74,6 +75,9 @@ struct PlannedCase {
     labels: Vec<Label>,
     /// The hash of the packed kernel, or why there is none.
     kernel: Result<String, String>,
+    /// The way of measuring that the kernel's launch file names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timing: Option<String>,
 }
 
 /// A cell; numbers are texts, so that they come back to the last bit.
@@ -174,6 +178,7 @@ impl SweepPlan {
         }
         let mut cases = Vec::new();
         for case in request.cases {
+            let mut timing = None;
             let kernel = match &case.source {
                 Err(reason) => Err(reason.clone()),
                 Ok(CaseSource::Metrics { .. }) => {
@@ -184,8 +189,10 @@ impl SweepPlan {
                 }
                 Ok(CaseSource::Execution { input, launch, place: _ }) => {
                     let plan = Kernel::open(input, launch).map_err(Failure::from);
-                    let bytes =
-                        plan.and_then(|kernel| packed::pack(kernel.plan()).map_err(Failure::from));
+                    let bytes = plan.and_then(|kernel| {
+                        timing = kernel.plan().timing.map(|timing| timing.name().to_owned());
+                        packed::pack(kernel.plan()).map_err(Failure::from)
+                    });
                     match bytes {
                         Ok(bytes) => Ok(store_kernel(store, &bytes)?),
                         Err(failure) => Err(failure.in_one_line()?),
@@ -193,7 +200,7 @@ impl SweepPlan {
                 }
             };
             let labels = case.labels.iter().map(Label::of).collect();
-            cases.push(PlannedCase { name: case.name.to_string(), labels, kernel });
+            cases.push(PlannedCase { name: case.name.to_string(), labels, kernel, timing });
         }
         let field = |axis: &Axis| Field {
             name: axis.name.clone(),
@@ -214,7 +221,7 @@ impl SweepPlan {
                 CountOn::Target => PlannedCountOn::Target,
                 CountOn::One(gpu) => PlannedCountOn::One(to_toml(gpu)?),
             },
-            timing: request.timing.map(|timing| timing.name().to_owned()),
+            timing: request.timing.name().map(str::to_owned),
             machine: PlannedMachine {
                 machine: machine.machine,
                 target: machine.machine_target.map(|target| target.to_string()),
@@ -314,14 +321,17 @@ impl SweepPlan {
             PlannedCountOn::Target => CountOn::Target,
             PlannedCountOn::One(text) => CountOn::One(from_toml(text)?.into()),
         };
-        let timing = self.timing.as_deref().map(|name| {
-            let known = Timing::ALL.iter().copied().find(|timing| timing.name() == name);
-            known.ok_or_else(|| Report::new(format!("there is no way of measuring `{name}`")))
-        });
-        let case = |case: &PlannedCase| Case {
-            name: Arc::from(case.name.as_str()),
-            labels: case.labels.iter().map(Label::cell).collect(),
-            source: case.kernel.clone().map(Planned),
+        let unknown = |error: UnknownTiming| Report::new(format!("the plan: {error}"));
+        let timing = self.timing.as_deref().map(str::parse::<AskedTiming>).transpose();
+        let timing = timing.map_err(unknown)?.unwrap_or_default();
+        let case = |case: &PlannedCase| {
+            let of_file = case.timing.as_deref().map(str::parse::<Timing>).transpose();
+            let timing = timing.over(of_file.map_err(unknown)?);
+            Ok::<_, Report>(Case {
+                name: Arc::from(case.name.as_str()),
+                labels: case.labels.iter().map(Label::cell).collect(),
+                source: case.kernel.clone().map(|kernel| Planned { kernel, timing }),
+            })
         };
         let axes = Axes {
             of_cases: self.columns.clone(),
@@ -336,12 +346,11 @@ impl SweepPlan {
             target.transpose().map_err(|error| Report::new(format!("the plan: {error}")))?;
         Ok(Opened {
             axes,
-            cases: self.cases.iter().map(case).collect(),
+            cases: self.cases.iter().map(case).collect::<Result<_, _>>()?,
             points,
             models,
             count_on,
             groups,
-            timing: timing.transpose()?,
             counts: Counts {
                 machine: MachineSettings {
                     machine: self.machine.machine,
@@ -376,9 +385,14 @@ impl SweepPlan {
     }
 }
 
-/// The kernel of a planned case: the hash of its packed form.
+/// The kernel of a planned case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planned(pub(super) String);
+pub struct Planned {
+    /// The hash of its packed form.
+    pub(super) kernel: String,
+    /// The way of measuring.
+    pub(super) timing: Option<Timing>,
+}
 
 /// A plan whose grid is made.
 pub struct Opened {
@@ -394,7 +408,6 @@ pub struct Opened {
     pub count_on: CountOn,
     /// Points with the same counts.
     pub(super) groups: Vec<Group>,
-    pub(super) timing: Option<Timing>,
     pub(super) counts: Counts,
     assemblers: Vec<String>,
     pub(super) settings: Settings,
@@ -437,7 +450,7 @@ impl Opened {
         case: &'a Case<Planned>,
         group: &'a Group,
     ) -> Option<Item<'a>> {
-        let Planned(kernel) = case.source.as_ref().ok()?;
+        let Planned { kernel, timing: _ } = case.source.as_ref().ok()?;
         let device = group.device.as_ref()?;
         let names = item::names(kernel, device, group.needs, &self.settings);
         Some(Item { names, kernel, group })

@@ -21,7 +21,8 @@
 //!
 //! # Source
 //!
-//! CUDA C++ Programming Guide 12.9, section 6.2.9 (graphs); the GPU's field `launch_overhead`.
+//! CUDA C++ Programming Guide 12.9, section 6.2.9 (graphs); the GPU's fields `launch_overhead`
+//! and `launch_gap`.
 
 use gpucast_model::Timing;
 
@@ -35,10 +36,11 @@ pub(super) const TITLE: &str = "launching takes longer than the kernel";
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let invocations = case.profile.invocations.max(1) as f64;
     let one_ms = case.headline.time_ms / invocations;
-    let added_ms = Timing::BackToBack.added_ms(case.gpu, one_ms).ok()?;
-    if added_ms <= 0.0 {
+    let least_ms = Timing::BackToBack.least_ms(case.gpu).ok()??;
+    if one_ms >= least_ms {
         return None;
     }
+    let added_ms = Timing::BackToBack.added_ms(case.gpu, one_ms).ok()?;
     Some(Suspicion {
         change: "Launches of a stream cannot follow each other as fast as this kernel ends. Do \
                  more in one launch, or launch from a CUDA graph."

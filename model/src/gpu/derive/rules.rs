@@ -246,12 +246,37 @@ pub const RULES: &[Rule] = &[
     )
     .spread(0.57, 1.31, 4),
     typical(
+        "launch_gap",
+        "launch-gap",
+        ("1.2 µs, the median of four GPUs", 1.2),
+        "0.87 (L40), 1.0 (A40), 1.45 (H200) and 1.58 µs (A100): a stream of kernels with one load and \
+         one store a thread, github.com/RRZE-HPC/gpu-benches, gpu-small-kernels, less what such a \
+         kernel takes",
+    )
+    .spread(0.72, 1.25, 3),
+    typical(
+        "graph_launch_gap",
+        "graph-gap",
+        ("0.19 µs, the median of five GPUs", 0.19),
+        "0.09 (A40), 0.19 (L40) and 0.19 µs (A100): graphs of the same kernels; 0.22 (H200) and \
+         0.48 µs (H100): empty kernels, corpus/measured",
+    )
+    .spread(0.47, 2.53, 4),
+    typical(
         "event_overhead",
         "event-pair",
         ("5 µs, the middle of 4 to 6", 5.0),
         "a pair of events around an empty kernel, from memory",
     )
     .spread(0.55, 0.56, 2),
+    typical(
+        "framework_overhead",
+        "framework-call",
+        ("18 µs, the median of three GPUs", 18.0),
+        "17.2 and 18.1 (A100) and 20.1 µs (V100), 13.9 to 24.8 by operation: what times of element-wise \
+         calls of PyTorch 2.1 have beyond their bytes, github.com/sitar-lab/NeuSight",
+    )
+    .spread(0.95, 1.12, 3),
     typical(
         "profiler_cycles_overhead",
         "profiler-cycles",
