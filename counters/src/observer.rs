@@ -1,5 +1,6 @@
 //! Collects the CTAs of one launch into its profile.
 
+mod found;
 mod left_out;
 mod sample;
 mod tally;
@@ -18,7 +19,7 @@ use crate::hierarchy::{
     Hierarchy, HierarchyGeometry, L1Geometry, L2, L2Contents, L2Geometry, L2Traffic, LocalStores,
     ROW_LIMIT,
 };
-use crate::launch_profile::{Doubt, LaunchProfile};
+use crate::launch_profile::{Answer, Doubt, LaunchProfile};
 use crate::machine::{KnownAccesses, SharedWidth};
 use crate::occupancy::{CtaShape, Occupancy, ThreadRegisters};
 use crate::recorder::{CtaRecorder, RecorderShape};
@@ -27,6 +28,7 @@ use crate::sparse::SparseRows;
 use crate::table::BaseTable;
 use crate::totals::{Extent, LaunchFacts, Replay};
 use crate::trace::{LaunchTracer, PlannedLaunch, TraceLimits, TracePlan};
+use found::Found;
 use left_out::{LeftOut, Replayed};
 use sample::Sample;
 pub use sample::{DEFAULT_SAMPLE, Drawn, LEAST_SAMPLE, Population, SampleSize};
@@ -355,10 +357,11 @@ impl Counter {
         (profile.with_doubt(Doubt::Sample(Box::new(estimate))), l2)
     }
 
-    /// Ends the replay of the caches, and gives rows their traffic. If requests were left out, the
-    /// traffic is in doubt.
+    /// Ends the replay of the caches, and gives rows their traffic. It is in doubt if requests were
+    /// left out, or if nothing is known of a part of what the launch found in the L2.
     fn settle(&mut self, hierarchy: Hierarchy) -> (L2Traffic, Option<Doubt>, L2) {
         let (rows, mut l2) = hierarchy.finish(self.contents);
+        let found = Found::take(&mut l2, self.tracer.as_ref());
         let rows = match &mut self.tracer {
             Some(tracer) => tracer.settle(rows),
             None => rows,
@@ -368,14 +371,24 @@ impl Counter {
         for (row, traffic) in rows.into_iter().filter(|(row, _)| *row < ROW_LIMIT) {
             *replayed.rows.row(row) += traffic;
         }
+        let others = found.others(&replayed, |key| self.memory.get(key).map(|row| row.kind));
         if self.left_out.sectors > 0 {
-            let (traffic, doubt) = self.settle_left_out(&replayed);
+            let (traffic, doubt) = self.settle_left_out(&replayed, &others);
             return (traffic, Some(doubt), l2);
         }
-        for (row, traffic) in replayed.rows.iter() {
-            *self.memory.row(row).traffic.get_or_insert_default() += *traffic;
+        let others = others.iter().map(|one| {
+            let mut memory = self.memory.clone();
+            let l2 = one.give(&mut memory);
+            Answer::alone(Variant { table: self.table_of(&memory), l2 })
+        });
+        let others: Vec<Answer> = others.collect();
+        let traffic = replayed.give(&mut self.memory);
+        if others.is_empty() {
+            return (traffic, None, l2);
         }
-        (replayed.l2, None, l2)
+        let likely = Variant { table: self.table_of(&self.memory), l2: traffic };
+        let answers = std::iter::once(Answer::alone(likely)).chain(others).collect();
+        (traffic, Some(Doubt::Replay(answers)), l2)
     }
 
     /// CTAs of a grid whose CTAs are asked for by their place. The engine refuses larger ones.

@@ -51,7 +51,8 @@ pub enum Replay {
     /// All of them.
     #[default]
     Whole,
-    /// All but some that were too many, so that traffic is in part extrapolated.
+    /// All but some that were too many, so that traffic is in part extrapolated. Or all, where a
+    /// launch before was replayed in part, so that the contents of the L2 are not known.
     Part,
     /// Some of them, which the rest is taken to be like.
     Sampled {

@@ -1,13 +1,13 @@
 //! The dirty sectors of a launch of which a part went through the caches.
 
-use crate::hierarchy::L2Traffic;
+use crate::hierarchy::{Estimated, L2Traffic};
 use crate::student::student;
 
 /// A launch at its end.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ended {
     /// Sectors of the L2 that were dirty when it began.
-    pub(crate) dirty_at_start: u64,
+    pub(crate) dirty_at_start: Estimated,
     /// True if the caches hold at the end what the last window alone brought in.
     pub(crate) is_filled: bool,
     /// Dirty sectors of an L2 that it has not filled, if the windows tell.
@@ -64,7 +64,9 @@ impl Ended {
     /// Writes to DRAM of a launch that made `dirtied` sectors dirty. `least` of 0 to 1 says how few
     /// are left. Where the last window has not filled the cache, it may hold more.
     pub(crate) fn balance(&self, dirtied: f64, least: f64, l2: &mut L2Traffic) {
-        let all = self.dirty_at_start as f64 + dirtied;
+        let Estimated { least: fewest, likely, most } = self.dirty_at_start.real();
+        let at_start = between([fewest, likely, most], least);
+        let all = at_start + dirtied;
         let capacity = (self.capacity as f64).min(all);
         let [fewest, most] = self.left.bounds.map(|sectors| (sectors as f64).min(capacity));
         let (likely, most) = if self.is_filled {
@@ -73,17 +75,22 @@ impl Ended {
             let known = self.unfilled.map(|dirty| (dirty as f64).max(fewest).min(capacity));
             (known.unwrap_or((fewest + capacity) / 2.0), capacity)
         };
-        let left = if least < 0.5 {
-            most + (likely - most) * 2.0 * least
-        } else {
-            likely + (fewest - likely) * (2.0 * least - 1.0)
-        };
+        let left = between([most, likely, fewest], least);
         // One of both is rounded, so that none of the sectors is written and left.
         l2.dirty_sectors = left.round() as u64;
         l2.dram_write_sectors = (all.round() as u64).saturating_sub(l2.dirty_sectors);
         if self.is_first {
             l2.dram_write_sectors += l2.dirty_sectors;
         }
+    }
+}
+
+/// The first of three numbers at 0, the second at 0.5, the third at 1, and what lies between.
+fn between([first, second, third]: [f64; 3], part: f64) -> f64 {
+    if part < 0.5 {
+        first + (second - first) * 2.0 * part
+    } else {
+        second + (third - second) * (2.0 * part - 1.0)
     }
 }
 
@@ -139,7 +146,7 @@ mod tests {
     fn what_is_not_left_was_written() {
         let left = Left { last: 100, bounds: [40, 900] };
         let ended = Ended {
-            dirty_at_start: 0,
+            dirty_at_start: Estimated::default(),
             is_filled: true,
             unfilled: None,
             capacity: 500,

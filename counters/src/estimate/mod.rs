@@ -41,10 +41,15 @@ impl Unsure {
     /// not shared with those, and most such lines come in for the first time.
     pub(crate) const VALUE: Self = Self { hits: 0.0, written: 0.5 };
 
-    /// Both ends of its interval: the most traffic to and from DRAM, and the least. What hits may
-    /// have been dirty before, so that hits leave less to write.
-    pub(crate) const EXTREMES: [Self; 2] =
-        [Self { hits: 0.0, written: 1.0 }, Self { hits: 1.0, written: 0.0 }];
+    /// What its interval holds. The first has the most traffic to and from DRAM, and the last the
+    /// least: what hits may have been dirty before, so that hits leave less to write. The most and
+    /// the fewest sectors that are dirty at the end are those of the other two.
+    pub(crate) const EXTREMES: [Self; 4] = [
+        Self { hits: 0.0, written: 1.0 },
+        Self { hits: 0.0, written: 0.0 },
+        Self { hits: 1.0, written: 1.0 },
+        Self { hits: 1.0, written: 0.0 },
+    ];
 }
 
 /// The runs of one stratum.

@@ -23,8 +23,9 @@ use super::request::{L2Operation, Router, SliceRequest, Source};
 use super::sectored::{Evicted, LineShape, SectoredCache, count};
 use super::sums::RowSums;
 use super::traffic::{Fetched, L2Traffic, RowTraffic};
-use super::turnover::{AskedBy, Touched, Turnover};
+use super::turnover::{AskedBy, Served, Touched, Turnover};
 use super::turns::Turns;
+use super::unknown::DirtyDoubt;
 use super::warp_request::{FIRST_SINGLE_ROW, LOCAL_FIRST_BYTE, NOBODY, ROW_LIMIT};
 use crate::units::{LINE_BYTES, SECTOR_BYTES};
 
@@ -126,15 +127,15 @@ pub struct L2State(u64);
 /// The cache with its contents.
 #[derive(Clone, Debug)]
 pub struct L2 {
-    geometry: L2Geometry,
+    pub(super) geometry: L2Geometry,
     router: Router,
-    slices: Vec<Slice>,
+    pub(super) slices: Vec<Slice>,
     /// True if a launch left the contents, and not only copies.
-    is_of_a_launch: bool,
-    /// True if only windows of it were replayed.
-    is_of_windows: bool,
-    /// Sectors that its other CTAs left dirty.
-    unseen_dirty: u64,
+    pub(super) is_of_a_launch: bool,
+    /// How far its dirty sectors may be fewer or more, because some lines are unknown.
+    pub(super) dirty_doubt: DirtyDoubt,
+    /// Sectors that were dirty when the launch began, if some lines were unknown.
+    pub(super) dirty_at_start: u64,
     /// Turns before the launch; it wraps.
     turns_before: u32,
 }
@@ -177,8 +178,8 @@ impl L2 {
             router: geometry.router(),
             slices: vec![slice; slices],
             is_of_a_launch: false,
-            is_of_windows: false,
-            unseen_dirty: 0,
+            dirty_doubt: DirtyDoubt::default(),
+            dirty_at_start: 0,
             turns_before: TURNS_BETWEEN_LAUNCHES,
         }
     }
@@ -192,9 +193,10 @@ impl L2 {
     /// The state of its contents. Traffic so far is no part of it.
     pub fn state(&mut self) -> L2State {
         let mut hasher = DefaultHasher::new();
-        (self.is_of_a_launch, self.is_of_windows, self.unseen_dirty).hash(&mut hasher);
+        (self.is_of_a_launch, self.dirty_doubt).hash(&mut hasher);
         for slice in &mut self.slices {
             slice.state().hash(&mut hasher);
+            slice.unknown().hash(&mut hasher);
         }
         L2State(hasher.finish())
     }
@@ -278,23 +280,22 @@ impl L2 {
     /// what others than this launch have left, CTAs that are skipped bring in other lines.
     pub(super) fn begin_window(&mut self, forgets: bool) {
         if forgets {
-            self.keep(AskedBy::Launch);
+            self.forget_others();
         }
-        let (sets, ways) = (self.geometry.sets(), self.geometry.ways);
+        let new = self.turnover();
         for slice in &mut self.slices {
-            let before = slice.turnover.take();
-            let window = before.map_or_else(|| Turnover::new(sets, ways), |before| before.after());
-            slice.turnover = Some(Box::new(window));
+            let before = slice.turnover.take().map_or_else(|| new.clone(), |before| *before);
+            slice.turnover = Some(Box::new(before.after()));
         }
     }
 
-    /// Keeps lines that one of these has asked for, or a later one. The others are evicted.
-    fn keep(&mut self, asked_by: AskedBy) {
+    /// Evicts lines that this launch has not asked for.
+    fn forget_others(&mut self) {
         for slice in &mut self.slices {
             let Slice { cache, turnover, traffic, first_local_tag, .. } = slice;
             let Some(turnover) = turnover else { continue };
             cache.retain(
-                |place| turnover.asked_by(place) >= asked_by,
+                |place| turnover.asked_by(place) > AskedBy::Others,
                 |Evicted { tag, dirty }| {
                     traffic.dram_write_sectors += count(dirty);
                     if tag >= *first_local_tag {
@@ -330,41 +331,40 @@ impl L2 {
         windows.map(|turnover| turnover.take_newcomers()).sum()
     }
 
-    /// A launch of which some windows were replayed has ended. It leaves `dirty` sectors dirty,
-    /// more of which may be unseen than are here. Where it `forgets` the windows before the last
-    /// one, the CTAs that were skipped brought in other lines than theirs.
-    pub(crate) fn end_windows(&mut self, forgets: bool, dirty: u64) {
-        self.is_of_windows = true;
-        if forgets {
-            self.keep(AskedBy::Window);
-            self.take_traffic();
-        }
-        self.unseen_dirty = dirty.saturating_sub(self.dirty_sectors());
-    }
-
-    /// Takes the sectors that a launch left dirty and that are not here, because the CTAs that
-    /// wrote them were skipped.
-    pub(super) fn take_unseen_dirty(&mut self) -> u64 {
-        std::mem::take(&mut self.unseen_dirty)
-    }
-
-    /// A launch comes. Windows of it will be replayed if it `has_windows`. After windows of another
-    /// one it is not known what the CTAs left that were skipped.
+    /// A launch comes. Windows of it will be replayed if it `has_windows`. Lines of which nothing is
+    /// known stay so, until others have taken their places.
     pub(super) fn begin_launch(&mut self, has_windows: bool) {
-        let (sets, ways) = (self.geometry.sets(), self.geometry.ways);
+        let known = has_windows.then(|| Box::new(self.turnover().with_known()));
         for slice in &mut self.slices {
-            slice.turnover = match self.is_of_windows {
-                true => Some(Turnover::new(sets, ways)),
-                false => has_windows.then(|| Turnover::of_known(sets, ways)),
-            }
-            .map(Box::new);
+            let before = slice.turnover.take().filter(|before| before.has_unknown());
+            slice.turnover = match before {
+                Some(before) => Some(Box::new(before.after_launch())),
+                None => known.clone(),
+            };
         }
+        match self.has_unknown() {
+            true => self.dirty_at_start = self.dirty_sectors(),
+            false => self.dirty_doubt = DirtyDoubt::default(),
+        }
+    }
+
+    /// Nothing is known of any set.
+    pub(super) fn turnover(&self) -> Turnover {
+        let L2Geometry { ways, replacement, .. } = self.geometry;
+        Turnover::new(self.geometry.sets(), ways, replacement == Replacement::Lru)
     }
 
     /// Takes the misses so far that may be hits, by row.
-    pub(super) fn take_unsure(&mut self, mut each: impl FnMut(u32, RowTraffic)) {
+    pub(crate) fn take_unsure(&mut self, mut each: impl FnMut(u32, RowTraffic)) {
         for turnover in self.slices.iter_mut().filter_map(|slice| slice.turnover.as_mut()) {
             turnover.take_unsure(&mut each);
+        }
+    }
+
+    /// Takes the hits so far that may be misses, by row.
+    pub(crate) fn take_unsure_hits(&mut self, mut each: impl FnMut(u32, RowTraffic)) {
+        for turnover in self.slices.iter_mut().filter_map(|slice| slice.turnover.as_mut()) {
+            turnover.take_unsure_hits(&mut each);
         }
     }
 
@@ -375,11 +375,7 @@ impl L2 {
 
     /// Writes back whatever is dirty; the contents stay, clean.
     pub fn flush(&mut self) {
-        self.write_back(|| true);
-    }
-
-    /// Writes back the dirty lines for which `is_meant` returns true.
-    fn write_back(&mut self, mut is_meant: impl FnMut() -> bool) {
+        self.dirty_doubt = DirtyDoubt::default();
         for slice in &mut self.slices {
             slice.changes();
             let Slice { cache, traffic, first_local_tag, .. } = slice;
@@ -405,7 +401,7 @@ impl L2 {
     pub(crate) fn end_launch(&mut self, contents: L2Contents) {
         self.turns_before = self.turns_before.wrapping_add(TURNS_BETWEEN_LAUNCHES);
         let is_first = contents.stays() && !self.is_of_a_launch;
-        (self.is_of_a_launch, self.is_of_windows) = (true, false);
+        self.is_of_a_launch = true;
         for slice in &mut self.slices {
             let DirtySectors { all, local } = slice.dirty();
             let traffic = &mut slice.traffic;
@@ -474,11 +470,11 @@ const MANY_REQUESTS: usize = 1 << 10;
 
 /// One slice.
 #[derive(Clone, Debug)]
-struct Slice {
-    cache: SectoredCache,
+pub(super) struct Slice {
+    pub(super) cache: SectoredCache,
     shape: LineShape,
     /// The first tag of local memory.
-    first_local_tag: u64,
+    pub(super) first_local_tag: u64,
     /// True if the GPU has an L2; otherwise requests go on to DRAM.
     is_there: bool,
     /// True if the cache is so large that the CPU is asked for its data in advance.
@@ -495,7 +491,7 @@ struct Slice {
     /// A hash of its contents, for the same time.
     state: Option<u64>,
     /// What the window of the grid that is replayed has filled, if it is not the first one.
-    turnover: Option<Box<Turnover>>,
+    pub(super) turnover: Option<Box<Turnover>>,
     turns: Turns,
     /// The turn with which those of the requests begin, among those of all launches; it wraps.
     first_turn: u32,
@@ -555,7 +551,7 @@ struct DirtySectors {
 
 impl Slice {
     /// A request comes: what was found out of the contents holds no longer.
-    fn changes(&mut self) {
+    pub(super) fn changes(&mut self) {
         self.dirty = None;
         self.state = None;
     }
@@ -568,6 +564,12 @@ impl Slice {
             cache.hash(&mut hasher);
             hasher.finish()
         })
+    }
+
+    /// Lines of each set that are known, if some are not.
+    fn unknown(&self) -> Option<&[u16]> {
+        let turnover = self.turnover.as_ref().filter(|turnover| turnover.has_unknown());
+        turnover.map(|turnover| turnover.known_lines())
     }
 
     /// Counts the dirty sectors.
@@ -697,8 +699,18 @@ impl Slice {
         moved.l2_hit_sectors += asked - missed_sectors;
         moved.dram_read_sectors += if read == missed { missed_sectors } else { count(read) };
         if let Some(turnover) = &mut self.turnover {
-            let line = Touched { set: set as usize, place, is_new };
-            turnover.note(line, source.row(), (missed_sectors, count(read)));
+            let line = Touched { set: set as usize, place, is_new, evicted: written };
+            let found = match operation {
+                L2Operation::Read | L2Operation::ReadLine | L2Operation::Update => {
+                    sectors & !missed
+                }
+                L2Operation::Write => match self.partial_writes {
+                    PartialWrites::Fill => sectors & !full & !missed,
+                    PartialWrites::Masked => 0,
+                },
+            };
+            let served = Served { missed: missed_sectors, read: count(read), found: count(found) };
+            turnover.note(line, source.row(), served);
         }
     }
 

@@ -64,6 +64,17 @@ impl Marks {
         if self.empty == 0 { None } else { first_with(self.of_set(set), EMPTY, |_| true) }
     }
 
+    /// Ways of all sets that hold nothing.
+    pub(crate) fn empty_ways(&self) -> usize {
+        self.empty
+    }
+
+    /// True if a way of `set` holds something.
+    pub(crate) fn holds(&self, set: usize, way: usize) -> bool {
+        let word = self.of_set(set)[way / MARKS_PER_WORD];
+        word[way % MARKS_PER_WORD] != EMPTY
+    }
+
     /// The ways of `set` that hold something.
     pub(crate) fn held(&self, set: usize) -> impl Iterator<Item = usize> {
         let marks = self.of_set(set).iter().flatten().enumerate();

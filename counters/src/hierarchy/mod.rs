@@ -41,6 +41,7 @@ mod sums;
 mod traffic;
 mod turnover;
 mod turns;
+mod unknown;
 mod warp_request;
 
 pub use contents::{DIRTY_SHARE, L2Contents};
@@ -54,6 +55,7 @@ pub use request::L2Operation;
 pub use schedule::Schedule;
 pub use stream::CtaStream;
 pub use traffic::{L2Traffic, LocalTraffic, RowTraffic};
+pub(crate) use unknown::{Estimated, Settled};
 pub use warp_request::Demand;
 pub(crate) use warp_request::{FIRST_SINGLE_ROW, NOBODY, PackedTouch, ROW_LIMIT, Request};
 
@@ -299,9 +301,18 @@ impl Hierarchy {
         contents.stays() && !follows
     }
 
-    /// Sectors that a launch left dirty in the L2, by CTAs that were skipped.
-    pub(crate) fn take_unseen_dirty(&mut self) -> u64 {
-        self.l2.as_mut().map_or(0, L2::take_unseen_dirty)
+    /// Caches of another size, for a launch that finds what this L2 holds. Nothing is known of that
+    /// but that it is there.
+    pub(crate) fn resized(&self, geometry: &HierarchyGeometry) -> Self {
+        let mut resized = Self::new(geometry);
+        let unknown = |l2: &L2| L2::unknown(geometry.l2, Estimated::default(), l2.is_of_a_launch());
+        resized.l2 = self.l2.as_ref().map(unknown);
+        resized
+    }
+
+    /// Dirty sectors of the L2, as far as they are known.
+    pub(crate) fn estimated_dirty(&mut self) -> Estimated {
+        self.l2.as_mut().map(L2::estimated_dirty).unwrap_or_default()
     }
 
     /// Lines of the L2.

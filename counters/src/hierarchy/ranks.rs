@@ -75,6 +75,19 @@ impl Ranks {
         }
     }
 
+    /// A way holds a line that gives way before all others.
+    pub(crate) fn expect_last(&mut self, set: usize, way: usize) {
+        match &mut self.memory {
+            Memory::Prediction(predictions) => predictions.set(set, way, Interval::Distant),
+            Memory::LastUse(_)
+            | Memory::AnyButLast(_)
+            | Memory::Referenced(_)
+            | Memory::Nothing => {
+                self.forget(set, way);
+            }
+        }
+    }
+
     /// A way was used again.
     #[inline]
     pub(crate) fn reuse(&mut self, set: usize, way: usize) {

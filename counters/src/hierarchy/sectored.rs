@@ -252,6 +252,56 @@ impl SectoredCache {
         }
     }
 
+    /// Gives lines at places that are not known tags that nobody asks for: each of its way. Their
+    /// sectors stay dirty.
+    pub(crate) fn disguise(&mut self, knows: impl Fn(usize) -> bool, tag: impl Fn(usize) -> u64) {
+        let Self { ways, marks, lines, .. } = self;
+        for (set, lines) in lines.chunks_exact_mut(*ways).enumerate() {
+            let held: Vec<usize> = marks.held(set).collect();
+            for way in held.into_iter().filter(|way| !knows(set * *ways + way)) {
+                lines[way].tag = tag(way);
+                marks.replace(set, way, tag(way));
+            }
+        }
+    }
+
+    /// Puts `count` lines into places that hold nothing, one in each set in turn. They get the tag
+    /// of their way, and are the first to give way.
+    pub(crate) fn fill(&mut self, mut count: u64, tag: impl Fn(usize) -> u64) {
+        let Self { ways, marks, ranks, lines, clock, .. } = self;
+        while count > 0 && marks.empty_ways() > 0 {
+            for (set, lines) in lines.chunks_exact_mut(*ways).enumerate() {
+                let Some(way) = marks.empty(set).filter(|_| count > 0) else { continue };
+                lines[way] = Line { tag: tag(way), allocated: *clock, ..Line::default() };
+                marks.put(set, way, tag(way));
+                ranks.expect_last(set, way);
+                count -= 1;
+            }
+        }
+    }
+
+    /// Makes other sectors dirty of the lines that are `chosen` by their tag.
+    pub(crate) fn dirty_anew(
+        &mut self,
+        chosen: impl Fn(u64) -> bool,
+        mut sectors: impl FnMut() -> u16,
+    ) {
+        for line in self.lines.iter_mut().filter(|line| chosen(line.tag)) {
+            line.sectors.clean();
+            line.sectors.add_dirty(sectors());
+        }
+    }
+
+    /// True if the place holds a line.
+    pub(crate) fn holds(&self, place: usize) -> bool {
+        self.marks.holds(place / self.ways, place % self.ways)
+    }
+
+    /// Places that hold nothing.
+    pub(crate) fn empty(&self) -> usize {
+        self.marks.empty_ways()
+    }
+
     /// Feeds `hasher` with everything that the answers to later requests depend on.
     pub(crate) fn hash(&self, hasher: &mut impl Hasher) {
         let Self { ways, marks, ranks, lines, clock, fill_clocks } = self;
@@ -262,6 +312,15 @@ impl SectoredCache {
                 // Once the data is there, nobody asks how long it has been.
                 let age = (clock - allocated).min(*fill_clocks);
                 (set * *ways + way, tag, age, sectors).hash(hasher);
+            }
+        }
+    }
+
+    /// Tells `on_line` of every line.
+    pub(crate) fn for_each(&self, mut on_line: impl FnMut(Evicted)) {
+        for (set, lines) in self.lines.chunks_exact(self.ways).enumerate() {
+            for line in self.marks.held(set).map(|way| &lines[way]) {
+                on_line(Evicted { tag: line.tag, dirty: line.sectors.dirty() });
             }
         }
     }

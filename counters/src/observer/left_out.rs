@@ -49,6 +49,7 @@ enum Fate {
 const EXTREMES: [Fate; 3] = [Fate::FirstLevel, Fate::SecondLevel, Fate::Dram];
 
 /// The traffic of all requests that were replayed.
+#[derive(Clone)]
 pub(super) struct Replayed {
     pub(super) rows: SparseRows<RowTraffic>,
     pub(super) l2: L2Traffic,
@@ -136,14 +137,21 @@ fn part(sectors: f64, all: f64) -> f64 {
 }
 
 impl Counter {
-    /// The traffic of all requests as it most likely is, and as it may be.
-    pub(super) fn settle_left_out(&mut self, replayed: &Replayed) -> (L2Traffic, Doubt) {
-        let variant = |fate: Fate| {
+    /// The traffic of all requests as it most likely is, and as it may be: each fate of what was
+    /// left out, and each of `others`, which the replayed requests may have caused, too.
+    pub(super) fn settle_left_out(
+        &mut self,
+        replayed: &Replayed,
+        others: &[Replayed],
+    ) -> (L2Traffic, Doubt) {
+        let variant = |replayed: &Replayed, fate: Fate| {
             let (memory, l2) = self.with_left_out(replayed, fate);
             (Variant { table: self.table_of(&memory), l2 }, memory)
         };
-        let answers = EXTREMES.map(|fate| Answer::alone(variant(fate).0));
-        let (likely, memory) = variant(Fate::AsOthers);
+        let all = std::iter::once(replayed).chain(others);
+        let answers = all.flat_map(|one| EXTREMES.map(|fate| Answer::alone(variant(one, fate).0)));
+        let answers: Vec<Answer> = answers.collect();
+        let (likely, memory) = variant(replayed, Fate::AsOthers);
         self.memory = memory;
         // Bounds hold the value in any case.
         let doubt = [Answer::alone(likely.clone())].into_iter().chain(answers).collect();

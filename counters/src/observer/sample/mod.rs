@@ -28,10 +28,12 @@ use std::sync::Arc;
 use gpucast_interpreter::Samples;
 
 use super::left_out::through_caches;
-use super::windows::{WARMING, WindowSizes};
+use super::windows::{WARMING, WindowSizes, dirty_at_end, scaled};
 use super::{BATCH, Counter};
-use crate::estimate::{Columns, Ended, Estimate, Left, Moved, RUNS_PER_STRATUM, Stratum, Sums};
-use crate::hierarchy::{CtaStream, Hierarchy, L2};
+use crate::estimate::{
+    Columns, Ended, Estimate, Left, Moved, RUNS_PER_STRATUM, Stratum, Sums, Unsure,
+};
+use crate::hierarchy::{CtaStream, Estimated, Hierarchy, L2};
 use crate::recorder::CtaRecorder;
 use plan::{Part, Plan, Random, Role, Sizes};
 pub use population::{Drawn, Population};
@@ -130,7 +132,10 @@ pub(super) struct Sample {
     ends: Vec<Vec<f64>>,
     /// In the order of execution.
     runs: Vec<Run>,
-    dirty_at_start: u64,
+    dirty_at_start: Estimated,
+    /// Lines that came into the L2 with runs, and the CTAs of those.
+    newcomers: u64,
+    newcomer_ctas: u64,
     /// Dirty sectors after each run.
     left_dirty: Vec<u64>,
     is_filled: bool,
@@ -156,7 +161,9 @@ impl Sample {
             columns: Columns::new(blocks, guarded),
             ends: Vec::new(),
             runs: Vec::new(),
-            dirty_at_start: 0,
+            dirty_at_start: Estimated::default(),
+            newcomers: 0,
+            newcomer_ctas: 0,
             left_dirty: Vec::new(),
             is_filled: true,
             at_end: None,
@@ -296,6 +303,8 @@ impl Sample {
             }
             if let Role::Run(_) = part.role {
                 self.left_dirty.push(traffic.dirty_sectors);
+                self.newcomers += traffic.newcomers;
+                self.newcomer_ctas += part.ctas.end - part.ctas.start;
             }
             Moved { traffic, dirtied }
         });
@@ -404,7 +413,8 @@ impl Counter {
         sample.plan = Plan::new(&sizes, &mut sample.random);
         sample.stage = Stage::Drawn;
         if let Some(hierarchy) = &mut self.hierarchy {
-            sample.dirty_at_start = hierarchy.take_part().dirty_sectors;
+            sample.dirty_at_start = hierarchy.estimated_dirty();
+            hierarchy.take_part();
             let mut shared = std::mem::take(&mut sample.shared);
             shared.settle();
             let random = sample.random.clone();
@@ -418,7 +428,10 @@ impl Counter {
 
     /// What the sample says of all CTAs, and the L2 as it left it.
     pub(super) fn settle_sample(&mut self, mut sample: Sample) -> (Estimate, Option<L2>) {
+        let (mut lines, mut l2_lines) = (0, 0);
         let hierarchy = self.hierarchy.take().map(|hierarchy| {
+            lines = scaled(sample.newcomers, self.ctas_in_order(), sample.newcomer_ctas);
+            l2_lines = hierarchy.l2_lines();
             let hierarchy = sample.at_end.take().map_or(hierarchy, Arc::unwrap_or_clone);
             let capacity = hierarchy.l2_sectors();
             let is_first = hierarchy.is_of_first_launch(self.contents);
@@ -434,8 +447,14 @@ impl Counter {
             };
             (ended, l2)
         });
-        let (ended, l2) = hierarchy.map_or((None, None), |(ended, l2)| (Some(ended), Some(l2)));
-        (self.estimate(sample, ended), l2)
+        let (ended, mut l2) = hierarchy.map_or((None, None), |(ended, l2)| (Some(ended), Some(l2)));
+        let estimate = self.estimate(sample, ended);
+        if let Some(l2) = &mut l2 {
+            let others = Unsure::EXTREMES.map(|unsure| estimate.whole(unsure));
+            let dirty = dirty_at_end(&estimate.whole(Unsure::VALUE), others.iter());
+            l2.end_windows(lines > l2_lines, lines, dirty);
+        }
+        (estimate, l2)
     }
 
     /// What the sample says of all CTAs; `ended` if requests went through caches.

@@ -47,8 +47,8 @@ use super::Counter;
 use crate::counts::MemoryCounts;
 use crate::estimate::{Ended, Left, Unsure, Variant};
 use crate::hierarchy::{
-    CtaStream, FIRST_SINGLE_ROW, Hierarchy, L2, L2Traffic, LineSample, LocalTraffic, PARTS,
-    RowTraffic,
+    CtaStream, Estimated, FIRST_SINGLE_ROW, Hierarchy, L2, L2Traffic, LineSample, LocalTraffic,
+    PARTS, RowTraffic,
 };
 use crate::launch_profile::{Answer, Doubt};
 use crate::recorder::CtaRecorder;
@@ -77,7 +77,8 @@ pub(super) struct WindowReplay {
     sampled_sectors: SparseRows<u64>,
     left_out_sectors: u64,
     dirty_before: u64,
-    dirty_at_start: u64,
+    /// Sectors of the whole L2.
+    dirty_at_start: Estimated,
     measured: Vec<Measured>,
     /// True if the caches hold at the end what the last window alone brought in.
     is_filled: bool,
@@ -98,7 +99,7 @@ impl WindowReplay {
             sampled_sectors: SparseRows::new(0),
             left_out_sectors: 0,
             dirty_before: 0,
-            dirty_at_start: 0,
+            dirty_at_start: Estimated::default(),
             measured: Vec::new(),
             is_filled: true,
         }
@@ -129,12 +130,12 @@ impl Windows for Counter {
             if may_sample { LineSample::smallest(&caches) } else { LineSample::default() };
         let (cut, lines) = chosen(cut, (ctas, self.lines), smallest, windows.size);
         windows.lines = lines;
-        if !lines.is_whole() {
-            *hierarchy = Hierarchy::new(&lines.caches(&caches));
-        }
         windows.has_begun = true;
+        windows.dirty_at_start = hierarchy.estimated_dirty();
+        if !lines.is_whole() {
+            *hierarchy = hierarchy.resized(&lines.caches(&caches));
+        }
         windows.dirty_before = hierarchy.take_part().dirty_sectors;
-        windows.dirty_at_start = windows.dirty_before + hierarchy.take_unseen_dirty();
         // Blocks are recorded in windows that come in any case.
         let mut recorded = Vec::new();
         if let Some(Cut { first, coming }) = cut {
@@ -200,21 +201,25 @@ impl WindowReplay {
 
     /// True if so many CTAs bring more lines into an L2 than it holds, as the windows so far do.
     fn turns_over(&self, ctas: u64, l2_lines: u64) -> bool {
-        let newcomers = self.newcomers();
-        let of_ctas: u64 = self.measured.iter().map(|part| part.ctas).sum();
-        u128::from(newcomers) * u128::from(ctas) > u128::from(l2_lines) * u128::from(of_ctas)
+        self.lines_of(ctas) > l2_lines
     }
 
-    /// Lines that the windows so far brought into the L2.
-    fn newcomers(&self) -> u64 {
-        self.measured.iter().map(|part| part.traffic.newcomers).sum()
+    /// Lines that so many CTAs bring into the L2, as the windows so far do. Those that come again
+    /// find theirs there.
+    fn lines_of(&self, ctas: u64) -> u64 {
+        let firsts = self.measured.iter().filter(|part| part.is_first);
+        let (lines, of_ctas) = firsts
+            .fold((0, 0), |(lines, ctas), part| (lines + part.traffic.newcomers, ctas + part.ctas));
+        scaled(lines, ctas, of_ctas)
     }
 
     /// Dirty sectors of an L2 of some lines that is full of such lines as the windows brought in.
     fn dirty_of_full(&self, l2_lines: u64) -> u64 {
-        let dirtied: u64 = self.measured.iter().map(|part| part.dirtied).sum();
-        let of_line = dirtied as f64 / self.newcomers().max(1) as f64;
-        (of_line * l2_lines as f64).round() as u64
+        let add = |sum: [u64; 2], part: &Measured| {
+            [sum[0] + part.dirtied, sum[1] + part.traffic.newcomers]
+        };
+        let [dirtied, lines] = self.measured.iter().fold([0; 2], add);
+        (dirtied as f64 / lines.max(1) as f64 * l2_lines as f64).round() as u64
     }
 
     /// True if some CTAs were skipped.
@@ -347,6 +352,26 @@ impl WindowReplay {
     }
 }
 
+/// The lines that some CTAs bring in, where those `of` others bring in so many.
+pub(super) fn scaled(lines: u64, ctas: u64, of: u64) -> u64 {
+    let scaled = u128::from(lines) * u128::from(ctas) / u128::from(of.max(1));
+    scaled.try_into().unwrap_or(u64::MAX)
+}
+
+/// Dirty sectors that a launch leaves, of the value and of what else may be.
+pub(super) fn dirty_at_end<'a>(
+    value: &Variant,
+    others: impl Iterator<Item = &'a Variant>,
+) -> Estimated {
+    let likely = value.l2.dirty_sectors;
+    let one = Estimated { least: likely, likely, most: likely };
+    others.map(|other| other.l2.dirty_sectors).fold(one, |all, other| Estimated {
+        least: all.least.min(other),
+        most: all.most.max(other),
+        ..all
+    })
+}
+
 /// The part of what was replayed that a variant does not know of.
 #[derive(Clone, Copy, Debug)]
 enum Without {
@@ -380,7 +405,7 @@ impl Counter {
             false => times * (self.l2.line_bytes / self.l2.sector_bytes.max(1)),
         };
         let ended = Ended {
-            dirty_at_start: windows.dirty_at_start * times,
+            dirty_at_start: windows.dirty_at_start,
             is_filled: windows.is_filled,
             unfilled: Some(windows.dirty_of_full(lines) * times),
             capacity,
@@ -397,13 +422,18 @@ impl Counter {
             without_window: (0..middle).map(|at| variant(Without::Window(at), unsure)).collect(),
             without_lines: (0..parts).map(|part| variant(Without::Lines(part), unsure)).collect(),
         };
-        let doubt = Doubt::Replay(Unsure::EXTREMES.map(answer).into());
+        let answers = Unsure::EXTREMES.map(answer);
         let value = variant(Without::Nothing, Unsure::VALUE);
-        if windows.skips() {
-            let forgets = windows.turns_over(self.ctas_in_order(), lines);
-            l2.end_windows(forgets, value.l2.dirty_sectors);
+        let dirty = dirty_at_end(&value, answers.iter().map(|answer| &answer.whole));
+        if !windows.lines.is_whole() {
+            l2 = L2::unknown(self.l2, dirty, true);
+        } else if windows.skips() {
+            let ctas = self.ctas_in_order();
+            l2.end_windows(windows.turns_over(ctas, lines), windows.lines_of(ctas), dirty);
         }
-        (value, doubt, l2)
+        // Bounds hold the value in any case.
+        let answers = answers.into_iter().chain([Answer::alone(value.clone())]).collect();
+        (value, Doubt::Replay(answers), l2)
     }
 
     /// The table and the traffic for an answer to what is unsure, from all that was replayed or
