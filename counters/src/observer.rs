@@ -376,9 +376,9 @@ impl Counter {
             let (traffic, doubt) = self.settle_left_out(&replayed, &others);
             return (traffic, Some(doubt), l2);
         }
-        let others = others.iter().map(|one| {
+        let others = others.iter().map(|other| {
             let mut memory = self.memory.clone();
-            let l2 = one.give(&mut memory);
+            let l2 = other.give(&mut memory);
             Answer::alone(Variant { table: self.table_of(&memory), l2 })
         });
         let others: Vec<Answer> = others.collect();

@@ -223,9 +223,11 @@ impl Protocol {
     fn shown_ms(self, kernels: impl IntoIterator<Item = Kernels>) -> f64 {
         let kernels = kernels.into_iter();
         match self {
-            Self::Each(more_ms) => kernels.map(|one| one.count * (one.each_ms + more_ms)).sum(),
+            Self::Each(more_ms) => {
+                kernels.map(|kernel| kernel.count * (kernel.each_ms + more_ms)).sum()
+            }
             Self::Spaced(Spacing { gap_ms, least_ms }) => {
-                kernels.map(|one| one.count * (one.each_ms + gap_ms).max(least_ms)).sum()
+                kernels.map(|kernel| kernel.count * (kernel.each_ms + gap_ms).max(least_ms)).sum()
             }
             Self::Around(once_ms, spacing) => once_ms + spacing.stream_ms(kernels),
         }
@@ -327,7 +329,7 @@ impl Timing {
         let Protocol::Around(once_ms, spacing) = protocol else { return Ok(None) };
         let kernels = launches
             .iter()
-            .map(|one| spacing.kernels(one.time_ms - once_ms, one.launches.max(1) as f64));
+            .map(|launch| spacing.kernels(launch.time_ms - once_ms, launch.launches.max(1) as f64));
         Ok(Some(protocol.shown_ms(kernels)))
     }
 

@@ -241,8 +241,8 @@ mod tests {
                             all.push((one.tag, one.dirty));
                             true
                         };
-                        cache.clean(|one| noted(&mut cleaned, one));
-                        other.clean(|one| noted(&mut as_cleaned, one));
+                        cache.clean(|line| noted(&mut cleaned, line));
+                        other.clean(|line| noted(&mut as_cleaned, line));
                         prop_assert_eq!(cleaned, as_cleaned);
                     }
                 }

@@ -149,7 +149,8 @@ impl Counter {
             (Variant { table: self.table_of(&memory), l2 }, memory)
         };
         let all = std::iter::once(replayed).chain(others);
-        let answers = all.flat_map(|one| EXTREMES.map(|fate| Answer::alone(variant(one, fate).0)));
+        let answers =
+            all.flat_map(|replay| EXTREMES.map(|fate| Answer::alone(variant(replay, fate).0)));
         let answers: Vec<Answer> = answers.collect();
         let (likely, memory) = variant(replayed, Fate::AsOthers);
         self.memory = memory;

@@ -36,14 +36,15 @@ pub fn totals(kernels: &[KernelView]) -> Vec<Total<'_>> {
     for kernel in kernels {
         for view in &kernel.predictions {
             let launch = Launch { kernel, view };
-            match groups.iter_mut().find(|group| group.iter().any(|one| one.goes_with(&launch))) {
+            match groups.iter_mut().find(|group| group.iter().any(|other| other.goes_with(&launch)))
+            {
                 Some(group) => group.push(launch),
                 None => groups.push(vec![launch]),
             }
         }
     }
     let is_complete = |group: &Vec<Launch<'_>>| {
-        let argument = group.first().map(|one| one.kernel.argument);
+        let argument = group.first().map(|group| group.kernel.argument);
         let of_argument = kernels.iter().filter(|kernel| Some(kernel.argument) == argument);
         let launches = of_argument.map(|kernel| kernel.launches).max().unwrap_or(1);
         launches > 1 && group.len() == launches
@@ -73,16 +74,16 @@ impl Launch<'_> {
 fn total<'a>(launches: &[Launch<'a>]) -> Option<Total<'a>> {
     let Launch { kernel, view } = launches.first()?;
     let shown = |time: &dyn Fn(&Prediction) -> Option<f64>| -> Option<f64> {
-        let times = launches.iter().map(|one| {
-            let time_ms = time(&one.view.prediction)?;
-            Some(MeasuredLaunches { time_ms, launches: one.kernel.profile.invocations })
+        let times = launches.iter().map(|launch| {
+            let time_ms = time(&launch.view.prediction)?;
+            Some(MeasuredLaunches { time_ms, launches: launch.kernel.profile.invocations })
         });
         let times: Vec<MeasuredLaunches> = times.collect::<Option<_>>()?;
         let around = match view.measured_as.timing.timing() {
             Some(timing) => timing.around_all_ms(&view.gpu, &times).ok()?,
             None => None,
         };
-        Some(around.unwrap_or_else(|| times.iter().map(|one| one.time_ms).sum()))
+        Some(around.unwrap_or_else(|| times.iter().map(|time| time.time_ms).sum()))
     };
     let end = |end: fn(&TimeInterval) -> f64| {
         shown(&|prediction: &Prediction| prediction.interval.as_ref().map(end))

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::invocation::{counter, repetition};
 use super::observer::Counts;
 use super::transferred::{Transferred, buffer_arguments};
-use super::{Counted, Counting};
+use super::{Counted, Counting, rehearsal};
 use crate::failure::Failure;
 use crate::input::plan::{Buffer, Plan};
 use crate::inspection::MachineFacts;
@@ -30,6 +30,10 @@ pub(super) struct OfGpu<'a> {
     /// The buffers that the launch takes, if transfers are counted.
     before: Option<Transferred>,
     counted: Vec<Counted>,
+    /// The plan's first launches, whose counts are dropped: those of a rehearsal.
+    rehearsed: usize,
+    /// True if the launch that is running is none of those.
+    is_counted: bool,
     /// The L2 as the launch or copy before left it.
     l2: Option<L2>,
     /// The fewest CTAs that a repetition of the launch drew at random.
@@ -44,6 +48,8 @@ impl<'a> OfGpu<'a> {
             repetitions: Mean::default(),
             before: None,
             counted: Vec::new(),
+            rehearsed: rehearsal::dropped(plan),
+            is_counted: true,
             l2: None,
             drawn: None,
         }
@@ -61,9 +67,10 @@ impl<'a> OfGpu<'a> {
     /// The first repetition of a launch begins.
     pub(super) fn launching(&mut self, index: usize, memory: &DeviceMemory) {
         let has_caches = self.counting.caches != CacheChoice::None;
-        if has_caches && self.plan.l2 == L2Contents::Warm && self.l2.is_none() {
-            self.l2 = Some(warmed(self.plan, &self.counting.device, memory));
+        if has_caches && self.l2.is_none() {
+            self.l2 = found(self.plan, &self.counting.device, memory);
         }
+        self.is_counted = index >= self.rehearsed;
         if self.counting.extras.transfers {
             self.before = Some(Transferred::of(self.plan, index, memory));
         }
@@ -72,7 +79,8 @@ impl<'a> OfGpu<'a> {
     /// A counter for the repetition that begins. Sums may still become `times` as large.
     pub(super) fn begin<C: Counts>(&mut self, program: &Program, launch: &Launch, times: u64) -> C {
         let l2 = (self.plan.l2, self.l2.take());
-        counter(self.counting, program, launch, l2, self.repetitions.is_traced(), times)
+        let traced = self.is_counted && self.repetitions.is_traced();
+        counter(self.counting, program, launch, l2, traced, times)
     }
 
     /// A repetition has ended.
@@ -98,6 +106,9 @@ impl<'a> OfGpu<'a> {
         else {
             return;
         };
+        if !self.is_counted {
+            return;
+        }
         let mut buffers_sha256 = BTreeMap::new();
         let has_contents = counted_by.rung == Rung::Full;
         let arguments = match self.counting.extras.hashes && has_contents {
@@ -122,6 +133,19 @@ impl<'a> OfGpu<'a> {
             buffers_sha256,
             counted_by: CountedBy { drawn, ..counted_by.clone() },
         });
+    }
+}
+
+/// The L2 that the plan's first launch finds, if it is not empty.
+fn found(plan: &Plan, device: &DeviceModel, memory: &DeviceMemory) -> Option<L2> {
+    match plan.l2 {
+        L2Contents::Warm => Some(warmed(plan, device, memory)),
+        L2Contents::Overwritten => {
+            let mut l2 = L2::new(device.l2_geometry());
+            l2.overwrite();
+            Some(l2)
+        }
+        L2Contents::Cold | L2Contents::Keep | L2Contents::Repeated => None,
     }
 }
 

@@ -198,7 +198,8 @@ fn nobody_waits_for_what_a_spill_was_to_store() {
     let launch = Launch::of_equal_ctas(writer.finish(), vec![warp], 1);
     let conditions = conditions(launch, InstructionFacts::default());
     let after = launch_of(&changed(WhatIf::NoLocalMemory, &conditions));
-    let names: Vec<&str> = after.code.instructions.iter().map(|instruction| &*instruction.mnemonic).collect();
+    let names: Vec<&str> =
+        after.code.instructions.iter().map(|instruction| &*instruction.mnemonic).collect();
     assert_eq!(names, ["ACCESS", "FADD", "FMUL", "EXIT"]);
     let controls: Vec<(u8, u64)> = after.code.instructions[1..3]
         .iter()
