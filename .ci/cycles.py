@@ -26,7 +26,7 @@ KNOWN = {
         # Options name a project; a project's kernel is options.
         {"input/options", "input/project"},
         # Counting hears of its supervisor, who lends it the place where counts are kept.
-        {"run/counting", "run/execute", "run/kept", "run/machine", "run/sliced", "run/supervisor"},
+        {"run/counting", "run/counting/gpu", "run/counting/watch", "run/execute", "run/kept", "run/machine", "run/sliced", "run/supervisor"},
     ],
     "interpreter": [
         # A cluster has CTAs, a CTA warps, a warp accesses, and an access reaches back: the shared

@@ -211,8 +211,8 @@ macro_rules! events {
     ) => {
         /// Receives the events of one CTA, or of several if the observer adds them up.
         pub trait Recorder: Send {
-            /// The recorder that the engine tells of events: a list of one hands on that one, so that
-            /// nothing stands between.
+            /// The recorder that the engine tells of events: a list of one hands on that one, so
+            /// that nothing stands between.
             fn listening(&mut self) -> &mut dyn Recorder
             where
                 Self: Sized,

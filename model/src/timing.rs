@@ -9,8 +9,9 @@
 //! | launches over their number | the time from one launch to the next |
 //!
 //! Between two kernels of a stream or a graph lies a gap, which adds to each of them. And a host
-//! launches no faster than it can: short kernels wait for it. The figures are fields of the GPU with
-//! sources of their own. Models leave all of this out unless [`Conditions::timing`] asks for it.
+//! launches no faster than it can: short kernels wait for it. The figures are fields of the GPU
+//! with sources of their own. Models leave all of this out unless [`Conditions::timing`] asks for
+//! it.
 //!
 //! [`Conditions::timing`]: crate::predictor::Conditions::timing
 

@@ -141,8 +141,8 @@ fn the_example_of_the_paper_is_what_the_paper_shows() {
     assert_eq!(kernel.matches("st.global").count(), 1, "{kernel}");
 }
 
-/// Every corpus kernel is stripped, or it is said why not: one by one for Kepler and for Ampere in the
-/// gate, each for both at night.
+/// Every corpus kernel is stripped, or it is said why not: one by one for Kepler and for Ampere in
+/// the gate, each for both at night.
 #[test]
 fn reasons_why_kernels_keep_their_work() {
     let list = json("corpus list --format json");

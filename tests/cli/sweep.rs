@@ -68,7 +68,8 @@ fn a_launch_file_and_a_module_take_sizes_from_the_sweep() {
 /// none.
 #[test]
 fn every_gpu_predicts_every_corpus_kernel_or_says_what_is_missing() {
-    // One execution for each kernel is enough to try all models on all GPUs, in the gate on one in six.
+    // One execution for each kernel is enough to try all models on all GPUs, in the gate on one in
+    // six.
     let list = json("gpus list --format json");
     let gpus = list["gpus"].as_array().unwrap().iter().map(|gpu| gpu["name"].as_str().unwrap());
     let stride = if std::env::var_os("GPUCAST_NIGHTLY").is_some() { 1 } else { 6 };

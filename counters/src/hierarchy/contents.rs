@@ -47,9 +47,9 @@ pub enum L2Contents {
 }
 
 /// The share of the L2 that stays dirty behind a kernel that writes more. A GV100 left 2.8 MB of 6
-/// behind every launch that wrote so much (public reports of Nsight Compute). On an H200, sums of an
-/// array that copies had filled took 7.0 to 7.5 µs longer than on a flushed cache, which is 28 to 29
-/// MB of 63 at 3,927 GB/s (corpus/measured/h200).
+/// behind every launch that wrote so much (public reports of Nsight Compute). On an H200, sums of
+/// an array that copies had filled took 7.0 to 7.5 µs longer than on a flushed cache, which is 28
+/// to 29 MB of 63 at 3,927 GB/s (corpus/measured/h200).
 pub const DIRTY_SHARE: f64 = 0.46;
 
 impl L2Contents {

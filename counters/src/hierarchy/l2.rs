@@ -9,6 +9,8 @@
 //! Each slice is a cache of its own with a clock of its own, so that slices can be replayed side by
 //! side. [`placement`](super) says which slice and set a line belongs to.
 
+mod unknown;
+
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::iter::Sum;
 
@@ -25,9 +27,10 @@ use super::sums::RowSums;
 use super::traffic::{Fetched, L2Traffic, RowTraffic};
 use super::turnover::{AskedBy, Served, Touched, Turnover};
 use super::turns::Turns;
-use super::unknown::DirtyDoubt;
 use super::warp_request::{FIRST_SINGLE_ROW, LOCAL_FIRST_BYTE, NOBODY, ROW_LIMIT};
 use crate::units::{LINE_BYTES, SECTOR_BYTES};
+use unknown::DirtyDoubt;
+pub(crate) use unknown::{Estimated, Settled};
 
 /// The effect of a write to part of a sector that is not in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -127,15 +130,15 @@ pub struct L2State(u64);
 /// The cache with its contents.
 #[derive(Clone, Debug)]
 pub struct L2 {
-    pub(super) geometry: L2Geometry,
+    geometry: L2Geometry,
     router: Router,
-    pub(super) slices: Vec<Slice>,
+    slices: Vec<Slice>,
     /// True if a launch left the contents, and not only copies.
-    pub(super) is_of_a_launch: bool,
+    is_of_a_launch: bool,
     /// How far its dirty sectors may be fewer or more, because some lines are unknown.
-    pub(super) dirty_doubt: DirtyDoubt,
+    dirty_doubt: DirtyDoubt,
     /// Sectors that were dirty when the launch began, if some lines were unknown.
-    pub(super) dirty_at_start: u64,
+    dirty_at_start: u64,
     /// Turns before the launch; it wraps.
     turns_before: u32,
 }
@@ -331,8 +334,8 @@ impl L2 {
         windows.map(|turnover| turnover.take_newcomers()).sum()
     }
 
-    /// A launch comes. Windows of it will be replayed if it `has_windows`. Lines of which nothing is
-    /// known stay so, until others have taken their places.
+    /// A launch comes. Windows of it will be replayed if it `has_windows`. Lines of which nothing
+    /// is known stay so, until others have taken their places.
     pub(super) fn begin_launch(&mut self, has_windows: bool) {
         let known = has_windows.then(|| Box::new(self.turnover().with_known()));
         for slice in &mut self.slices {
@@ -349,7 +352,7 @@ impl L2 {
     }
 
     /// Nothing is known of any set.
-    pub(super) fn turnover(&self) -> Turnover {
+    fn turnover(&self) -> Turnover {
         let L2Geometry { ways, replacement, .. } = self.geometry;
         Turnover::new(self.geometry.sets(), ways, replacement == Replacement::Lru)
     }
@@ -376,6 +379,11 @@ impl L2 {
     /// Writes back whatever is dirty; the contents stay, clean.
     pub fn flush(&mut self) {
         self.dirty_doubt = DirtyDoubt::default();
+        self.write_back(|| true);
+    }
+
+    /// Writes back the dirty lines for which `is_meant` returns true.
+    fn write_back(&mut self, mut is_meant: impl FnMut() -> bool) {
         for slice in &mut self.slices {
             slice.changes();
             let Slice { cache, traffic, first_local_tag, .. } = slice;
@@ -435,9 +443,9 @@ impl L2 {
         self.flush();
     }
 
-    /// A kernel fills a buffer of its own that is larger than the cache. Of the lines that it leaves,
-    /// as many as stay dirty are so ([`DIRTY_SHARE`]), all over the cache; the others have been
-    /// written back.
+    /// A kernel fills a buffer of its own that is larger than the cache. Of the lines that it
+    /// leaves, as many as stay dirty are so ([`DIRTY_SHARE`]), all over the cache; the others have
+    /// been written back.
     pub fn overwrite(&mut self) {
         let sectors = LINE_BYTES / self.geometry.sector_bytes.clamp(16, LINE_BYTES);
         let whole = u8::MAX >> 8_u64.saturating_sub(sectors);
@@ -455,7 +463,8 @@ impl L2 {
     }
 }
 
-/// The first address that [`L2::overwrite`] fills. Buffers begin behind all that any cache holds.
+/// The first address that [`L2::overwrite`] fills. Buffers of 32-bit addresses end before it,
+/// others begin far behind.
 const FIRST_OVERWRITTEN: u64 = 1 << 32;
 
 /// Requests between the one that a slice of a large cache serves and the one whose line it asks
@@ -470,11 +479,11 @@ const MANY_REQUESTS: usize = 1 << 10;
 
 /// One slice.
 #[derive(Clone, Debug)]
-pub(super) struct Slice {
-    pub(super) cache: SectoredCache,
+struct Slice {
+    cache: SectoredCache,
     shape: LineShape,
     /// The first tag of local memory.
-    pub(super) first_local_tag: u64,
+    first_local_tag: u64,
     /// True if the GPU has an L2; otherwise requests go on to DRAM.
     is_there: bool,
     /// True if the cache is so large that the CPU is asked for its data in advance.
@@ -491,7 +500,7 @@ pub(super) struct Slice {
     /// A hash of its contents, for the same time.
     state: Option<u64>,
     /// What the window of the grid that is replayed has filled, if it is not the first one.
-    pub(super) turnover: Option<Box<Turnover>>,
+    turnover: Option<Box<Turnover>>,
     turns: Turns,
     /// The turn with which those of the requests begin, among those of all launches; it wraps.
     first_turn: u32,
@@ -551,7 +560,7 @@ struct DirtySectors {
 
 impl Slice {
     /// A request comes: what was found out of the contents holds no longer.
-    pub(super) fn changes(&mut self) {
+    fn changes(&mut self) {
         self.dirty = None;
         self.state = None;
     }

@@ -41,12 +41,11 @@ mod sums;
 mod traffic;
 mod turnover;
 mod turns;
-mod unknown;
 mod warp_request;
 
 pub use contents::{DIRTY_SHARE, L2Contents};
 pub use l1::{L1Geometry, L1Loads, L1Stores, LocalStores};
-pub(crate) use l2::Dirtied;
+pub(crate) use l2::{Dirtied, Estimated, Settled};
 pub use l2::{L2, L2Geometry, L2State, PartialWrites};
 pub(crate) use line_sample::LineSample;
 pub use moved::StreamShift;
@@ -55,7 +54,6 @@ pub use request::L2Operation;
 pub use schedule::Schedule;
 pub use stream::CtaStream;
 pub use traffic::{L2Traffic, LocalTraffic, RowTraffic};
-pub(crate) use unknown::{Estimated, Settled};
 pub use warp_request::Demand;
 pub(crate) use warp_request::{FIRST_SINGLE_ROW, NOBODY, PackedTouch, ROW_LIMIT, Request};
 

@@ -63,8 +63,8 @@ pub(crate) fn is_nightly() -> bool {
     std::env::var_os("GPUCAST_NIGHTLY").is_some()
 }
 
-/// The kernels of the corpus that a test takes: in the gate one in `share`, from the `first` one on,
-/// so that tests which try related things share the corpus. At night all.
+/// The kernels of the corpus that a test takes: in the gate one in `share`, from the `first` one
+/// on, so that tests which try related things share the corpus. At night all.
 pub(crate) fn corpus_part(first: usize, share: usize) -> impl Iterator<Item = &'static Entry> {
     let (first, share) = if is_nightly() { (0, 1) } else { (first, share) };
     gpucast_corpus::entries().iter().skip(first).step_by(share)

@@ -144,8 +144,8 @@ pub(super) fn count_anew(
     Ok(counted.pop().unwrap_or_default())
 }
 
-/// Executes every launch of a plan once, and counts it as each of several GPUs does. The GPUs differ
-/// in nothing but themselves and their machine instructions.
+/// Executes every launch of a plan once, and counts it as each of several GPUs does. The GPUs
+/// differ in nothing but themselves and their machine instructions.
 fn in_one_execution(
     plan: &Plan,
     loaded: &Loaded,

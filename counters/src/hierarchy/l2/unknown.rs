@@ -8,9 +8,9 @@
 //! Under most policies the order in which they give way depends on what came before. So each line
 //! that comes into a set with unknown ones may write as many sectors as a line has, or none.
 
-use super::l2::{L2, L2Geometry};
-use super::sectored::count;
-use super::turnover::{AskedBy, UnsureEvictions};
+use super::super::sectored::count;
+use super::super::turnover::{AskedBy, UnsureEvictions};
+use super::{L2, L2Geometry};
 
 /// A number of sectors that is estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -129,12 +129,12 @@ impl L2 {
     }
 
     /// Its dirty sectors, as far as they are known.
-    pub(super) fn estimated_dirty(&mut self) -> Estimated {
+    pub(in super::super) fn estimated_dirty(&mut self) -> Estimated {
         self.dirty_doubt.around(self.dirty_sectors())
     }
 
     /// True if nothing is known of some lines.
-    pub(super) fn has_unknown(&self) -> bool {
+    pub(in super::super) fn has_unknown(&self) -> bool {
         let turnovers = self.slices.iter().filter_map(|slice| slice.turnover.as_ref());
         turnovers.into_iter().any(|turnover| turnover.has_unknown())
     }
