@@ -337,9 +337,11 @@ fn a_merged_sweep_has_the_protocols_of_its_launch_files() {
         let file = file.display();
         format!("'{file}' --vary n=256,65536 --gpu h200 --machine rules{more}")
     };
-    let time = |csv: &str| -> f64 {
-        let last = csv.lines().last().unwrap().rsplit(',');
-        last.filter_map(|cell| cell.parse().ok()).next().unwrap()
+    // Of the small kernel, whose row is the first.
+    let time = |text: &str| -> f64 {
+        let mut rows = csv::Reader::from_reader(text.as_bytes());
+        let column = rows.headers().unwrap().iter().position(|name| name == "time_ms").unwrap();
+        rows.records().next().unwrap().unwrap()[column].parse().unwrap()
     };
     let mut times = Vec::new();
     for more in ["", " --timing kernel", " --timing framework"] {

@@ -831,7 +831,7 @@ fn without_an_l2_every_transaction_is_one_of_dram() {
 #[test]
 fn sectors_of_16_bytes_move_half_as_much_for_scattered_words() {
     // A GPU whose misses read one sector.
-    let mut device = gpu(7, 5);
+    let mut device = gpu(8, 6);
     let addresses: [u64; 32] = std::array::from_fn(|lane| 0x1000_0000 + lane as u64 * 256);
     let access =
         Access { pattern: Pattern::General, addresses: &addresses, ..words(LOAD, 0, 0, 0) };

@@ -113,7 +113,7 @@ impl Cached {
 #[test]
 fn intervals_of_samples_hold_metrics_of_caches() {
     let (inputs, gpus) = match asked_samples() {
-        None => (vec![(UNIFORM, 3), (POWER_LAW_1_5, 1)], &CACHED[..1]),
+        None => (vec![(UNIFORM, 6), (POWER_LAW_1_5, 2)], &CACHED[..1]),
         Some(samples) => (OF_CACHES.iter().map(|&input| (input, samples)).collect(), &CACHED[..]),
     };
     for cached in gpus {

@@ -353,6 +353,7 @@ fn a_way_of_measuring_adds_a_part_and_names_it() {
     let is_short = |one: &&Warning| matches!(one, Warning::ShortLaunch { .. });
     assert!(papers.warnings.iter().find(is_short).is_some());
     assert!(events.warnings.iter().find(is_short).is_none());
-    // Launches in a stream take no less than their spacing; these ones take longer.
-    assert_eq!(predicted(Some(Timing::BackToBack)).time_ms, papers.time_ms);
+    // Launches in a stream are longer than the host needs for each, so that the gaps alone add.
+    let in_a_stream = predicted(Some(Timing::BackToBack)).time_ms;
+    assert_near(in_a_stream - papers.time_ms, 10.0 * ms("launch_gap"), 1e-12);
 }
