@@ -48,7 +48,7 @@ macro_rules! timings {
                 }
             }
 
-            /// The GPU's fields that hold the part of one launch.
+            /// The GPU's fields that hold the measurement's part, that of one launch alone first.
             #[must_use]
             pub fn fields(self) -> &'static [&'static str] {
                 match self {
@@ -65,13 +65,13 @@ timings! {
     /// The duration that Nsight Compute reports.
     NcuDuration = "ncu-duration", ["profiler_duration_overhead"];
     /// A pair of events around the launches, in a queue that is never empty.
-    Events = "events", ["event_overhead"];
+    Events = "events", ["event_overhead", "launch_gap", "launch_overhead"];
     /// Many launches in a stream, over their number.
     BackToBack = "back-to-back", ["launch_gap", "launch_overhead"];
     /// Many launches in a graph, over their number.
     Graph = "graph", ["graph_launch_gap", "graph_launch_overhead"];
     /// A pair of events around one call of a framework, in an empty queue.
-    Framework = "framework", ["framework_overhead"];
+    Framework = "framework", ["framework_overhead", "launch_gap", "launch_overhead"];
 }
 
 /// The word for no way of measuring: the kernel alone, as papers model it.
@@ -86,8 +86,8 @@ pub struct UnknownTiming {
 }
 
 fn known() -> String {
-    let names: Vec<&str> = Timing::ALL.iter().map(|timing| timing.name()).collect();
-    names.join(", ")
+    let names = Timing::ALL.iter().map(|timing| timing.name());
+    names.chain([KERNEL_ALONE]).collect::<Vec<_>>().join(", ")
 }
 
 impl FromStr for Timing {
@@ -518,7 +518,8 @@ mod tests {
             assert_eq!(timing.name().parse(), Ok(*timing));
         }
         let error = "stopwatch".parse::<Timing>().unwrap_err().to_string();
-        assert!(Timing::ALL.iter().all(|timing| error.contains(timing.name())), "{error}");
+        let names = Timing::ALL.iter().map(|timing| timing.name());
+        assert!(names.chain([KERNEL_ALONE]).all(|name| error.contains(name)), "{error}");
     }
 
     #[test]

@@ -201,7 +201,7 @@ fn a_prediction_says_which_protocol_it_is() {
     };
     let (document, words) = of("");
     assert_eq!(document, serde_json::json!({ "timing": "kernel", "l2": "keep" }));
-    assert_eq!(words, "the kernel alone, on the L2 as the launch before left it (keep)");
+    assert_eq!(words, "the kernel alone, on the L2 as earlier launches of this run left it (keep)");
     let (document, words) = of("--timing back-to-back --l2 repeated");
     assert_eq!(document, serde_json::json!({ "timing": "back-to-back", "l2": "repeated" }));
     assert_eq!(words, "back-to-back, on the L2 as the same launches left it (repeated)");

@@ -48,8 +48,8 @@ pub enum L2Contents {
 
 /// The share of the L2 that stays dirty behind a kernel that writes more. A GV100 left 2.8 MB of 6
 /// behind every launch that wrote so much (public reports of Nsight Compute). On an H200, sums of
-/// an array that copies had filled took 7.0 to 7.5 µs longer than on a flushed cache, which is 28
-/// to 29 MB of 63 at 3,927 GB/s (corpus/measured/h200).
+/// an array that copies had filled took 7.0 to 7.5 µs longer than on a flushed cache. At 3,927 GB/s
+/// that is 28 to 29 MB of 63 (corpus/measured/h200).
 pub const DIRTY_SHARE: f64 = 0.46;
 
 impl L2Contents {
@@ -85,7 +85,7 @@ impl L2Contents {
     pub const fn text(self) -> &'static str {
         match self {
             Self::Cold => "an empty L2",
-            Self::Keep => "the L2 as the launch before left it",
+            Self::Keep => "the L2 as earlier launches of this run left it",
             Self::Warm => "an L2 that the buffers went through",
             Self::Repeated => "the L2 as the same launches left it",
             Self::Overwritten => "an L2 that another buffer has filled",

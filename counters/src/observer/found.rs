@@ -61,6 +61,13 @@ impl Found {
         let mut least = replayed.clone();
         least.change(&self.misses, Fate::Hits, &kind);
         (least.l2.dram_write_sectors, least.l2.dirty_sectors) = (written.least, dirty.most);
+        // Local memory has no more of either than all memory has.
+        for L2Traffic { dram_write_sectors, dirty_sectors, local, .. } in
+            [&mut most.l2, &mut least.l2]
+        {
+            local.dram_write_sectors = local.dram_write_sectors.min(*dram_write_sectors);
+            local.dirty_sectors = local.dirty_sectors.min(*dirty_sectors);
+        }
         if [&most, &least].iter().all(|other| other.l2 == replayed.l2) {
             return Vec::new();
         }

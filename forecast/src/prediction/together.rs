@@ -1,7 +1,7 @@
 //! The launches of a KERNEL together.
 
 use gpucast_model::timing::MeasuredLaunches;
-use gpucast_model::{Prediction, TimeInterval};
+use gpucast_model::{Gpu, ModelError, Prediction, TimeInterval, Timing};
 use serde::Serialize;
 
 use super::protocol::Protocol;
@@ -70,30 +70,47 @@ impl Launch<'_> {
     }
 }
 
+/// The milliseconds of launches in their order: what one measurement around all of them shows, if
+/// there is one, or else their sum.
+///
+/// # Errors
+///
+/// When the GPU lacks a figure of the way of measuring.
+pub(crate) fn shown_ms(
+    timing: Option<Timing>,
+    gpu: &Gpu,
+    launches: &[MeasuredLaunches],
+) -> Result<f64, ModelError> {
+    let around = match timing {
+        Some(timing) => timing.around_all_ms(gpu, launches)?,
+        None => None,
+    };
+    Ok(around.unwrap_or_else(|| launches.iter().map(|launch| launch.time_ms).sum()))
+}
+
 /// The sum of launches as their way of measuring shows it; `None` if the GPU lacks a figure.
 fn total<'a>(launches: &[Launch<'a>]) -> Option<Total<'a>> {
     let Launch { kernel, view } = launches.first()?;
-    let shown = |time: &dyn Fn(&Prediction) -> Option<f64>| -> Option<f64> {
-        let times = launches.iter().map(|launch| {
-            let time_ms = time(&launch.view.prediction)?;
-            Some(MeasuredLaunches { time_ms, launches: launch.kernel.profile.invocations })
-        });
-        let times: Vec<MeasuredLaunches> = times.collect::<Option<_>>()?;
-        let around = match view.measured_as.timing.timing() {
-            Some(timing) => timing.around_all_ms(&view.gpu, &times).ok()?,
-            None => None,
-        };
-        Some(around.unwrap_or_else(|| times.iter().map(|time| time.time_ms).sum()))
-    };
-    let end = |end: fn(&TimeInterval) -> f64| {
-        shown(&|prediction: &Prediction| prediction.interval.as_ref().map(end))
+    let times = launches.iter().map(|launch| MeasuredLaunches {
+        time_ms: launch.view.prediction.time_ms,
+        launches: launch.kernel.profile.invocations,
+    });
+    let times: Vec<MeasuredLaunches> = times.collect();
+    let time_ms = shown_ms(view.measured_as.timing.timing(), &view.gpu, &times).ok()?;
+    // An end of all is as far away as those of the launches are on average. They hold the part of
+    // the measurement each, so that the interval is a little too wide rather than too narrow.
+    let end = |end: fn(&TimeInterval) -> f64| -> Option<f64> {
+        let predictions = launches.iter().map(|launch| &launch.view.prediction);
+        let ends = predictions.map(|prediction| prediction.interval.as_ref().map(end));
+        let ends: f64 = ends.sum::<Option<f64>>()?;
+        Some(time_ms * ends / times.iter().map(|time| time.time_ms).sum::<f64>())
     };
     Some(Total {
         argument: kernel.argument,
         gpu: &view.prediction.gpu,
         model: view.prediction.model,
         launches: launches.len(),
-        time_ms: shown(&|prediction: &Prediction| Some(prediction.time_ms))?,
+        time_ms,
         interval_ms: end(|interval| interval.low_ms)
             .zip(end(|interval| interval.high_ms))
             .map(<[f64; 2]>::from),

@@ -1,5 +1,6 @@
 //! Executes a plan: module, programs, memory, launches.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -79,6 +80,11 @@ pub trait Watch {
     /// Returns true if hazards in shared memory are noted, which this watcher does not report.
     fn notes_hazards(&self) -> bool {
         true
+    }
+
+    /// Returns true if nobody is told of the launch that is running.
+    fn is_silent(&self) -> bool {
+        false
     }
 
     /// A repetition of a launch begins.
@@ -232,9 +238,10 @@ const LONG: Duration = Duration::from_secs(30);
 /// Passes on the progress of a repetition of a launch.
 struct Teller<'a> {
     supervisor: &'a dyn Supervisor,
-    repetition: u64,
-    repeat: u64,
-    started: Instant,
+    /// The repetition, the number of all, and when the first one began.
+    of_launch: (u64, u64, Instant),
+    /// True if what the kernel prints goes nowhere.
+    is_silent: bool,
     shortcut: Option<&'static str>,
     /// True when the shortcut has been named.
     is_told: &'a AtomicBool,
@@ -244,7 +251,8 @@ impl Teller<'_> {
     /// Names the shortcut once, if the launch takes long.
     fn tell(&self, done: u128, all: u128) {
         let Some(shortcut) = self.shortcut else { return };
-        let elapsed = self.started.elapsed();
+        let (.., started) = self.of_launch;
+        let elapsed = started.elapsed();
         if elapsed < PATIENCE || done == 0 || self.is_told.load(Ordering::Relaxed) {
             return;
         }
@@ -257,13 +265,16 @@ impl Teller<'_> {
 
 impl Host for Teller<'_> {
     fn progress(&self, done: u128, ctas: u128) {
-        let (before, all) = (u128::from(self.repetition) * ctas, u128::from(self.repeat) * ctas);
+        let (repetition, repeat, _) = self.of_launch;
+        let (before, all) = (u128::from(repetition) * ctas, u128::from(repeat) * ctas);
         self.supervisor.progress(before + done, all);
         self.tell(before + done, all);
     }
 
     fn print(&self, text: &[u8]) {
-        self.supervisor.print(text);
+        if !self.is_silent {
+            self.supervisor.print(text);
+        }
     }
 
     fn stop(&self) -> bool {
@@ -312,9 +323,8 @@ pub(super) fn launch<W: Watch>(
     supervisor: &dyn Supervisor,
     watch: &mut W,
 ) -> Result<(), Failure> {
-    for note in programs.iter().filter_map(trouble::of_unsupported) {
-        supervisor.note(&note);
-    }
+    let notes: BTreeSet<String> = programs.iter().filter_map(trouble::of_unsupported).collect();
+    notes.iter().for_each(|note| supervisor.note(note));
     // Asked once for all launches.
     let limit = options.memory_limit.or_else(|| memory.room());
     let options = &Options { memory_limit: limit, ..*options };
@@ -322,11 +332,12 @@ pub(super) fn launch<W: Watch>(
     for (index, (planned, program)) in plan.launches.iter().zip(programs).enumerate() {
         let launch = device_launch(plan, planned, &program, memory);
         let options = &Options { grid_limits: planned.grid_limits(), ..*options };
-        if let Some(note) = planned.beyond_cuda_note() {
+        watch.launching(index, memory);
+        let is_silent = watch.is_silent();
+        if let Some(note) = planned.beyond_cuda_note().filter(|_| !is_silent) {
             supervisor.note(&note);
         }
-        watch.launching(index, memory);
-        if supervisor.hears_notes() && watch.notes_hazards() {
+        if supervisor.hears_notes() && watch.notes_hazards() && !is_silent {
             let is_sliced = watch.is_sliced();
             let (program, launch) = (&program, &launch);
             let upcoming = Upcoming { loaded, instance: None, program, is_sliced, launch, options };
@@ -343,7 +354,8 @@ pub(super) fn launch<W: Watch>(
             let mut observer = watch.begin(&program, &launch);
             let shortcut = watch.shortcut();
             let is_told = &is_told;
-            let teller = Teller { supervisor, repetition, repeat, started, shortcut, is_told };
+            let of_launch = (repetition, repeat, started);
+            let teller = Teller { supervisor, of_launch, is_silent, shortcut, is_told };
             let counted = watch.without_executing(
                 &mut observer,
                 &program,

@@ -1,13 +1,14 @@
 //! One configuration: compiled, executed, and predicted by each model.
 
 use gpucast_model::timing::MeasuredLaunches;
-use gpucast_model::{AskedTiming, Gpu, Timing};
+use gpucast_model::{AskedTiming, Gpu};
 use serde::{Deserialize, Serialize};
 
 use super::{Configuration, Space};
 use crate::choice::count_on::CountOn;
 use crate::choice::model_choice::{self, Models};
 use crate::failure::Failure;
+use crate::prediction::together::shown_ms;
 use crate::run::kernel::Kernel;
 use crate::run::sources::{Counts, Source};
 use crate::run::supervisor::Supervisor;
@@ -150,42 +151,29 @@ impl Tuning<'_> {
         let timing = sources.first().and_then(|source| source.conditions.timing);
         let times = chosen
             .iter()
-            .map(|one| {
+            .map(|entry| {
                 let time = |source: &Source| {
-                    one.answer(|model| model.time_ms(&source.profile, self.gpu, &source.conditions))
-                        .map(|answer| answer.value)
+                    entry
+                        .answer(|model| {
+                            model.time_ms(&source.profile, self.gpu, &source.conditions)
+                        })
+                        .map(|answer| MeasuredLaunches {
+                            time_ms: answer.value,
+                            launches: source.profile.invocations,
+                        })
                         .map_err(|error| error.to_string())
                 };
-                let times: Result<Vec<f64>, String> = sources.iter().map(time).collect();
-                let total = times.and_then(|times| {
-                    let together = match timing.filter(|_| times.len() > 1) {
-                        Some(timing) if !one.model.includes_launches() => {
-                            around_all_ms(timing, self.gpu, &sources, &times)?
-                        }
-                        _ => None,
-                    };
-                    Ok(together.unwrap_or_else(|| times.iter().sum()))
+                let timing = timing.filter(|_| !entry.model.includes_launches());
+                let times: Result<Vec<_>, String> = sources.iter().map(time).collect();
+                let total = times.and_then(|times| match times.as_slice() {
+                    [launch] => Ok(launch.time_ms),
+                    launches => {
+                        shown_ms(timing, self.gpu, launches).map_err(|error| error.to_string())
+                    }
                 });
-                ModelTime { model: one.model.name().to_owned(), time_ms: total.map(rounded) }
+                ModelTime { model: entry.model.name().to_owned(), time_ms: total.map(rounded) }
             })
             .collect();
         Ok(trial(launches, Ok(times)))
     }
-}
-
-/// The time that one measurement around all launches shows, if there is one for all.
-fn around_all_ms(
-    timing: Timing,
-    gpu: &Gpu,
-    sources: &[Source],
-    times_ms: &[f64],
-) -> Result<Option<f64>, String> {
-    let launches = sources.iter().zip(times_ms);
-    let launches: Vec<MeasuredLaunches> = launches
-        .map(|(source, &time_ms)| MeasuredLaunches {
-            time_ms,
-            launches: source.profile.invocations,
-        })
-        .collect();
-    timing.around_all_ms(gpu, &launches).map_err(|error| error.to_string())
 }

@@ -48,15 +48,38 @@ pub(crate) fn execute(
 
 /// Counts each launch of a kernel as a GPU does, without machine instructions.
 pub(crate) fn counted(kernel: &Kernel, gpu: &str, caches: CacheChoice) -> Vec<Counted> {
+    counted_with(kernel, gpu, caches, Extras::default(), &Alone)
+}
+
+/// The same with other counts, and somebody who hears of it.
+pub(crate) fn counted_with(
+    kernel: &Kernel,
+    gpu: &str,
+    caches: CacheChoice,
+    extras: Extras,
+    supervisor: &dyn Supervisor,
+) -> Vec<Counted> {
     let library = gpu_argument::library().unwrap();
     let gpu = gpu_argument::find(&library, gpu).unwrap();
     let device = gpu_argument::device_model(&gpu).unwrap();
     let loaded = module::load(kernel.plan()).unwrap();
-    let (machine, extras) = (&Machine::none(), Extras::default());
-    let (rung, sample, supervisor) = (RungChoice::Auto, None, &Alone);
+    let (machine, rung, sample) = (&Machine::none(), RungChoice::Auto, None);
     let counting = Counting { device, machine, extras, rung, sample, caches, supervisor };
     counting::count(kernel.plan(), &loaded, &Options::default(), &counting).unwrap()
 }
+
+/// Each thread reads one word of `in` and writes one of `out`.
+pub(crate) const COPY: &str = ".version 7.8\n.target sm_80\n.address_size 64\n
+.visible .entry copy(.param .u64 in, .param .u64 out) {
+    .reg .b64 %d<5>; .reg .b32 %r<5>;
+    ld.param.u64 %d0, [in]; ld.param.u64 %d1, [out];
+    mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x;
+    mad.lo.u32 %r3, %r1, %r2, %r0;
+    mul.wide.u32 %d2, %r3, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;
+    ld.global.u32 %r4, [%d3]; st.global.u32 [%d4], %r4;
+    ret;
+}
+";
 
 /// True if everything is tried at once: `GPUCAST_NIGHTLY`.
 pub(crate) fn is_nightly() -> bool {

@@ -1,32 +1,21 @@
 //! Protocols of measurements: what a launch finds in the L2, and what a stopwatch stands around.
 
+use std::sync::Mutex;
+
 use gpucast_counters::LaunchProfile;
 use gpucast_counters::hierarchy::DIRTY_SHARE;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::Models;
 use gpucast_forecast::prediction::together;
 use gpucast_forecast::prediction::{KernelView, predict};
-use gpucast_forecast::run::counting::Counted;
+use gpucast_forecast::run::counting::{Counted, Extras};
 use gpucast_forecast::run::module;
 use gpucast_forecast::run::sources::{self, CountingGpu, Counts};
 use gpucast_forecast::settings::{CacheChoice, MachineChoice, MachineSettings};
-use gpucast_forecast::{Alone, Kernel, LaunchOptions};
+use gpucast_forecast::{Alone, Kernel, LaunchOptions, Supervisor};
 use gpucast_model::{AskedTiming, Gpu, Needs, Timing};
 
-use crate::common::{counted, launch_file};
-
-/// Each thread copies one word.
-const COPY: &str = ".version 7.8\n.target sm_80\n.address_size 64\n
-.visible .entry copy(.param .u64 in, .param .u64 out) {
-    .reg .b64 %d<5>; .reg .b32 %r<5>;
-    ld.param.u64 %d0, [in]; ld.param.u64 %d1, [out];
-    mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x;
-    mad.lo.u32 %r3, %r1, %r2, %r0;
-    mul.wide.u32 %d2, %r3, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;
-    ld.global.u32 %r4, [%d3]; st.global.u32 [%d4], %r4;
-    ret;
-}
-";
+use crate::common::{COPY, counted, counted_with, launch_file};
 
 const LAUNCH: &str = "[[launch]]\nkernel = \"copy\"\nargs = [\"in\", \"out\"]\n";
 
@@ -98,6 +87,53 @@ fn data_that_fit_the_l2_are_read_and_written_no_more() {
         count(&copies("l2 = \"repeated\"", FEW, 1, "repeat = 5\n")).try_into().ok().unwrap();
     assert_eq!(often.profile.invocations, 5);
     assert_eq!(traffic(&often), [0.0; 2]);
+}
+
+/// What a host sends and fetches is that of the first execution, which finds the buffers as they
+/// are stated.
+#[test]
+fn a_rehearsal_changes_no_transfers() {
+    let transfers = |l2: &str| {
+        let file = copies(&format!("l2 = \"{l2}\""), FEW, 2, "repeat = 2\n");
+        let text = |counted: &Counted| {
+            let transfers = counted.transfers.unwrap();
+            (transfers.dispatch_bytes, transfers.collect_bytes)
+        };
+        let extras = Extras { transfers: true, ..Extras::default() };
+        let counted = counted_with(&file, GPU, CacheChoice::Full, extras, &Alone);
+        counted.iter().map(text).collect::<Vec<_>>()
+    };
+    let bytes = 4 * FEW as u64;
+    // The copy is sent and comes back; the second launch finds it there, and changes nothing.
+    assert_eq!(transfers("keep"), [(bytes, bytes), (2 * bytes, 0)]);
+    assert_eq!(transfers("repeated"), transfers("keep"));
+}
+
+/// Counts what kernels print.
+#[derive(Default)]
+struct Heard(Mutex<Vec<u8>>);
+
+impl Supervisor for Heard {
+    fn print(&self, text: &[u8]) {
+        self.0.lock().unwrap().extend_from_slice(text);
+    }
+}
+
+#[test]
+fn nobody_hears_of_a_rehearsal() {
+    let ptx = include_str!("../../../tests/inputs/talk.ptx");
+    let heard = |l2: &str| {
+        let text = format!(
+            "l2 = \"{l2}\"\n[[launch]]\nkernel = \"talk\"\ngrid = [1, 1, 1]\nblock = [3, 1, 1]\n\
+             args = []\n"
+        );
+        let file = launch_file(ptx, &text, &LaunchOptions::default()).unwrap();
+        let heard = Heard::default();
+        counted_with(&file, GPU, CacheChoice::Full, Extras::default(), &heard);
+        String::from_utf8(heard.0.into_inner().unwrap()).unwrap()
+    };
+    assert_eq!(heard("keep").lines().count(), 3);
+    assert_eq!(heard("repeated"), heard("keep"));
 }
 
 #[test]
@@ -208,18 +244,22 @@ fn one_pair_of_events_around_all_launches_is_their_sum_with_gaps_and_one_fixed_p
     for (one, alone) in times(AskedTiming::As(Timing::Events)).iter().zip(&alone) {
         near(*one, alone + 0.004);
     }
-    // The ends of all are the sums of the ends, with what is between and around them.
-    let lows = of_events
-        .iter()
-        .map(|view| view.predictions[0].prediction.interval.as_ref().unwrap().low_ms);
-    near(interval[0], lows.sum::<f64>() - 3.0 * 0.004 + 0.004 + 2.0 * 0.001);
+    // All launches are as far from their ends as one of them is, or between two of them.
+    let factors = of_events.iter().map(|view| {
+        let prediction = &view.predictions[0].prediction;
+        prediction.interval.as_ref().unwrap().low_ms / prediction.time_ms
+    });
+    let [least, most] = factors
+        .fold([f64::MAX, 0.0], |[least, most], factor: f64| [least.min(factor), most.max(factor)]);
+    let factor = interval[0] / events;
+    assert!(least - 1e-12 <= factor && factor <= most + 1e-12, "{least} {factor} {most}");
     let (stream, _, _) = total(AskedTiming::As(Timing::BackToBack));
     near(stream, sum + 3.0 * 0.001);
     let (kernels, _, views) = total(AskedTiming::Kernel);
     near(kernels, sum);
     assert_eq!(
         views[0].predictions[0].measured_as.text(),
-        "the kernel alone, on the L2 as the launch before left it (keep)"
+        "the kernel alone, on the L2 as earlier launches of this run left it (keep)"
     );
 }
 

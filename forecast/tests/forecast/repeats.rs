@@ -5,20 +5,7 @@ use gpucast_forecast::{Kernel, LaunchOptions};
 use gpucast_model::{GpuLibrary, Model, SmSimulation};
 use gpucast_simulation::launch::Launch;
 
-use crate::common::launch_file;
-
-/// Each thread reads one word of `in` and writes one of `out`.
-const COPY: &str = ".version 7.8\n.target sm_80\n.address_size 64\n
-.visible .entry copy(.param .u64 in, .param .u64 out) {
-    .reg .b64 %d<5>; .reg .b32 %r<5>;
-    ld.param.u64 %d0, [in]; ld.param.u64 %d1, [out];
-    mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x;
-    mad.lo.u32 %r3, %r1, %r2, %r0;
-    mul.wide.u32 %d2, %r3, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;
-    ld.global.u32 %r4, [%d3]; st.global.u32 [%d4], %r4;
-    ret;
-}
-";
+use crate::common::{COPY, launch_file};
 
 fn counted(repeat: u32) -> Source {
     // 4 MiB in, 4 MiB out: more than all L1 of an A100 hold together, less than its L2.

@@ -86,6 +86,8 @@ pub(super) struct Panel {
     pub(super) time_ms: f64,
     /// The range of the time, if the model gives one.
     pub(super) interval: String,
+    /// What a stopwatch stands around, and what the launch finds in the L2.
+    pub(super) measured_as: String,
     /// The clock that the time stands at, and what a long load leaves.
     pub(super) clock: String,
     /// The energy, if the GPU has a power model.
@@ -308,6 +310,7 @@ fn panel(kernel: &KernelView, view: &PredictionView) -> Panel {
         time: prediction.time_text(),
         time_ms: prediction.time_ms,
         interval: prediction.interval_text(),
+        measured_as: view.measured_as.text(),
         clock: prediction.clock_text(),
         energy: prediction.energy.as_ref().map_or_else(String::new, Energy::text),
         bound: prediction.bound.name(),

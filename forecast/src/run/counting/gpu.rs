@@ -7,6 +7,7 @@ use gpucast_buffers::init::Init;
 use gpucast_counters::DeviceModel;
 use gpucast_counters::hierarchy::{L2, L2Contents};
 use gpucast_interpreter::{DeviceMemory, Launch, Program};
+use gpucast_model::offload::Transfers;
 use sha2::{Digest as _, Sha256};
 
 use super::invocation::{counter, repetition};
@@ -29,6 +30,8 @@ pub(super) struct OfGpu<'a> {
     repetitions: Mean,
     /// The buffers that the launch takes, if transfers are counted.
     before: Option<Transferred>,
+    /// The transfers of the launches of a rehearsal. Those after it find its results in memory.
+    transfers: Vec<Option<Transfers>>,
     counted: Vec<Counted>,
     /// The plan's first launches, whose counts are dropped: those of a rehearsal.
     rehearsed: usize,
@@ -47,6 +50,7 @@ impl<'a> OfGpu<'a> {
             counting,
             repetitions: Mean::default(),
             before: None,
+            transfers: Vec::new(),
             counted: Vec::new(),
             rehearsed: rehearsal::dropped(plan),
             is_counted: true,
@@ -64,14 +68,19 @@ impl<'a> OfGpu<'a> {
         self.counted
     }
 
+    /// True if the plan's launches have not been rehearsed yet, so that memory is what they take.
+    fn has_first_memory(&self) -> bool {
+        self.rehearsed == 0 || !self.is_counted
+    }
+
     /// The first repetition of a launch begins.
     pub(super) fn launching(&mut self, index: usize, memory: &DeviceMemory) {
+        self.is_counted = index >= self.rehearsed;
         let has_caches = self.counting.caches != CacheChoice::None;
         if has_caches && self.l2.is_none() {
             self.l2 = found(self.plan, &self.counting.device, memory);
         }
-        self.is_counted = index >= self.rehearsed;
-        if self.counting.extras.transfers {
+        if self.counting.extras.transfers && self.has_first_memory() {
             self.before = Some(Transferred::of(self.plan, index, memory));
         }
     }
@@ -90,6 +99,10 @@ impl<'a> OfGpu<'a> {
         program: &Program,
         memory: &DeviceMemory,
     ) -> Result<(), Failure> {
+        if !self.is_counted {
+            self.l2 = counter.end(memory).1;
+            return Ok(());
+        }
         let (repetition, l2) = repetition(self.counting, counter, program, memory)?;
         self.l2 = l2;
         let drawn = [self.drawn, repetition.profile.drawn_ctas()];
@@ -100,15 +113,17 @@ impl<'a> OfGpu<'a> {
 
     /// All repetitions of a launch have ended, and were counted by so much execution.
     pub(super) fn launched(&mut self, executed: Executed<'_>, counted_by: &CountedBy) {
+        let transfers = self.before.take().map(|taken| taken.until(self.plan, executed.memory));
+        if !self.is_counted {
+            self.transfers.push(transfers);
+            return;
+        }
         let drawn = self.drawn.take();
         let Some(Repeated { profile, ranges, evidence }) =
             mem::take(&mut self.repetitions).finish()
         else {
             return;
         };
-        if !self.is_counted {
-            return;
-        }
         let mut buffers_sha256 = BTreeMap::new();
         let has_contents = counted_by.rung == Rung::Full;
         let arguments = match self.counting.extras.hashes && has_contents {
@@ -129,7 +144,10 @@ impl<'a> OfGpu<'a> {
             ordered_because: executed.ordered_because,
             watched: executed.watched,
             machine_code,
-            transfers: self.before.take().map(|taken| taken.until(self.plan, executed.memory)),
+            transfers: match executed.index.checked_sub(self.rehearsed) {
+                Some(at) if self.rehearsed > 0 => self.transfers.get(at).copied().flatten(),
+                _ => transfers,
+            },
             buffers_sha256,
             counted_by: CountedBy { drawn, ..counted_by.clone() },
         });

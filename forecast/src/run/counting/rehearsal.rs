@@ -2,8 +2,9 @@
 //!
 //! A launch of a loop finds what the one before it left: lines in the L2, some of them dirty, and
 //! values in its buffers. So with [`L2Contents::Repeated`] each launch of the plan is executed
-//! once more before all of them, and what that counts is dropped. Equal launches in a row leave the
-//! same, so that one of them is rehearsal enough.
+//! once more before all of them, and what that counts is dropped. Repetitions of a launch leave the
+//! same, so that one of them is rehearsal enough. Nobody hears of it, and what the kernels print
+//! goes nowhere.
 
 use std::borrow::Cow;
 

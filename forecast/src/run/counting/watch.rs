@@ -11,7 +11,7 @@ use gpucast_interpreter::{
 use super::gpu::OfGpu;
 use super::invocation::per_ptx;
 use super::observer::{Counts, Launching, Sampling};
-use super::{Counted, Counting, effort};
+use super::{Counted, Counting, effort, rehearsal};
 use crate::failure::{Failure, Report};
 use crate::input::plan::Plan;
 use crate::number;
@@ -33,6 +33,8 @@ pub(super) struct Count<'a, C> {
     is_sliced: bool,
     /// The factor by which sums may still grow ([`Launching::times`]).
     times: u64,
+    /// The plan's first launches, which are a rehearsal.
+    rehearsed: usize,
     /// The launch that is running.
     launch: usize,
     /// The launch of which it was said that it is not sampled.
@@ -80,6 +82,7 @@ impl<'a, C> Count<'a, C> {
             followed: Vec::new(),
             is_sliced: false,
             times: times(countings, plan),
+            rehearsed: rehearsal::dropped(plan),
             launch: 0,
             told: None,
             is_sampling: false,
@@ -98,6 +101,11 @@ impl<'a, C> Count<'a, C> {
         self.each.into_iter().map(OfGpu::into_counted).collect()
     }
 
+    /// True if the counts of the running launch are dropped.
+    fn is_rehearsal(&self) -> bool {
+        self.launch < self.rehearsed
+    }
+
     /// Repetitions of the running launch that have ended.
     fn repetitions(&self) -> u64 {
         self.each.first().map_or(0, OfGpu::repetitions)
@@ -109,7 +117,7 @@ impl<'a, C> Count<'a, C> {
 
     /// Says once of a launch why no sample of it is taken.
     fn tell(&mut self, because: &str) {
-        if self.told.replace(self.launch) != Some(self.launch) {
+        if !self.is_rehearsal() && self.told.replace(self.launch) != Some(self.launch) {
             let kernel = self.kernel();
             self.counting.supervisor.note(&format!("{kernel} is not sampled: {because}"));
         }
@@ -136,7 +144,7 @@ impl<'a, C> Count<'a, C> {
         // Of several repetitions the smallest sample.
         let fewest = before.and_then(|before| before.sampled);
         let fewest = fewest.map_or(executed, |fewest| fewest.min(executed));
-        if is_cut_short && !was_cut_short {
+        if is_cut_short && !was_cut_short && !self.is_rehearsal() {
             self.counting.supervisor.note(&format!(
                 "the sample of {} was cut short: its time was over after {} CTAs",
                 self.kernel(),
@@ -208,6 +216,10 @@ impl<C: Counts> Watch for Count<'_, C> {
 
     fn is_sliced(&self) -> bool {
         self.is_sliced
+    }
+
+    fn is_silent(&self) -> bool {
+        self.is_rehearsal()
     }
 
     fn begin(&mut self, program: &Program, launch: &Launch) -> Several<C> {

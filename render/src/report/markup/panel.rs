@@ -18,6 +18,7 @@ pub(super) fn article(kernel: &str, panel: &Panel) -> Markup {
                 @if !panel.interval.is_empty() { " (" (panel.interval) ")" }
                 ", bound by " (panel.bound) ". " (panel.explanation)
             }
+            p { "Measured as: " (panel.measured_as) "." }
             @if !panel.clock.is_empty() { p { "Clock: " (panel.clock) "." } }
             @if !panel.energy.is_empty() { p { "Energy: " (panel.energy) "." } }
             p.muted { (panel.citation) }
