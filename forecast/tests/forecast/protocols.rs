@@ -21,10 +21,13 @@ const LAUNCH: &str = "[[launch]]\nkernel = \"copy\"\nargs = [\"in\", \"out\"]\n"
 
 /// A launch file: `head`, and `launches` copies of as many words.
 fn copies(head: &str, words: usize, launches: usize, more: &str) -> Kernel {
-    let buffer = |name: &str| format!("[buffers.{name}]\ntype = \"u32\"\nlen = {words}\n");
+    let buffer = |name: &str, init: &str| {
+        format!("[buffers.{name}]\ntype = \"u32\"\nlen = {words}\ninit = \"{init}\"\n")
+    };
     let shape = format!("grid = [{}, 1, 1]\nblock = [256, 1, 1]\n{more}", words / 256);
     let launch = format!("{LAUNCH}{shape}");
-    let text = format!("{head}\n{}{}{}", buffer("in"), buffer("out"), launch.repeat(launches));
+    let buffers = buffer("in", "iota") + &buffer("out", "zero");
+    let text = format!("{head}\n{buffers}{}", launch.repeat(launches));
     launch_file(COPY, &text, &LaunchOptions::default()).unwrap()
 }
 
