@@ -60,7 +60,7 @@ pub(crate) fn run() -> Result<(), Failure> {
         Finding {
             name: "clang",
             found: of_name("clang"),
-            adds: "another compiler for CUDA source: --cuda-compiler clang",
+            adds: "CUDA source without a package of NVIDIA: --cuda-compiler clang",
             remedy: "install clang",
         },
         Finding {

@@ -15,6 +15,7 @@ mod changes;
 mod check;
 #[cfg(unix)]
 mod ci;
+mod clang;
 mod clients;
 mod collection;
 mod compare;

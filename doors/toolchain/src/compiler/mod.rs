@@ -11,6 +11,7 @@
 //! where there is one. Where there is none, NVRTC gets the source without its host code.
 
 mod attempts;
+mod clang;
 mod command;
 mod find;
 mod headers;

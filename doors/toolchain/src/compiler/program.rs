@@ -9,6 +9,7 @@ use gpucast_forecast::Report;
 use gpucast_forecast::compiler::Compiled;
 use gpucast_ptx_frontend::container::Target;
 
+use super::clang::Headers;
 use super::find::Dialect;
 use super::{Job, log, options, path_argument};
 use crate::Stop;
@@ -37,6 +38,7 @@ pub(super) fn compile(path: &Path, dialect: Dialect, job: &Job) -> Result<Compil
     let target = job.options.target_among(&known_targets(path, dialect, job.search.stop));
     let folder = tempfile::Builder::new().prefix("gpucast-cuda-").tempdir().map_err(cannot)?;
     let ptx = folder.path().join("kernel.ptx");
+    let headers = Headers::found(&job.options.extra);
     let mut command = Command::new(path);
     match dialect {
         Dialect::Nvcc => {
@@ -45,6 +47,7 @@ pub(super) fn compile(path: &Path, dialect: Dialect, job: &Job) -> Result<Compil
         Dialect::Clang => {
             command.args(["-x", "cuda", "--cuda-device-only", "-S", "-O3"]);
             command.args(["-gline-tables-only", &format!("--cuda-gpu-arch={target}")]);
+            command.args(headers.options(folder.path(), target).map_err(cannot)?);
         }
     }
     if let Some(standard) = &job.options.standard {
@@ -57,7 +60,9 @@ pub(super) fn compile(path: &Path, dialect: Dialect, job: &Job) -> Result<Compil
     command.arg(&*path_argument(&job.source.name)).arg("-o").arg(&ptx);
     let finished = output_within(&mut command, PATIENCE, job.search.stop).map_err(cannot)?;
     if !finished.success {
-        return Err(job.refusal(name, &finished.text));
+        let hint = (dialect == Dialect::Clang).then(|| headers.hint()).flatten();
+        let refusal = job.refusal(name, &finished.text).into_iter();
+        return Err(refusal.map(|report| report.maybe_hint(hint.clone())).collect());
     }
     let ptx = std::fs::read_to_string(&ptx).map_err(cannot)?;
     let ptx = options::with_registers(ptx, passed.registers);
