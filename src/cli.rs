@@ -10,6 +10,7 @@ mod early;
 pub(crate) mod exec;
 mod explore;
 mod gpus;
+pub(crate) mod judge;
 pub(crate) mod kernels;
 mod limits;
 pub(crate) mod names;
@@ -169,6 +170,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Compare two kernels, or two versions of one: times, counts and lines side by side
     Diff(diff::Diff),
+    /// Judge a kernel by a reference: is it right, safe, and faster?
+    Judge(Box<judge::Judge>),
     /// Execute a kernel and count what a hardware profiler would count
     Profile(Profile),
     /// Write a timeline of a simulated kernel: what each warp issued, waited for, and for whom

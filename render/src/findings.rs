@@ -86,7 +86,7 @@ pub fn marks(
     marks
 }
 
-fn mark(
+pub(crate) fn mark(
     finding: &Finding,
     kernel: &str,
     (loaded, files): (&Loaded, &BTreeMap<u32, CudaFile>),
@@ -163,7 +163,7 @@ fn text(launches: &[CheckedLaunch], loaded: &Loaded, checks: Checks, extent: Ext
 }
 
 /// A finding as a sentence with the instruction quoted.
-fn report(finding: &Finding, kernel: &str, loaded: &Loaded) -> Report {
+pub(crate) fn report(finding: &Finding, kernel: &str, loaded: &Loaded) -> Report {
     let example = &finding.example;
     let message = format!("{}: {}", finding.kind.check(), sentence(finding));
     let mut report = match &example.party.site {
@@ -357,7 +357,7 @@ fn hint(finding: &Finding) -> Option<&'static str> {
     })
 }
 
-fn value(finding: &Finding, loaded: &Loaded) -> Value {
+pub(crate) fn value(finding: &Finding, loaded: &Loaded) -> Value {
     let example = &finding.example;
     let mut value = json!({
         "check": finding.kind.check().name(),

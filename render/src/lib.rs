@@ -16,6 +16,7 @@
 //! | [`prediction`], [`comparison`], [`difference`] | predicted times |
 //! | [`sensitivity`], [`sweep`], [`tuning`] | predicted times of many points |
 //! | [`advice`] | what to change |
+//! | [`judgement`] | a candidate beside a reference |
 //! | [`profile`], [`metric`] | counts |
 //! | [`counts`] | counts as formulas |
 //! | [`run`], [`findings`] | results of an execution, and of its checks |
@@ -56,6 +57,7 @@ mod format;
 pub mod gpu;
 mod html;
 pub mod json;
+pub mod judgement;
 pub mod marks;
 pub mod measured;
 pub mod measured_kernels;

@@ -158,7 +158,7 @@ fn text(launched: &[Launched], compared: &[Compared]) -> String {
 }
 
 /// `0`, `1e-5` or `3.338e-6`.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }

@@ -214,7 +214,7 @@ pub(super) fn assembler(text: &str) -> Result<PathBuf, String> {
 }
 
 /// `NAME=NUMBER`.
-fn parameter(text: &str) -> Result<(String, f64), String> {
+pub(super) fn parameter(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=NUMBER")?;
     match value.trim().parse::<f64>() {
         Ok(number) if number.is_finite() => Ok((name.trim().to_owned(), number)),

@@ -13,6 +13,7 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod gpus;
+pub(crate) mod judge;
 pub(crate) mod kernels;
 mod limits;
 pub(crate) mod man;
@@ -49,6 +50,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Sensitivity(arguments) => sensitivity::run(&arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Diff(arguments) => diff::run(&arguments),
+        Command::Judge(arguments) => judge::run(&arguments),
         Command::Profile(arguments) => profile::run(arguments),
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Counts(arguments) => counts::run(&arguments),

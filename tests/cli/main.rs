@@ -33,6 +33,7 @@ mod gpus;
 mod hardware;
 mod help;
 #[cfg(unix)]
+mod judge;
 mod killed_workers;
 mod large_counts;
 mod limits;

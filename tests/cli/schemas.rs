@@ -40,7 +40,7 @@ macro_rules! calibrate_cost {
     };
 }
 
-static DOCUMENTS: [Documented; 24] = [
+static DOCUMENTS: [Documented; 25] = [
     Documented {
         schema: "gpucast.predictions/1",
         meaning: "Predicted times with the counts and values behind them: `predict`",
@@ -166,6 +166,17 @@ static DOCUMENTS: [Documented; 24] = [
             "run planted-faults.ptx --grid 1 --block 64 --arg buf:u32[64] --kernel past_the_end --check all --format json",
         ],
         fits: &["run saxpy.toml --check all --format json"],
+    },
+    Documented {
+        schema: "gpucast.judgement/1",
+        meaning: "A kernel beside a reference, with a verdict and what it rests on: `judge`",
+        shown_by: &[
+            "judge judge/whole-warps.ptx --reference judge/saxpy.toml --format json",
+            "judge judge/past-the-end.ptx --reference judge/saxpy.toml --format json",
+            "judge broken/several.ptx --reference judge/saxpy.toml --format json",
+            "judge saxpy.ptx --reference judge/saxpy.toml --format json",
+        ],
+        fits: &["judge transpose-padded.toml --reference transpose.toml --format json"],
     },
     Documented {
         schema: "gpucast.check/1",

@@ -79,6 +79,30 @@ pub fn read(input: &str, options: &LaunchOptions) -> Result<Plan, ReadFailure> {
     from_module(path, options)
 }
 
+/// The parameters that a KERNEL declares, with their usual values: those of its launch file. `None`
+/// for a module, which has none.
+///
+/// # Errors
+///
+/// If the launch file cannot be read.
+pub fn parameters(input: &str, options: &LaunchOptions) -> Result<Option<Parameters>, Failure> {
+    if let Some((source, launch)) =
+        options.project.as_deref().and_then(|p| p.launch(input, options))
+    {
+        return parameters(&source, &launch);
+    }
+    let declared = |text: &SourceText| launch_file::parameters(text, &[]);
+    if let Some(entry) = gpucast_corpus::find(input) {
+        let text = SourceText::new(entry.name, entry.launch);
+        return Ok(Some(declared(&text)?));
+    }
+    let path = Path::new(input);
+    match path.extension().is_some_and(|extension| extension == "toml") {
+        true => Ok(Some(declared(&module_text::read_text(path)?)?)),
+        false => Ok(None),
+    }
+}
+
 /// The word for every kernel of the corpus.
 const ALL: &str = "all";
 

@@ -21,6 +21,14 @@ pub struct CheckedLaunch {
     pub finished: bool,
 }
 
+impl CheckedLaunch {
+    /// The same launch with other findings, such as some of its own.
+    #[must_use]
+    pub fn with(&self, findings: Findings) -> Self {
+        Self { kernel: self.kernel.clone(), findings, finished: self.finished }
+    }
+}
+
 /// Checks every repetition of every launch.
 pub struct Check {
     checks: Checks,

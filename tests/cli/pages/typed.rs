@@ -177,6 +177,7 @@ const NOT_RUN: &[(&str, &[&str])] = &[
     ("the reader's program", &["python script.py", "target/release/program"]),
     ("the reader's library", &["libfoo.so"]),
     ("a GPU", &["bench --device", "bench --compare"]),
+    ("a verdict is its exit status", &["judge fast"]),
     ("a network", &["s3:"]),
     ("a cluster", &["submit --slurm", "--store /scratch"]),
     (

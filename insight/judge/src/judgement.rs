@@ -1,0 +1,245 @@
+//! A judgement, as data.
+
+use std::collections::BTreeMap;
+
+use gpucast_forecast::Report;
+use gpucast_forecast::input::cuda_source::CudaFile;
+use gpucast_forecast::input::expectation::Comparison;
+use gpucast_forecast::run::check::CheckedLaunch;
+use gpucast_forecast::run::execute::Loaded;
+use gpucast_sanitizer::Finding;
+
+use crate::footprint::Conflict;
+use crate::inputs::Variation;
+use crate::tolerance::Tolerance;
+
+/// The answer in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// It does not compile, does not end, or its results differ from the reference's.
+    Wrong,
+    /// Its results are the reference's, and it does what a GPU punishes in another run.
+    Unsafe,
+    /// It is right, and takes longer.
+    Slower,
+    /// It is right, and takes less time.
+    Faster,
+    /// It is right as far as was tried, and nothing decides whether it is faster.
+    Unsure,
+}
+
+impl Verdict {
+    /// The name in documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wrong => "wrong",
+            Self::Unsafe => "unsafe",
+            Self::Slower => "slower",
+            Self::Faster => "faster",
+            Self::Unsure => "unsure",
+        }
+    }
+}
+
+/// A candidate beside a reference.
+#[non_exhaustive]
+pub struct Judgement {
+    /// The candidate's name.
+    pub candidate: String,
+    /// The reference's name.
+    pub reference: String,
+    /// The answer.
+    pub verdict: Verdict,
+    /// What proves a fault, the first occurrence of each.
+    pub evidence: Vec<Evidence>,
+    /// The runs that were compared.
+    pub cases: Vec<Case>,
+    /// Sizes and inputs that were not tried, with reasons.
+    pub left_out: Vec<LeftOut>,
+    /// The buffers that were compared, with their tolerances in the first run.
+    pub outputs: Vec<Output>,
+    /// The candidate's module and its CUDA files, for the places of findings.
+    pub code: Option<Code>,
+}
+
+/// The code of a candidate.
+pub struct Code {
+    /// Its module.
+    pub loaded: Loaded,
+    /// The CUDA files that the module names.
+    pub files: BTreeMap<u32, CudaFile>,
+}
+
+/// One run of both sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// The size, as `n=1001`; empty for a problem without parameters.
+    pub size: String,
+    /// The inputs.
+    pub inputs: Variation,
+    /// True if the candidate's results were the reference's.
+    pub agrees: bool,
+}
+
+/// Something that was not tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// What: a size, or the inputs of a buffer.
+    pub what: String,
+    /// Why.
+    pub because: String,
+}
+
+/// A buffer that was compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// Its name.
+    pub buffer: String,
+    /// Its tolerance.
+    pub tolerance: Tolerance,
+}
+
+/// Something that is wrong with the candidate.
+pub struct Evidence {
+    /// The size and the inputs at which it shows; `None` before anything runs.
+    pub at: Option<(String, Variation)>,
+    /// The fault.
+    pub fault: Fault,
+}
+
+/// A fault of a candidate.
+pub enum Fault {
+    /// It does not compile, or cannot be parsed.
+    Code(Vec<Report>),
+    /// It cannot be launched at a size at which the reference can.
+    Launch(Vec<Report>),
+    /// It comes to a fault.
+    Run(Vec<Report>),
+    /// It takes many times as long as the reference, or as it may.
+    PastLimit,
+    /// Results differ.
+    Differs {
+        /// The buffer.
+        buffer: String,
+        /// The tolerance.
+        tolerance: Tolerance,
+        /// What differs.
+        comparison: Comparison,
+        /// True if the same inputs in fresh memory give the right results: the candidate keeps
+        /// something from run to run.
+        is_kept: bool,
+    },
+    /// A buffer changes that the reference leaves as it is.
+    Changes {
+        /// The buffer.
+        buffer: String,
+        /// What differs.
+        comparison: Comparison,
+    },
+    /// Findings of the sanitizer that the reference does not have.
+    Findings(Vec<CheckedLaunch>),
+    /// Several CTAs use an element that one of them writes, and nothing orders them.
+    Conflict {
+        /// The two accesses.
+        conflict: Conflict,
+        /// The buffer's name.
+        buffer: String,
+    },
+}
+
+impl Fault {
+    /// The verdict that follows.
+    #[must_use]
+    pub const fn verdict(&self) -> Verdict {
+        match self {
+            Self::Code(_)
+            | Self::Launch(_)
+            | Self::Run(_)
+            | Self::PastLimit
+            | Self::Differs { .. }
+            | Self::Changes { .. } => Verdict::Wrong,
+            Self::Findings(_) | Self::Conflict { .. } => Verdict::Unsafe,
+        }
+    }
+
+    /// A name for programs.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Code(_) => "does-not-compile",
+            Self::Launch(_) => "cannot-launch",
+            Self::Run(_) => "fault",
+            Self::PastLimit => "past-limit",
+            Self::Differs { is_kept: false, .. } => "results-differ",
+            Self::Differs { is_kept: true, .. } => "results-kept",
+            Self::Changes { .. } => "input-changed",
+            Self::Findings(_) => "finding",
+            Self::Conflict { .. } => "unordered-blocks",
+        }
+    }
+}
+
+impl Judgement {
+    /// Before anything has run.
+    pub(crate) fn new(candidate: &str, reference: &str) -> Self {
+        Self {
+            candidate: candidate.to_owned(),
+            reference: reference.to_owned(),
+            verdict: Verdict::Unsure,
+            evidence: Vec::new(),
+            cases: Vec::new(),
+            left_out: Vec::new(),
+            outputs: Vec::new(),
+            code: None,
+        }
+    }
+
+    /// Adds what is new of some evidence.
+    pub(crate) fn add(&mut self, mut new: Evidence) {
+        match &mut new.fault {
+            Fault::Findings(launches) => {
+                for launch in launches.iter_mut() {
+                    launch.findings.findings.retain(|finding| !self.knows(finding));
+                }
+                launches.retain(|launch| !launch.findings.findings.is_empty());
+                if launches.is_empty() {
+                    return;
+                }
+            }
+            Fault::Conflict { conflict, .. } => {
+                let is_known = |known: &Evidence| {
+                    matches!(&known.fault, Fault::Conflict { conflict: other, .. }
+                        if (&other.write, &other.other) == (&conflict.write, &conflict.other))
+                };
+                if self.evidence.iter().any(is_known) {
+                    return;
+                }
+            }
+            Fault::Code(_)
+            | Fault::Launch(_)
+            | Fault::Run(_)
+            | Fault::PastLimit
+            | Fault::Differs { .. }
+            | Fault::Changes { .. } => {}
+        }
+        self.evidence.push(new);
+    }
+
+    fn knows(&self, finding: &Finding) -> bool {
+        let launches = self.evidence.iter().filter_map(|evidence| match &evidence.fault {
+            Fault::Findings(launches) => Some(launches),
+            _ => None,
+        });
+        let mut known = launches.flatten().flat_map(|launch| &launch.findings.findings);
+        known.any(|known| {
+            (known.kind, &known.example.party.site) == (finding.kind, &finding.example.party.site)
+        })
+    }
+
+    /// The verdict of what has been found.
+    pub(crate) fn conclude(&mut self) {
+        let worst = self.evidence.iter().map(|evidence| evidence.fault.verdict()).min();
+        self.verdict = worst.unwrap_or(Verdict::Unsure);
+    }
+}

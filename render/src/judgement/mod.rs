@@ -1,0 +1,25 @@
+//! A judgement, as text and JSON: the verdict first, then what it rests on.
+
+mod document;
+mod evidence;
+mod text;
+
+use gpucast_forecast::Report;
+use gpucast_judge::Judgement;
+
+use crate::TextOrJson;
+
+/// The name and version of the document.
+pub const SCHEMA: &str = "gpucast.judgement/1";
+
+/// A judgement in the form asked for.
+///
+/// # Errors
+///
+/// If the result has a value that the form cannot hold, which no input brings about.
+pub fn document(judgement: &Judgement, format: TextOrJson) -> Result<String, Report> {
+    match format {
+        TextOrJson::Text => Ok(text::text(judgement)),
+        TextOrJson::Json => super::json::document(&document::value(judgement)),
+    }
+}

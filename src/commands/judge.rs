@@ -1,0 +1,95 @@
+//! `gpucast judge`: a candidate beside a reference.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use gpucast_forecast::LaunchOptions;
+use gpucast_forecast::input::expression::Parameters;
+use gpucast_forecast::input::launch_template::LaunchTemplate;
+use gpucast_interpreter::Options;
+use gpucast_judge::tolerance::Overrides;
+use gpucast_judge::{Request, Side, Verdict, judge};
+use gpucast_render::judgement;
+
+use crate::cli::judge::Judge;
+use crate::failure::Failure;
+use crate::output::{Output, Terminal};
+
+pub(crate) fn run(arguments: &Judge) -> Result<(), Failure> {
+    let parameters: Parameters = arguments.param.iter().cloned().collect();
+    let (candidate, reference) = (candidate(arguments), reference(arguments));
+    let mut output = Output::open(arguments.output.clone())?;
+    let terminal = Terminal::of_worker(None)?;
+    let deadline = Instant::now().checked_add(Duration::from_secs(arguments.time_limit));
+    let options =
+        Options { deadline, memory_limit: Some(arguments.memory_limit), ..Options::default() };
+    let request = Request {
+        candidate: &candidate,
+        reference: &reference,
+        parameters: &parameters,
+        seeds: arguments.seeds,
+        tries_odd_sizes: !arguments.given_size_only,
+        outputs: &arguments.result,
+        tolerances: Overrides { rtol: arguments.rtol, atol: arguments.atol },
+        options,
+        source_root: arguments.source_root.as_deref(),
+        supervisor: &terminal,
+    };
+    let judged = judge(&request)?;
+    output.write(&judgement::document(&judged, arguments.format)?)?;
+    match status(judged.verdict) {
+        0 => Ok(()),
+        status => Err(Failure::Exit(status)),
+    }
+}
+
+/// The exit status of a verdict. The statuses of the program's own failures are others.
+fn status(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Faster => 0,
+        Verdict::Wrong => 10,
+        Verdict::Unsafe => 11,
+        Verdict::Slower => 12,
+        Verdict::Unsure => 13,
+    }
+}
+
+/// The candidate. Options of a launch are the reference's alone where only the reference is a
+/// module; a launch file refuses them otherwise.
+fn candidate(arguments: &Judge) -> Side {
+    let template = arguments.launch.template();
+    let is_for_reference =
+        states_launch(&arguments.candidate) && !states_launch(&arguments.reference);
+    let template = if is_for_reference { without_launch(template) } else { template };
+    side(&arguments.candidate, template, arguments)
+}
+
+/// The reference. A launch file takes none of the candidate's options.
+fn reference(arguments: &Judge) -> Side {
+    let template = match states_launch(&arguments.reference) {
+        false => arguments.reference_launch(),
+        true => arguments.reference_options(),
+    };
+    side(&arguments.reference, template, arguments)
+}
+
+/// Returns true if a kernel comes with its launch.
+fn states_launch(input: &str) -> bool {
+    is_corpus_name(input) || Path::new(input).extension().is_some_and(|ending| ending == "toml")
+}
+
+fn is_corpus_name(input: &str) -> bool {
+    gpucast_corpus::find(input).is_some()
+}
+
+/// How a kernel is compiled, and nothing of a launch.
+fn without_launch(template: LaunchTemplate) -> LaunchTemplate {
+    let LaunchOptions { cuda, arch, project, .. } = template.options;
+    let options = LaunchOptions { cuda, arch, project, ..LaunchOptions::default() };
+    LaunchTemplate { options, ..LaunchTemplate::default() }
+}
+
+fn side(input: &str, template: LaunchTemplate, arguments: &Judge) -> Side {
+    let size = arguments.size.filter(|_| is_corpus_name(input)).map(Into::into);
+    Side { input: input.to_owned(), template, size }
+}

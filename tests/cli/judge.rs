@@ -1,0 +1,77 @@
+//! `gpucast judge`: what it says of candidates, and its exit status.
+
+use crate::gpucast::gpucast;
+
+const REFERENCE: &str = "--reference judge/saxpy.toml";
+
+#[track_caller]
+fn judged(candidate: &str, status: i32) -> String {
+    let outcome = gpucast(&format!("judge {candidate} {REFERENCE}"));
+    assert_eq!(outcome.status, status, "{}", outcome.transcript());
+    outcome.transcript()
+}
+
+#[test]
+fn results_that_differ_at_an_odd_size_are_shown_with_the_size() {
+    insta::assert_snapshot!(judged("judge/whole-warps.ptx", 10));
+}
+
+#[test]
+fn findings_that_the_reference_does_not_have_are_shown_with_their_lines() {
+    insta::assert_snapshot!(judged("judge/past-the-end.ptx", 11));
+}
+
+#[test]
+fn a_candidate_that_does_not_parse_is_wrong() {
+    insta::assert_snapshot!(judged("broken/several.ptx", 10));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_no_verdict() {
+    for (run, says) in [
+        ("judge absent.ptx --reference judge/saxpy.toml", "cannot read absent.ptx"),
+        ("judge saxpy.ptx --reference absent.toml", "cannot read absent.toml"),
+        ("judge transpose.toml --reference judge/saxpy.toml", "no buffer in common"),
+        ("judge saxpy.ptx --reference judge/saxpy.toml --result z", "no buffer `z`"),
+        ("judge saxpy.toml --reference judge/saxpy.toml", "1000 elements of f32 for the candidate"),
+        ("judge talk.ptx --reference judge/saxpy.toml", "its launch gives 4"),
+    ] {
+        let outcome = gpucast(run);
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (1, ""), "{run}");
+        assert!(outcome.stderr.contains(says), "{run}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_candidate_may_have_a_shape_of_its_own() {
+    let shape = "--grid '${ceil(n/96)}' --block 96";
+    let outcome = gpucast(&format!("judge saxpy.ptx {REFERENCE} {shape} --format json"));
+    assert_eq!(outcome.status, 13, "{}", outcome.transcript());
+    let value: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let cases = value["cases"].as_array().unwrap();
+    assert!(cases.iter().all(|case| case["agrees"] == true), "{value}");
+    let sizes = cases.iter().map(|case| case["size"].as_str().unwrap());
+    let mut sizes: Vec<&str> = sizes.collect();
+    sizes.dedup();
+    assert_eq!(sizes, ["n=1024", "n=1025", "n=1023", "n=7", "n=509", "n=1"]);
+}
+
+#[test]
+fn two_modules_share_the_arguments_of_the_command_line() {
+    let launch = "--grid '${ceil(n/256)}' --block 256 --param n=1000 --arg 'u32:${n}' --arg f32:0.5 \
+                  --arg 'buf:f32[${n}]=uniform(-1,1,1)' --arg 'buf:f32[${n}]=uniform(-1,1,2)'";
+    let run = |candidate: &str| {
+        gpucast(&format!("judge {candidate} --reference saxpy.ptx {launch} --format json"))
+    };
+    assert_eq!(run("saxpy.ptx").status, 13);
+    assert_eq!(run("judge/whole-warps.ptx").status, 10);
+}
+
+#[test]
+fn a_wider_tolerance_accepts_what_a_narrow_one_refuses() {
+    let run = |tolerance: &str| {
+        gpucast(&format!("judge judge/whole-warps.ptx {REFERENCE} {tolerance} --format json"))
+    };
+    assert_eq!(run("").status, 10);
+    assert_eq!(run("--rtol 0 --atol 100").status, 13);
+}
