@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Compiles kernels/*/kernel.cu into the committed PTX.
+"""Compiles kernels/*/kernel.cu, and the tasks for classes, into the committed PTX.
 
-    python3 regenerate.py            write every kernels/<name>/sm_XX.ptx
+    python3 regenerate.py            write every kernels/<name>/sm_XX.ptx, and the tasks' start.ptx and
+                                     reference.ptx
     python3 regenerate.py --check    compare with what is committed; exit status 1 on a difference
     python3 regenerate.py NAME...    only these kernels
     python3 regenerate.py --nvrtc-9 FOLDER
@@ -39,6 +40,10 @@ KERNELS_OF_2017 = [
     "leukocyte-dilate",
 ]
 OPTIONS = ["--std=c++14", "-lineinfo"]
+# Tasks for classes. A student does not read a solution between the lines.
+TASKS = CORPUS.parent / "studies" / "lab" / "tasks"
+OF_TASKS = {"solution.cu": "reference.ptx", "start.cu": "start.ptx"}
+OPTIONS_OF_TASKS = ["--std=c++14"]
 
 
 class Compiler:
@@ -60,14 +65,14 @@ class Compiler:
         self.check(getattr(self.library, f"nvrtcGet{what}")(program, buffer))
         return buffer.value.decode()
 
-    def compile(self, source, name, architecture):
+    def compile(self, source, name, architecture, options=OPTIONS):
         program = ctypes.c_void_p()
         self.check(
             self.library.nvrtcCreateProgram(
                 ctypes.byref(program), source.encode(), name.encode(), 0, None, None
             )
         )
-        options = [f"--gpu-architecture={architecture}", *OPTIONS]
+        options = [f"--gpu-architecture={architecture}", *options]
         values = (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
         try:
             status = self.library.nvrtcCompileProgram(program, len(options), values)
@@ -110,7 +115,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     parser.add_argument("--libraries", type=pathlib.Path, help="folder that holds both NVRTCs")
     parser.add_argument("--nvrtc-9", type=pathlib.Path, help="folder that holds NVRTC 9.0")
-    parser.add_argument("kernels", nargs="*", help="folders under kernels/; all of them if none")
+    parser.add_argument("kernels", nargs="*", help="folders of kernels or tasks; all of them if none")
     arguments = parser.parse_args()
 
     libraries = arguments.libraries or library_folder()
@@ -122,20 +127,26 @@ def main():
         compilers[OF_2017[1]] = Compiler(next(arguments.nvrtc_9.glob(OF_2017[1])))
         of_2017 = [OF_2017]
 
-    different = []
+    jobs = []
     for source in sorted(CORPUS.glob("kernels/*/kernel.cu")):
+        also = of_2017 if source.parent.name in KERNELS_OF_2017 else []
+        jobs += [(source, target, OPTIONS) for target in TARGETS + also]
+    for source in sorted(TASKS.glob("*/*.cu")):
+        target = (OF_TASKS[source.name], *TARGETS[-1][1:])
+        jobs.append((source, target, OPTIONS_OF_TASKS))
+
+    different = []
+    for source, (output, library, architecture), options in jobs:
         if arguments.kernels and source.parent.name not in arguments.kernels:
             continue
-        also = of_2017 if source.parent.name in KERNELS_OF_2017 else []
-        for output, library, architecture in TARGETS + also:
-            ptx = compilers[library].compile(source.read_text(), source.name, architecture)
-            ptx = tidy(ptx, source.name)
-            path = source.parent / output
-            if path.exists() and path.read_text() == ptx:
-                continue
-            different.append(str(path.relative_to(CORPUS)))
-            if not arguments.check:
-                path.write_text(ptx)
+        ptx = compilers[library].compile(source.read_text(), source.name, architecture, options)
+        ptx = tidy(ptx, source.name)
+        path = source.parent / output
+        if path.exists() and path.read_text() == ptx:
+            continue
+        different.append(str(path.relative_to(CORPUS.parent)))
+        if not arguments.check:
+            path.write_text(ptx)
     for path in different:
         print(("differs: " if arguments.check else "written: ") + path)
     sys.exit(1 if arguments.check and different else 0)

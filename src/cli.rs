@@ -12,6 +12,7 @@ mod explore;
 mod gpus;
 pub(crate) mod judge;
 pub(crate) mod kernels;
+pub(crate) mod lab;
 mod limits;
 pub(crate) mod names;
 pub(crate) mod ncu;
@@ -208,6 +209,9 @@ pub(crate) enum Command {
     /// The kernels that come with the program
     #[command(subcommand)]
     Corpus(Corpus),
+    /// Tasks for classes: kernels to mend and to make fast, checked and graded without a GPU
+    #[command(subcommand)]
+    Lab(lab::Lab),
     /// The kernels that measure one thing each: made for any GPU, chosen by tags
     #[command(subcommand)]
     Kernels(kernels::Kernels),

@@ -17,6 +17,7 @@
 //! | [`sensitivity`], [`sweep`], [`tuning`] | predicted times of many points |
 //! | [`advice`] | what to change |
 //! | [`judgement`] | a candidate beside a reference |
+//! | [`lab`] | tasks for classes, checked submissions, grades |
 //! | [`profile`], [`metric`] | counts |
 //! | [`counts`] | counts as formulas |
 //! | [`run`], [`findings`] | results of an execution, and of its checks |
@@ -58,6 +59,7 @@ pub mod gpu;
 mod html;
 pub mod json;
 pub mod judgement;
+pub mod lab;
 pub mod marks;
 pub mod measured;
 pub mod measured_kernels;

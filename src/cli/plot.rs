@@ -6,6 +6,7 @@ use clap::{Arg, Args, Subcommand, ValueEnum};
 use gpucast_forecast::choice::count_on::OF_THESIS;
 
 use super::prediction::{CountingOptions, GpuOptions, ModelOptions, with_default};
+use super::trace::Simulated;
 use super::{ExecutionOptions, LaunchOptions, MachineOptions};
 
 #[derive(Debug, Subcommand)]
@@ -42,6 +43,8 @@ pub(crate) enum Plot {
     Banks(PlotAccesses),
     /// The lanes of a warp on their way through a kernel, step by step
     Divergence(PlotDivergence),
+    /// The warps of a simulated SM over time, coloured by what they wait for
+    Timeline(Box<PlotTimeline>),
 }
 
 /// `--model` of pictures that show the thesis's quantities.
@@ -138,6 +141,15 @@ pub(crate) struct PlotOccupancy {
 
     #[command(flatten)]
     pub(crate) gpus: GpuOptions,
+
+    #[command(flatten)]
+    pub(crate) picture: PictureOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlotTimeline {
+    #[command(flatten)]
+    pub(crate) simulated: Simulated,
 
     #[command(flatten)]
     pub(crate) picture: PictureOptions,

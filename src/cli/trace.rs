@@ -9,11 +9,34 @@ use gpucast_render::timeline::{Numbers, Selection, TimeUnit, TimelineFormat};
 use super::{ExecutionOptions, LaunchOptions, MachineOptions, size, words};
 
 #[derive(Debug, Args)]
+pub(crate) struct Trace {
+    #[command(flatten)]
+    pub(crate) simulated: Simulated,
+
+    /// Bytes of the file that a CTA may take, on average
+    #[arg(long, help_heading = "Timeline", value_name = "SIZE", default_value = "50MB", value_parser = size::bytes)]
+    pub(crate) limit: u64,
+
+    /// The unit of the time's axis
+    #[arg(long, help_heading = "Timeline", value_name = "UNIT", default_value = "ns", value_parser = words::time_unit())]
+    pub(crate) time_unit: TimeUnit,
+
+    /// The form of the file [default: that of its name: .json, else Perfetto's]
+    #[arg(long, help_heading = "Output", value_name = "FORMAT", value_parser = words::timeline_format())]
+    pub(crate) format: Option<TimelineFormat>,
+
+    /// The timeline's file, such as t.pftrace or t.json
+    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+/// A launch that is simulated to be looked at, and the part of it that is shown.
+#[derive(Debug, Args)]
 // `--ctas` chooses CTAs here. A sample of the grid, whose size it is elsewhere, records no CTAs.
 #[command(mut_arg("ctas", |ctas| ctas.long("sampled-ctas").hide(true)))]
 // A timeline is no place for the seconds of the execution.
 #[command(mut_arg("execution_time", |seconds| seconds.hide(true)))]
-pub(crate) struct Trace {
+pub(crate) struct Simulated {
     /// A corpus name (sgemm), a launch file (x.toml), a module (x.ptx, or x.cu, which is compiled),
     /// or a fatbin, object, library or executable with PTX inside
     #[arg(value_name = "KERNEL")]
@@ -64,22 +87,6 @@ pub(crate) struct Trace {
     /// The clocks that are shown
     #[arg(long, help_heading = "Timeline", value_name = "FIRST..END", value_parser = clocks)]
     pub(crate) clocks: Option<Clocks>,
-
-    /// Bytes of the file that a CTA may take, on average
-    #[arg(long, help_heading = "Timeline", value_name = "SIZE", default_value = "50MB", value_parser = size::bytes)]
-    pub(crate) limit: u64,
-
-    /// The unit of the time's axis
-    #[arg(long, help_heading = "Timeline", value_name = "UNIT", default_value = "ns", value_parser = words::time_unit())]
-    pub(crate) time_unit: TimeUnit,
-
-    /// The form of the file [default: that of its name: .json, else Perfetto's]
-    #[arg(long, help_heading = "Output", value_name = "FORMAT", value_parser = words::timeline_format())]
-    pub(crate) format: Option<TimelineFormat>,
-
-    /// The timeline's file, such as t.pftrace or t.json
-    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
-    pub(crate) output: PathBuf,
 }
 
 /// Consecutive clocks.
@@ -109,15 +116,17 @@ impl Trace {
 
     /// What is shown.
     pub(crate) fn selection(&self) -> Selection {
+        Selection { bytes_of_cta: self.limit, ..self.simulated.selection() }
+    }
+}
+
+impl Simulated {
+    /// What is shown.
+    pub(crate) fn selection(&self) -> Selection {
         let all = Clocks { from: 0.0, until: f64::INFINITY };
         let Clocks { from, until } = self.clocks.unwrap_or(all);
-        Selection {
-            sms: self.sms.clone(),
-            ctas: self.shown_ctas.clone(),
-            from,
-            until,
-            bytes_of_cta: self.limit,
-        }
+        let (sms, ctas) = (self.sms.clone(), self.shown_ctas.clone());
+        Selection { sms, ctas, from, until, ..Selection::default() }
     }
 }
 

@@ -4,6 +4,7 @@
 use clap::ValueEnum;
 use clap::builder::{EnumValueParser, TypedValueParser};
 use gpucast_render::difference::DifferenceFormat;
+use gpucast_render::lab::GradeFormat;
 use gpucast_render::marks::MarkFormat;
 use gpucast_render::profile::{By, SourceChoice};
 use gpucast_render::sweep::TableFormat;
@@ -147,6 +148,21 @@ words! {
         Junit,
         /// Broken limits as annotations of a GitHub workflow
         Github,
+    }
+}
+
+words! {
+    /// Forms of grades.
+    grade_format as GradeFormatWord for GradeFormat {
+        /// For people
+        Text,
+        /// For programs, versioned
+        Json,
+        /// For spreadsheets
+        Csv,
+        /// For a page
+        #[value(alias = "md")]
+        Markdown,
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod exec;
 pub(crate) mod gpus;
 pub(crate) mod judge;
 pub(crate) mod kernels;
+pub(crate) mod lab;
 mod limits;
 pub(crate) mod man;
 pub(crate) mod ncu;
@@ -67,6 +68,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Calibrate(command) => calibrate::run(&command),
         Command::Corpus(command) => corpus::run(command),
         Command::Kernels(command) => kernels::run(command),
+        Command::Lab(command) => lab::run(command),
         Command::Trust(arguments) => trust::run(&arguments),
         Command::Completions { shell } => completions::run(shell),
         Command::Man { out } => man::run(out.as_deref()),

@@ -18,10 +18,10 @@ use gpucast_plot::axis::Kind;
 use gpucast_plot::{DrawError, Scene, Theme, png, svg};
 use gpucast_render::{Format, pictures};
 
-use super::usual_gpu;
+use super::{trace, usual_gpu};
 use crate::cli::plot::{
     PictureOptions, Plot, PlotKernels, PlotMix, PlotOccupancy, PlotPredictions, PlotQuadrantSplit,
-    PlotSensitivity, PlotSweep, ScaleChoice, ThemeChoice,
+    PlotSensitivity, PlotSweep, PlotTimeline, ScaleChoice, ThemeChoice,
 };
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
@@ -41,6 +41,7 @@ pub(crate) fn run(command: Plot) -> Result<(), Failure> {
         Plot::Access(arguments) => warp::accesses(&arguments, warp::Memory::Global),
         Plot::Banks(arguments) => warp::accesses(&arguments, warp::Memory::Shared),
         Plot::Divergence(arguments) => warp::divergence(&arguments),
+        Plot::Timeline(arguments) => timeline(&arguments),
     }
 }
 
@@ -127,6 +128,15 @@ fn occupancy(arguments: &PlotOccupancy) -> Result<(), Failure> {
         scenes.push(scene.map_err(|error| Report::new(error.to_string()))?);
     }
     file.write(Ok(Scene::stacked(scenes)))
+}
+
+fn timeline(arguments: &PlotTimeline) -> Result<(), Failure> {
+    let file = File::open(&arguments.picture)?;
+    let selection = arguments.simulated.selection();
+    trace::simulated(&arguments.simulated, |view| {
+        let scene = gpucast_render::timeline::picture(view, &selection, file.title())?;
+        file.write(Ok(scene))
+    })
 }
 
 fn sweep(arguments: &PlotSweep) -> Result<(), Failure> {

@@ -12,11 +12,26 @@ use gpucast_render::Format;
 use gpucast_render::timeline::{self, View};
 
 use super::usual_gpu;
-use crate::cli::trace::Trace;
+use crate::cli::trace::{Simulated, Trace};
 use crate::failure::{Failure, Report};
 use crate::output::{Output, Terminal};
 
 pub(crate) fn run(arguments: &Trace) -> Result<(), Failure> {
+    // An unwritable file is better found before the execution than after it.
+    let mut output = Output::open(Some(arguments.output.clone()))?;
+    let selection = arguments.selection();
+    simulated(&arguments.simulated, |view| {
+        let file = timeline::document(view, &selection, arguments.format(), arguments.time_unit)?;
+        output.write_bytes(&file)?;
+        Output::open(None)?.write(&timeline::summary(view, &selection, file.len()))
+    })
+}
+
+/// Simulates a launch and shows it to somebody.
+pub(super) fn simulated(
+    arguments: &Simulated,
+    show: impl FnOnce(&View<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let library = gpu_argument::library()?;
     let names = usual_gpu::or_usual(arguments.gpu.as_slice());
     let running = Running { clock: arguments.clock, power_limit: None };
@@ -28,8 +43,6 @@ pub(crate) fn run(arguments: &Trace) -> Result<(), Failure> {
     let plan = kernel_argument::read(&arguments.input, &LaunchOptions::from(&arguments.launch))?;
     let loaded = module::load(&plan)?;
     let terminal = Terminal::new(&arguments.execution, Format::Text)?;
-    // An unwritable file is better found before the execution than after it.
-    let mut output = Output::open(Some(arguments.output.clone()))?;
     let counts = Counts {
         machine: (&arguments.machine).into(),
         execution: ExecutionSettings::from(&arguments.execution),
@@ -41,16 +54,11 @@ pub(crate) fn run(arguments: &Trace) -> Result<(), Failure> {
     let recorded = Recorded::of(&source.profile, gpu, &source.conditions)
         .map_err(|error| refusal(&error, source))?;
     let files = cuda_source::files(&plan, &loaded.module, None);
-    let view =
-        View { gpu: &gpu.name, recorded: &recorded, counted, loaded: &loaded, files: &files };
-    let selection = arguments.selection();
-    let file = timeline::document(&view, &selection, arguments.format(), arguments.time_unit)?;
-    output.write_bytes(&file)?;
-    Output::open(None)?.write(&timeline::summary(&view, &selection, file.len()))
+    show(&View { gpu: &gpu.name, recorded: &recorded, counted, loaded: &loaded, files: &files })
 }
 
 /// The launch that is meant.
-fn chosen<'a>(arguments: &Trace, launches: &'a [Launched]) -> Result<&'a Launched, Failure> {
+fn chosen<'a>(arguments: &Simulated, launches: &'a [Launched]) -> Result<&'a Launched, Failure> {
     let names = launches.iter().enumerate().map(|(at, one)| {
         let kernel = &one.source.profile.kernel;
         format!("{} {kernel}", at + 1)

@@ -30,6 +30,7 @@ fn fake(folder: &Path, name: &str, said: &str, fails: bool) -> String {
          case \"$1\" in\n\
          --version) echo 'fake compiler, release 12.9, V12.9.1'; exit 0;;\n\
          --list-gpu-arch) echo compute_75; echo compute_80; exit 0;;\n\
+         --target=*) echo sm_75 sm_80; exit 0;;\n\
          esac\n\
          echo \"$@\" > {folder}/arguments\n\
          while [ $# -gt 1 ]; do shift; done\n\

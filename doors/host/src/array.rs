@@ -1,7 +1,7 @@
 //! Arrays: texels that programs copy to and kernels reach through textures and surfaces.
 //!
 //! NVIDIA does not publish the layout of an array, so elements lie row by row
-//! (docs/ptx-choices.md). Programs get a handle and no address.
+//! (docs/evidence/ptx-choices.md). Programs get a handle and no address.
 
 use gpucast_interpreter::texture::{Format, LARGEST_EXTENT, Resource, level_extent};
 

@@ -42,7 +42,7 @@ pub mod structure;
 pub mod template;
 mod tensor_map;
 pub mod texture;
-pub(crate) mod toml_report;
+pub mod toml_report;
 mod type_name;
 pub mod typed;
 pub mod unfilled;

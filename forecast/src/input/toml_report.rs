@@ -22,7 +22,7 @@ const EXAMPLES: [(&str, &str); 15] = [
 ];
 
 /// An error of a file's shape, at its place.
-pub(crate) fn toml_report(source: &SourceText, error: &toml::de::Error) -> Report {
+pub fn toml_report(source: &SourceText, error: &toml::de::Error) -> Report {
     let range = error.span().unwrap_or(0..0);
     let (message, hint) = in_our_words(error.message());
     source.report(range, message).maybe_hint(hint)

@@ -6,7 +6,7 @@
 //! `.surfref` variable has an address, and the table says which handle is bound to it.
 //!
 //! A resource is rows of texels at regular distances. Arrays, whose layout NVIDIA does not publish,
-//! are kept row by row too (`docs/ptx-choices.md`).
+//! are kept row by row too (`docs/evidence/ptx-choices.md`).
 
 mod cube;
 mod format;

@@ -10,15 +10,15 @@ use crate::findings;
 use crate::run::short;
 
 /// A fault in words.
-pub(super) struct Told {
+pub(crate) struct Told {
     /// A name for programs: that of the fault, or of a finding.
-    pub(super) code: &'static str,
+    pub(crate) code: &'static str,
     /// A sentence without a full stop.
-    pub(super) message: String,
-    pub(super) facts: Vec<String>,
-    pub(super) hint: Option<String>,
+    pub(crate) message: String,
+    pub(crate) facts: Vec<String>,
+    pub(crate) hint: Option<String>,
     /// The file and the line, from 1 on.
-    pub(super) place: Option<(String, u32)>,
+    pub(crate) place: Option<(String, u32)>,
 }
 
 impl Told {
@@ -36,7 +36,7 @@ impl Told {
 }
 
 /// A fault in words: one for each report or finding.
-pub(super) fn told(evidence: &Evidence, judgement: &Judgement) -> Vec<Told> {
+pub(crate) fn told(evidence: &Evidence, judgement: &Judgement) -> Vec<Told> {
     let code = evidence.fault.code();
     let reports = |reports: &[Report]| -> Vec<Told> {
         reports.iter().map(|report| Told::of_report(code, report)).collect()

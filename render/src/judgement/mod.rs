@@ -1,8 +1,8 @@
 //! A judgement, as text and JSON: the verdict first, then what it rests on.
 
 mod document;
-mod evidence;
-mod text;
+pub(crate) mod evidence;
+pub(crate) mod text;
 
 use gpucast_forecast::Report;
 use gpucast_judge::Judgement;

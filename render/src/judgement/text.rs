@@ -59,7 +59,7 @@ fn place_in_words(size: &str, inputs: Variation) -> String {
     }
 }
 
-fn fault(told: &Told, at: Option<&str>) -> String {
+pub(crate) fn fault(told: &Told, at: Option<&str>) -> String {
     let mut sentence = told.message.clone();
     if let Some(at) = at {
         sentence += &format!(" ({at})");

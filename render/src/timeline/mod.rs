@@ -13,6 +13,7 @@
 //! | `sm` | the tracks of an SM |
 //! | `program` | the tracks of a program |
 //! | `events` | what a file is made of, whatever its form |
+//! | `picture` | the warps of an SM as a picture |
 //! | `perfetto`, `messages` | the form of Perfetto |
 //! | `chrome` | the Trace Event Format |
 //! | `summary` | the same in a few lines |
@@ -22,6 +23,7 @@ mod events;
 mod labels;
 mod messages;
 mod perfetto;
+mod picture;
 mod program;
 mod selection;
 mod sm;
@@ -38,6 +40,7 @@ use gpucast_model::sm_simulation::Recorded;
 
 use events::{Clock, Events};
 use labels::Labels;
+pub use picture::picture;
 pub use program::{Written, program};
 pub use selection::{Numbers, Selection};
 pub use summary::summary;

@@ -71,15 +71,15 @@ pub(super) fn compile(path: &Path, dialect: Dialect, job: &Job) -> Result<Compil
     Ok(Compiled { ptx, by, target, warnings: log::warnings(&finished.text) })
 }
 
-/// The architectures that nvcc knows, in ascending order. Clang does not list CUDA's.
+/// The architectures that a compiler knows, in ascending order.
 fn known_targets(path: &Path, dialect: Dialect, stop: &Stop) -> Vec<Target> {
-    match dialect {
-        Dialect::Nvcc => {}
-        Dialect::Clang => return Vec::new(),
-    }
-    let answer = output_within(Command::new(path).arg("--list-gpu-arch"), PATIENCE_FOR_FACTS, stop);
+    let (question, start): (&[&str], _) = match dialect {
+        Dialect::Nvcc => (&["--list-gpu-arch"], "compute_"),
+        Dialect::Clang => (&["--target=nvptx64-nvidia-cuda", "-print-supported-cpus"], "sm_"),
+    };
+    let answer = output_within(Command::new(path).args(question), PATIENCE_FOR_FACTS, stop);
     let Ok(answer) = answer else { return Vec::new() };
-    let names = answer.text.split_whitespace().filter_map(|word| word.strip_prefix("compute_"));
+    let names = answer.text.split_whitespace().filter_map(|word| word.strip_prefix(start));
     let mut targets: Vec<Target> =
         names.filter_map(|name| format!("sm_{name}").parse().ok()).collect();
     targets.sort();

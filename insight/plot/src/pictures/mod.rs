@@ -10,6 +10,7 @@ pub mod quadrant_split;
 pub mod roofline;
 pub mod sectors;
 pub mod stages;
+pub mod timeline;
 pub mod tornado;
 
 /// The lanes of a mask: `0–31`, `4`, `0–3, 8`.

@@ -1,0 +1,94 @@
+//! The grades of a class: a row a submission, with the first reason.
+
+use gpucast_forecast::Report;
+use gpucast_lab::check::{ALL_POINTS, Checked};
+use gpucast_lab::hand_out::in_words;
+use serde_json::{Value, json};
+
+use crate::judgement::evidence;
+use crate::table::{Align, aligned};
+use crate::{control, csv, json};
+
+/// The form of grades.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GradeFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// For spreadsheets.
+    Csv,
+    /// For a page.
+    Markdown,
+}
+
+const HEADER: [&str; 7] = ["submission", "task", "points", "right", "targets", "time_ms", "reason"];
+
+/// The grades of a class.
+///
+/// # Errors
+///
+/// If the result has a value that the form cannot hold, which no input brings about.
+pub fn document(class: &[Checked], format: GradeFormat) -> Result<String, Report> {
+    let rows = || class.iter().map(row).collect::<Vec<_>>();
+    match format {
+        GradeFormat::Text => {
+            let mut all = vec![HEADER.map(str::to_owned).to_vec()];
+            all.extend(rows());
+            let left = [Align::Left, Align::Left];
+            let numbers = [Align::Right; 4];
+            let columns = [left.as_slice(), &numbers, &[Align::Left]].concat();
+            let sum: u32 = class.iter().map(Checked::points).sum();
+            let mean = f64::from(sum) / class.len().max(1) as f64;
+            let done = class.iter().filter(|checked| checked.is_done()).count();
+            let text = aligned(0, &columns, &all)
+                + &format!(
+                    "\n{} submissions, {done} done, {mean:.0} of {ALL_POINTS} points on average\n",
+                    class.len()
+                );
+            Ok(control::visible(&text).into_owned())
+        }
+        GradeFormat::Csv => csv::document(&HEADER, &rows()),
+        GradeFormat::Markdown => {
+            let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+            let mut text = line(&HEADER.map(str::to_owned));
+            text += "|---|---|--:|--:|--:|--:|---|\n";
+            for row in rows() {
+                let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+                text += &line(&cells);
+            }
+            Ok(control::visible(&text).into_owned())
+        }
+        GradeFormat::Json => json::document(&json!({
+            "schema": "gpucast.lab-grades/1",
+            "submissions": class.iter().map(super::check::value).collect::<Vec<Value>>(),
+        })),
+    }
+}
+
+fn row(checked: &Checked) -> Vec<String> {
+    let targets = checked.targets.as_ref();
+    vec![
+        checked.name.clone(),
+        checked.task.clone(),
+        checked.points().to_string(),
+        format!("{}/{}", checked.right(), checked.sizes),
+        targets.map_or_else(|| "-".to_owned(), |all| format!("{}/{}", checked.met(), all.len())),
+        checked.times_ms.map_or_else(|| "-".to_owned(), |[own, _]| format!("{own:.4}")),
+        reason(checked),
+    ]
+}
+
+/// Why a submission is not done: the first fault with its place, or the first open target.
+fn reason(checked: &Checked) -> String {
+    let wrong = checked.cases.iter().find(|case| !case.is_right());
+    if let Some(case) = wrong {
+        let first = case.judgement.evidence.first();
+        let told = first.and_then(|one| evidence::told(one, &case.judgement).into_iter().next());
+        let Some(told) = told else { return format!("wrong at {}", case.size) };
+        let line = told.place.map(|(_, line)| format!(", line {line}")).unwrap_or_default();
+        return format!("{} ({}{line})", told.message, case.size);
+    }
+    let open = checked.targets.iter().flatten().find(|target| !target.is_met());
+    open.map_or_else(String::new, |target| in_words(&target.target).replace('`', ""))
+}
