@@ -8,7 +8,7 @@ use gpucast_forecast::input::launch_template;
 use gpucast_render::TextOrJson;
 
 use super::options::parameter;
-use super::{LaunchTemplate, Size, size, words};
+use super::{LaunchTemplate, MachineOptions, MeasurementOptions, Size, size, words};
 
 /// What exit statuses mean.
 const STATUSES: &str = "Exit status: 0 faster, 10 wrong, 11 unsafe, 12 slower, 13 unsure; 1 the \
@@ -87,6 +87,17 @@ pub(crate) struct Judge {
     /// f16 and bf16]
     #[arg(long, help_heading = "Results", value_name = "X", value_parser = tolerance)]
     pub(crate) atol: Option<f64>,
+
+    /// The GPU on which both times are predicted, by name or TOML file; without one nobody asks for
+    /// times, and a kernel that is right and safe is `unsure`
+    #[arg(long, help_heading = "Prediction", value_name = "GPU")]
+    pub(crate) gpu: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) measurement: MeasurementOptions,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
 
     /// Seconds after which the judgement ends
     #[arg(long, help_heading = "Limits", value_name = "SECONDS", default_value = "120", value_parser = clap::value_parser!(u64).range(1..=86_400))]

@@ -4,11 +4,17 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gpucast_forecast::LaunchOptions;
+use gpucast_forecast::choice::count_on::CountOn;
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::choice::model_choice::Models;
 use gpucast_forecast::input::expression::Parameters;
 use gpucast_forecast::input::launch_template::LaunchTemplate;
+use gpucast_forecast::run::sources::Counts;
+use gpucast_forecast::settings::{CacheChoice, ExecutionSettings};
 use gpucast_interpreter::Options;
 use gpucast_judge::tolerance::Overrides;
-use gpucast_judge::{Request, Side, Verdict, judge};
+use gpucast_judge::{Forecast, Request, Side, Verdict, judge};
+use gpucast_model::Gpu;
 use gpucast_render::judgement;
 
 use crate::cli::judge::Judge;
@@ -23,6 +29,27 @@ pub(crate) fn run(arguments: &Judge) -> Result<(), Failure> {
     let deadline = Instant::now().checked_add(Duration::from_secs(arguments.time_limit));
     let options =
         Options { deadline, memory_limit: Some(arguments.memory_limit), ..Options::default() };
+    let library = gpu_argument::library()?;
+    let gpu = arguments.gpu.as_deref().map(|gpu| -> Result<Gpu, Failure> {
+        let gpu = gpu_argument::find(&library, gpu)?;
+        let gpu = arguments.measurement.running().of(gpu)?;
+        gpu_argument::device_model(&gpu)?;
+        Ok(gpu)
+    });
+    let gpu = gpu.transpose()?;
+    let (models, count_on) = (Models::read(&[], &[])?, CountOn::Target);
+    let counts = Counts {
+        machine: (&arguments.machine).into(),
+        execution: ExecutionSettings { options, caches: CacheChoice::Auto, ..Default::default() },
+        ..Counts::default()
+    };
+    let forecast = gpu.as_ref().map(|gpu| Forecast {
+        gpu,
+        models: &models,
+        count_on: &count_on,
+        counts: &counts,
+        timing: arguments.measurement.timing(),
+    });
     let request = Request {
         candidate: &candidate,
         reference: &reference,
@@ -32,6 +59,7 @@ pub(crate) fn run(arguments: &Judge) -> Result<(), Failure> {
         outputs: &arguments.result,
         tolerances: Overrides { rtol: arguments.rtol, atol: arguments.atol },
         options,
+        forecast,
         source_root: arguments.source_root.as_deref(),
         supervisor: &terminal,
     };

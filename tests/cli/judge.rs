@@ -1,5 +1,7 @@
 //! `gpucast judge`: what it says of candidates, and its exit status.
 
+use serde_json::json;
+
 use crate::gpucast::gpucast;
 
 const REFERENCE: &str = "--reference judge/saxpy.toml";
@@ -74,4 +76,45 @@ fn a_wider_tolerance_accepts_what_a_narrow_one_refuses() {
     };
     assert_eq!(run("").status, 10);
     assert_eq!(run("--rtol 0 --atol 100").status, 13);
+}
+
+const ON: &str = "--param n=65536 --seeds 1 --given-size-only --gpu h100-sxm --machine rules";
+
+#[test]
+fn a_grid_of_one_warp_is_slower_and_the_whole_grid_is_faster() {
+    let slower = format!("judge judge/few.ptx {REFERENCE} --grid 1 --block 32 {ON}");
+    let told = gpucast(&slower).transcript();
+    // The ends of intervals change with each kernel that is measured.
+    let (before, rest) = told.split_once("\nTime on h100-sxm\n").unwrap();
+    let (times, behind) = rest.split_once("\nWork").unwrap();
+    assert!(times.contains(": slower."), "{times}");
+    insta::assert_snapshot!(format!("{before}\n…\nWork{behind}"));
+    let faster = format!("judge saxpy.ptx --reference judge/few.toml {ON} --format json");
+    let faster = format!("{faster} --grid '${{ceil(n/256)}}' --block 256");
+    let outcome = gpucast(&faster);
+    assert_eq!(outcome.status, 0, "{}", outcome.transcript());
+    let value: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((&value["verdict"], &value["confidence"]), (&json!("faster"), &json!(0.9)));
+    let interval = value["times"]["speed_up_interval"].as_array().unwrap();
+    let [low, high] = [&interval[0], &interval[1]].map(|end| end.as_f64().unwrap());
+    assert!(1.0 < low && low < high, "{interval:?}");
+}
+
+#[test]
+fn the_same_kernel_is_neither_faster_nor_slower() {
+    let outcome = gpucast(&format!("judge saxpy.ptx {REFERENCE} {ON} --format json"));
+    assert_eq!(outcome.status, 13, "{}", outcome.transcript());
+    let value: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(value["times"]["speed_up"], 1.0);
+    assert_eq!(value.get("confidence"), None);
+    assert_eq!(value["work"]["skipped"], json!([]));
+}
+
+#[test]
+fn a_launch_that_the_gpu_refuses_is_wrong() {
+    let shape = "--grid 1 --block 32 --shared-bytes 60000";
+    let on = ON.replace("h100-sxm", "gtx-960");
+    let outcome = gpucast(&format!("judge judge/few.ptx {REFERENCE} {shape} {on}"));
+    assert_eq!(outcome.status, 10, "{}", outcome.transcript());
+    assert!(outcome.stdout.contains("cannot-launch"), "{}", outcome.transcript());
 }

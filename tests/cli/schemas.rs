@@ -175,8 +175,12 @@ static DOCUMENTS: [Documented; 25] = [
             "judge judge/past-the-end.ptx --reference judge/saxpy.toml --format json",
             "judge broken/several.ptx --reference judge/saxpy.toml --format json",
             "judge saxpy.ptx --reference judge/saxpy.toml --format json",
+            "judge judge/few.ptx --reference judge/saxpy.toml --gpu h100-sxm --machine rules --format json",
+            "judge transpose-padded.toml --reference transpose.toml --gpu gtx-480 --machine rules --format json",
         ],
-        fits: &["judge transpose-padded.toml --reference transpose.toml --format json"],
+        fits: &[
+            "judge transpose-padded.toml --reference transpose.toml --gpu gtx-960 --machine rules --format json",
+        ],
     },
     Documented {
         schema: "gpucast.check/1",

@@ -9,9 +9,14 @@ use gpucast_forecast::run::check::CheckedLaunch;
 use gpucast_forecast::run::execute::Loaded;
 use gpucast_sanitizer::Finding;
 
+use gpucast_advice::Item;
+use gpucast_model::conformal::COVERAGE;
+
 use crate::footprint::Conflict;
 use crate::inputs::Variation;
+use crate::time::{Decided, Times};
 use crate::tolerance::Tolerance;
+use crate::work::Work;
 
 /// The answer in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,6 +64,12 @@ pub struct Judgement {
     pub left_out: Vec<LeftOut>,
     /// The buffers that were compared, with their tolerances in the first run.
     pub outputs: Vec<Output>,
+    /// The work of both sides, if the candidate is right and safe.
+    pub work: Option<Work>,
+    /// The predicted times of both sides, if the candidate is right and safe and a GPU is given.
+    pub times: Option<Times>,
+    /// What to change of the candidate first.
+    pub advice: Option<Item>,
     /// The candidate's module and its CUDA files, for the places of findings.
     pub code: Option<Code>,
 }
@@ -191,6 +202,9 @@ impl Judgement {
             cases: Vec::new(),
             left_out: Vec::new(),
             outputs: Vec::new(),
+            work: None,
+            times: None,
+            advice: None,
             code: None,
         }
     }
@@ -240,6 +254,23 @@ impl Judgement {
     /// The verdict of what has been found.
     pub(crate) fn conclude(&mut self) {
         let worst = self.evidence.iter().map(|evidence| evidence.fault.verdict()).min();
-        self.verdict = worst.unwrap_or(Verdict::Unsure);
+        let skips = self.work.as_ref().is_some_and(|work| !work.skipped.is_empty());
+        self.verdict = match (worst, self.times.as_ref().map(Times::decided)) {
+            (Some(worst), _) => worst,
+            (None, Some(Decided::Slower)) => Verdict::Slower,
+            (None, Some(Decided::Faster)) if !skips => Verdict::Faster,
+            (None, _) => Verdict::Unsure,
+        };
+    }
+
+    /// The probability that a verdict about time is right, as far as measured times tell: that of
+    /// an interval and of all that lies beyond one of its ends. Other verdicts have none: what is
+    /// shown by a run needs none, and nothing decides what is unsure.
+    #[must_use]
+    pub fn confidence(&self) -> Option<f64> {
+        match self.verdict {
+            Verdict::Slower | Verdict::Faster => Some((1.0 + COVERAGE) / 2.0),
+            Verdict::Wrong | Verdict::Unsafe | Verdict::Unsure => None,
+        }
     }
 }

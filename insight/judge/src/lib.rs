@@ -6,7 +6,8 @@
 //! reference ─┘  interface: which buffer  └─ trial: a run under all checks ◄── footprint: elements
 //!                  is which    │
 //!                              ▼
-//!        right: sizes × inputs ──► faults ──► Judgement
+//!        right: sizes × inputs ──► faults ─────┐
+//!        cost: work, predicted times, advice ──┴──► Judgement
 //! ```
 //!
 //! | module | idea |
@@ -18,6 +19,8 @@
 //! | [`tolerance`] | how far results may be from the reference's |
 //! | [`footprint`] | elements that are read and written, and those that blocks share without an order |
 //! | [`trial`] | one run, watched |
+//! | [`work`] | bytes and operations of both sides, and those that the candidate leaves out |
+//! | [`time`] | predicted times, and the interval of their ratio |
 //! | [`judgement`] | the answer, as data |
 //!
 //! The candidate runs in one memory, again and again with other inputs: what it keeps from run to
@@ -26,6 +29,7 @@
 //!
 //! The crate knows no command line and no terminal, and nothing of how a judgement looks.
 
+mod cost;
 pub mod footprint;
 pub mod inputs;
 pub mod interface;
@@ -34,8 +38,10 @@ mod right;
 pub mod side;
 pub mod sizes;
 mod stage;
+pub mod time;
 pub mod tolerance;
 pub mod trial;
+pub mod work;
 
 use std::path::Path;
 
@@ -47,6 +53,7 @@ use gpucast_interpreter::Options;
 
 pub use judgement::{Judgement, Verdict};
 pub use side::Side;
+pub use time::Forecast;
 
 /// What is to be judged, and how.
 pub struct Request<'a> {
@@ -67,6 +74,8 @@ pub struct Request<'a> {
     pub tolerances: tolerance::Overrides,
     /// Limits of each launch, and the moment at which all of it ends.
     pub options: Options,
+    /// How times are predicted; without it nobody asks for them.
+    pub forecast: Option<Forecast<'a>>,
     /// Where else CUDA files lie.
     pub source_root: Option<&'a Path>,
     /// Hears of progress and can end it.
@@ -81,10 +90,14 @@ pub struct Request<'a> {
 /// wrong with the candidate's code is the judgement.
 pub fn judge(request: &Request<'_>) -> Result<Judgement, ReadFailure> {
     let mut judgement = Judgement::new(&request.candidate.input, &request.reference.input);
-    if let Some(stage) = right::compare(request, &mut judgement)? {
-        let loaded = stage.candidate.loaded;
-        let files = cuda_source::files(&stage.candidate.plan, &loaded.module, request.source_root);
-        judgement.code = Some(judgement::Code { loaded, files });
+    if let Some(compared) = right::compare(request, &mut judgement)? {
+        let candidate = &compared.stage.candidate;
+        let files =
+            cuda_source::files(&candidate.plan, &candidate.loaded.module, request.source_root);
+        if judgement.evidence.is_empty() {
+            cost::compare(request, &compared, &files, &mut judgement)?;
+        }
+        judgement.code = Some(judgement::Code { loaded: compared.stage.candidate.loaded, files });
     }
     judgement.conclude();
     Ok(judgement)

@@ -6,6 +6,7 @@ use gpucast_forecast::input::kernel_argument::ReadFailure;
 use gpucast_forecast::{Failure, Report};
 
 use crate::Request;
+use crate::footprint::Footprint;
 use crate::inputs::Variation;
 use crate::judgement::{Case, Evidence, Fault, Judgement, LeftOut, Verdict};
 use crate::side::NotOpened;
@@ -16,11 +17,18 @@ use crate::trial::End;
 /// Thread-instructions of a run beyond which odd sizes are tried with one kind of inputs.
 const LARGE: u128 = 1 << 24;
 
+/// The given size, and what both sides did there with the given inputs.
+pub(crate) struct Compared<'a> {
+    pub(crate) stage: Stage<'a>,
+    pub(crate) answer: Answer,
+    pub(crate) footprint: Footprint,
+}
+
 /// Runs both sides at all sizes. Returns the given size, unless the candidate's code is at fault.
 pub(crate) fn compare<'a>(
     request: &'a Request<'a>,
     judgement: &mut Judgement,
-) -> Result<Option<Stage<'a>>, ReadFailure> {
+) -> Result<Option<Compared<'a>>, ReadFailure> {
     let scope = Scope::of(request)?;
     let given = Size::given(&scope.given);
     let reference = request.reference.open(&scope.taken(scope.of_reference.as_ref(), &given))?;
@@ -34,26 +42,25 @@ pub(crate) fn compare<'a>(
         Err(NotOpened::Request(failure)) => return Err(failure),
     };
     let mut stage = Stage::new(request, reference, candidate).map_err(Failure::from)?;
-    let mut runs = Runs { request, judgement, is_first: true };
-    let first = runs.answer_given(&mut stage)?;
+    let mut runs = Runs { request, judgement, footprint: None };
+    let answer = runs.answer_given(&mut stage)?;
     stage.outputs().map_err(Failure::from)?;
     for name in stage.unvaried() {
         let what = format!("other contents of buffer {name}");
         let because = "its contents are no random numbers, and may be indices".to_owned();
         runs.judgement.left_out.push(LeftOut { what, because });
     }
-    if !runs.try_given(&mut stage, &given, &first)? {
-        return Ok(Some(stage));
-    }
-    if request.tries_odd_sizes {
-        let complete = stage.is_complete(&first);
+    let is_right = runs.try_given(&mut stage, &given, &answer)?;
+    if is_right && request.tries_odd_sizes {
+        let complete = stage.is_complete(&answer);
         for size in scope.odd_sizes(runs.judgement) {
             if !runs.try_odd(&scope, &size, &stage.written, &complete)? {
                 break;
             }
         }
     }
-    Ok(Some(stage))
+    let footprint = runs.footprint.unwrap_or_default();
+    Ok(Some(Compared { stage, answer, footprint }))
 }
 
 /// The parameters of both sides.
@@ -124,7 +131,8 @@ impl Scope {
 struct Runs<'a, 'j> {
     request: &'a Request<'a>,
     judgement: &'j mut Judgement,
-    is_first: bool,
+    /// That of the candidate's first run.
+    footprint: Option<Footprint>,
 }
 
 impl<'a> Runs<'a, '_> {
@@ -256,10 +264,12 @@ impl<'a> Runs<'a, '_> {
         }
         let agrees = shown.agrees();
         let mut faults = shown.faults;
-        if !agrees && !std::mem::take(&mut self.is_first) {
+        let is_first = self.footprint.is_none();
+        if !agrees && !is_first {
             self.mark_kept(stage, variation, answer, &mut faults)?;
         }
-        self.is_first = false;
+        let ended = shown.ran.end == End::Finished;
+        self.footprint.get_or_insert(shown.ran.footprint);
         if self.judgement.outputs.is_empty() {
             self.judgement.outputs = shown.outputs;
         }
@@ -269,7 +279,7 @@ impl<'a> Runs<'a, '_> {
             let at = Some((size.name.clone(), variation));
             self.judgement.add(Evidence { at, fault });
         }
-        Ok(!is_wrong && shown.ran.end == End::Finished)
+        Ok(!is_wrong && ended)
     }
 
     /// Says of wrong results whether they come from an earlier run.

@@ -24,7 +24,7 @@ pub(crate) struct Stage<'a> {
     request: &'a Request<'a>,
     pub(crate) reference: Opened,
     pub(crate) candidate: Opened,
-    pairs: Vec<Pair>,
+    pub(crate) pairs: Vec<Pair>,
     /// The candidate's memory, in which it runs again and again.
     memory: DeviceMemory,
     /// Which buffers the reference writes, once it has run.
@@ -35,7 +35,7 @@ pub(crate) struct Stage<'a> {
 pub(crate) struct Answer {
     pub(crate) ran: Ran,
     memory: DeviceMemory,
-    contents: Vec<Vec<u8>>,
+    pub(crate) contents: Vec<Vec<u8>>,
     /// Thread-instructions of all launches.
     instructions: u128,
     seconds: f64,

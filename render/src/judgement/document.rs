@@ -4,10 +4,10 @@ use gpucast_judge::inputs::Variation;
 use gpucast_judge::judgement::{Case, Evidence, Judgement, LeftOut, Output};
 use serde_json::{Value, json};
 
-use super::{SCHEMA, evidence};
+use super::{SCHEMA, cost, evidence};
 
 pub(super) fn value(judgement: &Judgement) -> Value {
-    json!({
+    let mut value = json!({
         "schema": SCHEMA,
         "candidate": judgement.candidate,
         "reference": judgement.reference,
@@ -21,7 +21,20 @@ pub(super) fn value(judgement: &Judgement) -> Value {
         "results": judgement.outputs.iter().map(|Output { buffer, tolerance }| {
             json!({ "buffer": buffer, "rtol": tolerance.rtol, "atol": tolerance.atol })
         }).collect::<Vec<Value>>(),
-    })
+    });
+    if let Some(confidence) = judgement.confidence() {
+        value["confidence"] = json!(confidence);
+    }
+    if let Some(work) = &judgement.work {
+        value["work"] = cost::work_value(work);
+    }
+    if let Some(times) = &judgement.times {
+        value["times"] = cost::times_value(times);
+    }
+    if let Some(advice) = &judgement.advice {
+        value["advice"] = json!(advice);
+    }
+    value
 }
 
 fn case(case: &Case) -> Value {

@@ -1,5 +1,6 @@
 //! A judgement, as text and JSON: the verdict first, then what it rests on.
 
+mod cost;
 mod document;
 pub(crate) mod evidence;
 pub(crate) mod text;

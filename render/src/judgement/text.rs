@@ -4,12 +4,13 @@ use gpucast_forecast::number;
 use gpucast_judge::inputs::Variation;
 use gpucast_judge::judgement::{Judgement, LeftOut, Verdict};
 
+use super::cost;
 use super::evidence::{self, Told};
 use crate::control;
 use crate::table::wrapped;
 
 /// Text is this wide.
-const WIDTH: usize = 96;
+pub(super) const WIDTH: usize = 96;
 
 pub(super) fn text(judgement: &Judgement) -> String {
     let Judgement { candidate, reference, verdict, .. } = judgement;
@@ -22,6 +23,7 @@ pub(super) fn text(judgement: &Judgement) -> String {
             text += &fault(&told, at.as_deref());
         }
     }
+    text += &cost::text(judgement);
     if !judgement.left_out.is_empty() {
         text += "\nNot tried\n";
     }

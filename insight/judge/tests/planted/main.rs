@@ -9,13 +9,21 @@ mod page;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpucast_forecast::Alone;
-use gpucast_forecast::LaunchOptions;
+use gpucast_forecast::choice::count_on::CountOn;
+use gpucast_forecast::choice::gpu_argument;
+use gpucast_forecast::choice::model_choice::Models;
 use gpucast_forecast::input::expression::Parameters;
 use gpucast_forecast::input::launch_template::LaunchTemplate;
+use gpucast_forecast::run::sources::Counts;
+use gpucast_forecast::settings::{MachineChoice, MachineSettings};
+use gpucast_forecast::{Alone, LaunchOptions};
 use gpucast_interpreter::Options;
+use gpucast_judge::time::Decided;
 use gpucast_judge::tolerance::Overrides;
-use gpucast_judge::{Judgement, Request, Side, Verdict, judge};
+use gpucast_judge::work::Skipped;
+use gpucast_judge::{Forecast, Judgement, Request, Side, Verdict, judge};
+
+use gpucast_model::AskedTiming;
 
 use crate::kernels::Task;
 
@@ -58,6 +66,10 @@ impl Drop for Folder {
 }
 
 fn judged(folder: &Folder, candidate: &Candidate) -> Judgement {
+    judged_by(folder, candidate, None)
+}
+
+fn judged_by(folder: &Folder, candidate: &Candidate, forecast: Option<Forecast<'_>>) -> Judgement {
     let Candidate { task, variables, body, shape, .. } = candidate;
     let module = kernels::module(task, "", task.body);
     folder.file(&format!("{}.ptx", task.name), &module);
@@ -82,6 +94,7 @@ fn judged(folder: &Folder, candidate: &Candidate) -> Judgement {
         outputs: &[],
         tolerances: Overrides::default(),
         options: Options::default(),
+        forecast,
         source_root: None::<&Path>,
         supervisor: &Alone,
     };
@@ -124,4 +137,54 @@ fn no_planted_fault_is_accepted_and_no_honest_candidate_is_refused() {
     assert!(accepted.is_empty(), "accepted: {accepted:#?}\nrefused: {refused:#?}");
     assert!(refused.is_empty(), "refused: {refused:#?}");
     page::check((&faults, &of_faults), (&honest, &of_honest));
+}
+
+/// A task whose reference reads b and makes nothing of it, and a candidate that does not read it, is
+/// right, and 64 times shorter.
+fn skipping() -> Candidate {
+    let fma = "fma.rn.f32 %f4, %f1, %f2, %f3;";
+    let loop_of_64 = "mul.f32 %f4, %f1, %f2; fma.rn.f32 %f4, %f3, 0f00000000, %f4; mov.u32 %r10, 0;
+        AGAIN: fma.rn.f32 %f5, %f2, %f3, %f5; add.u32 %r10, %r10, 1;
+        setp.lt.u32 %p2, %r10, 6400; @%p2 bra AGAIN;
+        fma.rn.f32 %f4, %f5, 0f00000000, %f4;";
+    let body: &'static str = Box::leak(
+        kernels::MAP
+            .body
+            .replacen(fma, loop_of_64, 1)
+            .replacen("setp.ge", "mov.f32 %f5, 0f00000000; setp.ge", 1)
+            .into_boxed_str(),
+    );
+    let task = Task { name: "skipping", body, ..kernels::MAP };
+    let own = kernels::MAP.body.replacen("ld.global.f32 %f3, [%rd6];", "", 1);
+    let own = own.replacen(fma, "mul.f32 %f4, %f1, %f2;", 1);
+    let (name, kind, variables, shape) = ("reads no b", "skipped work", "", None);
+    Candidate { task, name, kind, variables, body: own, shape }
+}
+
+#[test]
+fn a_candidate_that_skips_work_and_is_right_is_named_and_never_called_faster() {
+    let library = gpu_argument::library().unwrap();
+    let gpu = gpu_argument::find(&library, "a100").unwrap();
+    let models = Models::read(&[], &[]).unwrap();
+    let machine = MachineSettings { machine: MachineChoice::Rules, ..MachineSettings::default() };
+    let counts = Counts { machine, ..Counts::default() };
+    let forecast = Forecast {
+        gpu: &gpu,
+        models: &models,
+        count_on: &CountOn::Target,
+        counts: &counts,
+        timing: AskedTiming::default(),
+    };
+    let folder = Folder::new("skipping");
+    let judgement = judged_by(&folder, &skipping(), Some(forecast));
+    let work = judgement.work.as_ref().unwrap();
+    let [Skipped::Reads { buffer, reference: 1024, candidate: 0 }, Skipped::Operations { .. }] =
+        work.skipped.as_slice()
+    else {
+        panic!("{:?}", work.skipped);
+    };
+    assert_eq!(buffer, "b");
+    let times = judgement.times.as_ref().unwrap();
+    assert_eq!(times.decided(), Decided::Faster, "{times:?}");
+    assert_eq!((judgement.verdict, judgement.confidence()), (Verdict::Unsure, None));
 }
