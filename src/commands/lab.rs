@@ -59,7 +59,8 @@ fn task(name: &str) -> Result<Task, Failure> {
         return Ok(Task::open(folder)?);
     }
     let report = Report::new(format!("there is no task `{name}`"));
-    let hint = suggest(name, tasks::names());
+    let words = tasks::names().flat_map(|name| name.split_once('-'));
+    let hint = suggest(name, tasks::names().chain(words.map(|(_, word)| word)));
     let list = "`gpucast lab list` shows the tasks".to_owned();
     Err(report.maybe_hint(hint.or(Some(list))).into())
 }

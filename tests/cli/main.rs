@@ -35,6 +35,7 @@ mod help;
 #[cfg(unix)]
 mod judge;
 mod killed_workers;
+mod lab;
 mod large_counts;
 mod limits;
 mod machine;

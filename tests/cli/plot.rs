@@ -265,6 +265,26 @@ fn occupancy_is_drawn_over_what_limits_it() {
     assert!(text.contains("this launch"), "{}", words(&text));
 }
 
+#[test]
+fn warps_are_drawn_over_time() {
+    let of = |more: &str, name: &str| {
+        svg(&format!("timeline sgemm --size small --gpu h100-sxm --machine rules {more}"), name)
+    };
+    let whole = of("", "timeline.svg");
+    for words in ["SM 0, CTA 0", "warp 31 on 3", "waits at a barrier", "waits for shared memory"] {
+        assert!(whole.contains(words), "{words}");
+    }
+    // Neither the clocks nor the colours of a part differ from those of the whole.
+    let part = of("--clocks 1000..2000", "part.svg");
+    assert!(part.contains("1,000 to ") && !part.contains("3,000 to "), "{part}");
+    let refused = gpucast(
+        "plot timeline sgemm --size small --gpu h100-sxm --machine rules --ctas 7 -o never.svg",
+    );
+    assert_eq!(refused.status, 1);
+    assert!(refused.stderr.contains("no simulated CTA"), "{}", refused.stderr);
+    assert!(!crate::gpucast::inputs().join("never.svg").exists());
+}
+
 /// The texts of a picture, a line each.
 fn words(svg: &str) -> String {
     let texts = svg.split("<text").skip(1).filter_map(|text| text.split_once('>'));

@@ -40,7 +40,7 @@ macro_rules! calibrate_cost {
     };
 }
 
-static DOCUMENTS: [Documented; 25] = [
+static DOCUMENTS: [Documented; 28] = [
     Documented {
         schema: "gpucast.predictions/1",
         meaning: "Predicted times with the counts and values behind them: `predict`",
@@ -166,6 +166,29 @@ static DOCUMENTS: [Documented; 25] = [
             "run planted-faults.ptx --grid 1 --block 64 --arg buf:u32[64] --kernel past_the_end --check all --format json",
         ],
         fits: &["run saxpy.toml --check all --format json"],
+    },
+    Documented {
+        schema: "gpucast.lab-tasks/1",
+        meaning: "The tasks for classes: `lab list`",
+        shown_by: &["lab list --format json"],
+        fits: &[],
+    },
+    Documented {
+        schema: "gpucast.lab-check/1",
+        meaning: "What became of a submission, with points and reasons: `lab check`",
+        shown_by: &[
+            "lab check ../../studies/lab/tasks/02-guard/start.ptx --task guard --format json",
+            "lab check ../../studies/lab/tasks/03-coalescing/start.ptx --task coalescing --format json",
+        ],
+        fits: &[
+            "lab check ../../studies/lab/tasks/06-transpose/start.ptx --task transpose --format json",
+        ],
+    },
+    Documented {
+        schema: "gpucast.lab-grades/1",
+        meaning: "The submissions of a class: `lab grade`",
+        shown_by: &["lab grade lab --task scan --format json"],
+        fits: &[],
     },
     Documented {
         schema: "gpucast.judgement/1",

@@ -84,12 +84,13 @@ fn conclusion(checked: &Checked) -> String {
     if checked.is_done() {
         return "done".to_owned();
     }
-    match (&checked.targets, checked.sizes - checked.right()) {
-        (None, _) => {
-            let (right, sizes) = (checked.right(), checked.sizes);
-            format!("right at {right} of {sizes} sizes; targets are measured when all are right")
+    match &checked.targets {
+        None => {
+            let right = format!("right at {} of {} sizes", checked.right(), checked.sizes);
+            let then = "targets are measured when all are right";
+            if checked.asked > 0 { format!("{right}; {then}") } else { right }
         }
-        (Some(targets), _) => {
+        Some(targets) => {
             let open = targets.len() - checked.met();
             format!("{open} of {} targets are open", targets.len())
         }

@@ -30,11 +30,11 @@ const HEADER: [&str; 7] = ["submission", "task", "points", "right", "targets", "
 ///
 /// If the result has a value that the form cannot hold, which no input brings about.
 pub fn document(class: &[Checked], format: GradeFormat) -> Result<String, Report> {
-    let rows = || class.iter().map(row).collect::<Vec<_>>();
+    let rows = |absent| class.iter().map(|checked| row(checked, absent)).collect::<Vec<_>>();
     match format {
         GradeFormat::Text => {
             let mut all = vec![HEADER.map(str::to_owned).to_vec()];
-            all.extend(rows());
+            all.extend(rows("–"));
             let left = [Align::Left, Align::Left];
             let numbers = [Align::Right; 4];
             let columns = [left.as_slice(), &numbers, &[Align::Left]].concat();
@@ -48,12 +48,12 @@ pub fn document(class: &[Checked], format: GradeFormat) -> Result<String, Report
                 );
             Ok(control::visible(&text).into_owned())
         }
-        GradeFormat::Csv => csv::document(&HEADER, &rows()),
+        GradeFormat::Csv => csv::document(&HEADER, &rows("")),
         GradeFormat::Markdown => {
             let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
             let mut text = line(&HEADER.map(str::to_owned));
             text += "|---|---|--:|--:|--:|--:|---|\n";
-            for row in rows() {
+            for row in rows("–") {
                 let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
                 text += &line(&cells);
             }
@@ -66,15 +66,16 @@ pub fn document(class: &[Checked], format: GradeFormat) -> Result<String, Report
     }
 }
 
-fn row(checked: &Checked) -> Vec<String> {
+/// `absent` stands for what was not measured.
+fn row(checked: &Checked, absent: &str) -> Vec<String> {
     let targets = checked.targets.as_ref();
     vec![
         checked.name.clone(),
         checked.task.clone(),
         checked.points().to_string(),
         format!("{}/{}", checked.right(), checked.sizes),
-        targets.map_or_else(|| "-".to_owned(), |all| format!("{}/{}", checked.met(), all.len())),
-        checked.times_ms.map_or_else(|| "-".to_owned(), |[own, _]| format!("{own:.4}")),
+        targets.map_or_else(|| absent.to_owned(), |all| format!("{}/{}", checked.met(), all.len())),
+        checked.times_ms.map_or_else(|| absent.to_owned(), |[own, _]| format!("{own:.4}")),
         reason(checked),
     ]
 }

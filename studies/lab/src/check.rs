@@ -49,6 +49,8 @@ pub struct Checked {
     pub times_ms: Option<[f64; 2]>,
     /// The number of sizes, also of those that were not tried.
     pub sizes: usize,
+    /// The number of targets, also where none was measured.
+    pub asked: usize,
 }
 
 /// A size.
@@ -152,6 +154,7 @@ impl Checking<'_> {
             targets: None,
             times_ms: None,
             sizes: self.task.cases.len(),
+            asked: self.task.targets.len(),
         };
         for parameters in &self.task.cases {
             let judgement = gpucast_judge::judge(&Request {
@@ -163,6 +166,7 @@ impl Checking<'_> {
                 outputs: &[],
                 tolerances: tolerance::Overrides::default(),
                 options: self.options,
+                forecast: None,
                 source_root: None,
                 supervisor: self.supervisor,
             });

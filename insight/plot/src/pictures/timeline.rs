@@ -64,6 +64,8 @@ const WIDTH: f64 = 1200.0;
 /// The pixels of a row, and of the name of a group.
 const ROW: f64 = 15.0;
 const GROUP: f64 = 24.0;
+/// Slices of less than these pixels are too thin to be pointed at.
+const LEAST_READING: f64 = 4.0;
 /// The pixels that a row is divided into. In each, the way that takes most of its time is shown.
 const STEP: f64 = 1.0;
 
@@ -139,10 +141,13 @@ impl Timeline {
             let right = row.left + right.min(row.width());
             let area = Rect::new(row.left + left, bottom - height, right, bottom);
             scene.rect(area, Ink::Series(kind));
-            let [begin, end] = [first, last].map(|at| significant(of_step(at as f64).round(), 9));
-            let name = &self.kinds[kind].name;
-            scene
-                .reading(area, format!("{} {}, {begin} to {end}: {name}", track.group, track.name));
+            if area.width() >= LEAST_READING {
+                let [begin, end] =
+                    [first, last].map(|at| significant(of_step(at as f64).round(), 9));
+                let name = &self.kinds[kind].name;
+                let track = format!("{} {}", track.group, track.name);
+                scene.reading(area, format!("{track}, {begin} to {end}: {name}"));
+            }
         }
     }
 

@@ -1,0 +1,150 @@
+//! `gpucast lab`: from the hand-out to the grades of a class, with PTX as submissions, which needs
+//! no compiler.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::gpucast::{gpucast, json, stdout};
+
+/// A file of a task of ours.
+fn of_task(task: &str, file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("studies/lab/tasks").join(task).join(file)
+}
+
+/// A class in a folder of its own: submissions as PTX.
+fn class(of: &[(&str, &str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (student, task, file) in of {
+        fs::copy(of_task(task, file), folder.path().join(format!("{student}.ptx"))).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn tasks_are_listed() {
+    insta::assert_snapshot!(stdout("lab list"));
+    let tasks = json("lab list --format json")["tasks"].as_array().unwrap().clone();
+    assert_eq!(tasks.len(), 15);
+    assert!(tasks[5]["targets"][2].as_str().unwrap().contains("shared_conflict_degree"));
+}
+
+#[test]
+fn a_task_is_handed_out_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = folder.path().join("work");
+    let started = gpucast(&format!("lab start registers '{}'", work.display()));
+    assert_eq!(started.status, 0, "{}", started.stderr);
+    insta::assert_snapshot!(fs::read_to_string(work.join("README.md")).unwrap());
+    for name in ["kernel.cu", "launch.toml", "task.txt"] {
+        assert!(work.join(name).is_file(), "{name}");
+    }
+    assert!(!work.join("solution.cu").exists() && !work.join("reference.ptx").exists());
+    fs::write(work.join("kernel.cu"), "mine").unwrap();
+    let again = gpucast(&format!("lab start registers '{}'", work.display()));
+    assert_eq!(again.status, 1);
+    assert!(again.stderr.contains("is there already"), "{}", again.stderr);
+    assert_eq!(fs::read_to_string(work.join("kernel.cu")).unwrap(), "mine");
+}
+
+#[test]
+fn a_check_says_what_is_left_to_do() {
+    let check = |task: &str, file: &str| {
+        let path = of_task(task, file);
+        gpucast(&format!("lab check '{}' --task {task}", path.display()))
+    };
+    let slow = check("03-coalescing", "start.ptx");
+    assert_eq!(slow.status, 1, "{}", slow.stderr);
+    insta::assert_snapshot!("slow", slow.stdout);
+    let wrong = check("02-guard", "start.ptx");
+    assert_eq!(wrong.status, 1, "{}", wrong.stderr);
+    let folder = of_task("02-guard", "").display().to_string();
+    insta::assert_snapshot!("wrong", wrong.stdout.replace(&folder, ""));
+    let done = check("03-coalescing", "reference.ptx");
+    assert_eq!((done.status, done.stderr.as_str()), (0, ""));
+    insta::assert_snapshot!("done", done.stdout);
+}
+
+#[test]
+fn a_class_is_graded_in_all_forms() {
+    let class = class(&[
+        ("anna", "11-scan", "reference.ptx"),
+        ("ben", "11-scan", "start.ptx"),
+        ("|clara", "11-scan", "reference.ptx"),
+    ]);
+    fs::write(class.path().join("notes.txt"), "no submission").unwrap();
+    let grade = |format: &str| {
+        let class = class.path().display();
+        gpucast(&format!("lab grade '{class}' --task scan --format {format}"))
+    };
+    let text = grade("text");
+    assert_eq!(text.status, 0, "{}", text.stderr);
+    assert!(text.stderr.contains("notes.txt is no submission"), "{}", text.stderr);
+    insta::assert_snapshot!("grades", text.stdout);
+    insta::assert_snapshot!("grades_csv", grade("csv").stdout);
+    insta::assert_snapshot!("grades_markdown", grade("markdown").stdout);
+    let json: serde_json::Value = serde_json::from_str(&grade("json").stdout).unwrap();
+    let points = |at: usize| json["submissions"][at]["points"].as_u64().unwrap();
+    assert_eq!([points(0), points(1), points(2)], [100, 0, 100]);
+}
+
+#[test]
+fn a_launch_file_may_change_what_its_task_allows() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    fs::copy(of_task("15-registers", "reference.ptx"), file("kernel.cu")).unwrap();
+    fs::write(file("task.txt"), "15-registers\n").unwrap();
+    let check = || gpucast(&format!("lab check '{}' --format json", folder.path().display()));
+    // In the grid of the start code, most of the solution's blocks lie outside of the matrix.
+    let launch = fs::read_to_string(of_task("15-registers", "launch.toml")).unwrap();
+    fs::write(file("launch.toml"), &launch).unwrap();
+    let in_small_blocks: serde_json::Value = serde_json::from_str(&check().stdout).unwrap();
+    let own = fs::read_to_string(of_task("15-registers", "solution.toml")).unwrap();
+    fs::write(file("launch.toml"), own.replace("k = 50", "k = 60")).unwrap();
+    let in_its_own = check();
+    assert_eq!(in_its_own.status, 0, "{}{}", in_its_own.stdout, in_its_own.stderr);
+    let in_its_own: serde_json::Value = serde_json::from_str(&in_its_own.stdout).unwrap();
+    assert_eq!(in_its_own["points"], 100);
+    let note = in_its_own["notes"][0].as_str().unwrap();
+    assert!(note.ends_with("launch.toml has changes that count for nothing"), "{note}");
+    assert_eq!(in_small_blocks["notes"].as_array().unwrap().len(), 0);
+    let time = |of: &serde_json::Value| of["time_ms"].as_f64().unwrap();
+    assert!(time(&in_small_blocks) > 2.0 * time(&in_its_own));
+}
+
+#[test]
+fn a_task_of_a_teachers_own_is_handed_out_and_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).display().to_string();
+    assert_eq!(gpucast(&format!("lab new '{}'", place("sums"))).status, 0);
+    fs::copy(of_task("03-coalescing", "reference.ptx"), place("sums/reference.ptx")).unwrap();
+    assert_eq!(gpucast(&format!("lab start '{}' '{}'", place("sums"), place("work"))).status, 0);
+    fs::copy(of_task("03-coalescing", "reference.ptx"), place("work/kernel.cu")).unwrap();
+    let task = place("sums");
+    let checked = gpucast(&format!("lab check '{}' --task '{task}'", place("work")));
+    assert_eq!(checked.status, 0, "{}{}", checked.stdout, checked.stderr);
+    assert!(checked.stdout.starts_with("sums of work: 100 of 100 points"), "{}", checked.stdout);
+    // What is wrong with a task is said with its place.
+    let path = folder.path().join("sums/task.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("global_load_sectors_per_request", "sectors_per_request"))
+        .unwrap();
+    let wrong = gpucast(&format!("lab check '{}' --task '{task}'", place("work")));
+    assert_eq!(wrong.status, 1);
+    let says = "task.toml: no metric is named `sectors_per_request`";
+    assert!(wrong.stderr.replace("\n  | ", " ").contains(says), "{}", wrong.stderr);
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    for (run, says) in [
+        ("lab start coalesce", "did you mean `coalescing`?"),
+        ("lab check absent", "absent has no kernel.cu"),
+        ("lab check saxpy.ptx", "nothing says which task saxpy.ptx belongs to"),
+        ("lab grade broken --task 99", "there is no task `99`"),
+        ("lab grade absent --task scan", "cannot read absent"),
+    ] {
+        let outcome = gpucast(run);
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (1, ""), "{run}");
+        assert!(outcome.stderr.contains(says), "{run}: {}", outcome.stderr);
+    }
+}
