@@ -1,6 +1,6 @@
 //! The dirty sectors of a launch of which a part went through the caches.
 
-use crate::hierarchy::{Estimated, L2Traffic};
+use crate::hierarchy::{Estimated, L2Traffic, ScaledSectors};
 use crate::student::student;
 
 /// A launch at its end.
@@ -41,7 +41,10 @@ impl Left {
     /// Which of the dirty lines were drawn is chance: their number has the score interval of a
     /// count (Barker, "A comparison of nine confidence intervals for a Poisson parameter", The
     /// American Statistician 56, 2002).
-    pub(crate) fn of(others: &[u64], last: u64, of_line: u64) -> Self {
+    pub(crate) fn of(
+        others: &[u64],
+        ScaledSectors { sectors: last, of_line }: ScaledSectors,
+    ) -> Self {
         let all = || others.iter().copied().chain([last]).map(|other| other as f64);
         let count = all().count() as f64;
         let mean = all().sum::<f64>() / count;
@@ -57,6 +60,14 @@ impl Left {
         let least = last as f64 - reach.hypot(of_line * (drawn - (middle - about)));
         let most = last as f64 + reach.hypot(of_line * (middle + about - drawn));
         Self { last, bounds: [least.floor().max(0.0) as u64, most.ceil() as u64] }
+    }
+
+    /// The same, where any of `others` may be left as well: what either party of a duel leaves.
+    pub(crate) fn or(mut self, others: impl Iterator<Item = ScaledSectors>) -> Self {
+        for Self { bounds: [least, most], .. } in others.map(|other| Self::of(&[], other)) {
+            self.bounds = [self.bounds[0].min(least), self.bounds[1].max(most)];
+        }
+        self
     }
 }
 
@@ -100,7 +111,9 @@ mod tests {
 
     #[test]
     fn dirty_sectors_at_the_end_may_be_one_more_draw() {
-        let bounds = |others: &[u64], last: u64| Left::of(others, last, 0).bounds;
+        let bounds = |others: &[u64], sectors: u64| {
+            Left::of(others, ScaledSectors { sectors, of_line: 0 }).bounds
+        };
         assert_eq!(bounds(&[], 70), [70, 70]);
         assert_eq!(bounds(&[70, 70, 70], 70), [70, 70], "windows that are alike");
         // Of 90, 110 and 100: s = 10, and 4.303 · 10 · √(4/3) = 49.7.
@@ -113,10 +126,17 @@ mod tests {
     #[test]
     fn sampled_lines_leave_a_doubt() {
         // 32 lines were drawn, each of which stands for 256 sectors: 22.7 to 45.2 by the interval.
-        assert_eq!(Left::of(&[], 32 * 256, 256).bounds, [5803, 11565]);
+        let left = |sectors: u64, of_line: u64| Left::of(&[], ScaledSectors { sectors, of_line });
+        assert_eq!(left(32 * 256, 256).bounds, [5803, 11565]);
         // None was drawn, and up to 3.8 may be dirty.
-        assert_eq!(Left::of(&[], 0, 256).bounds, [0, 984]);
-        assert_eq!(Left::of(&[], 70, 0).bounds, [70, 70]);
+        assert_eq!(left(0, 256).bounds, [0, 984]);
+        assert_eq!(left(70, 0).bounds, [70, 70]);
+        // Sets of a duel have fewer dirty lines, or more.
+        let duellists = [0, 32 * 256].map(|sectors| ScaledSectors { sectors, of_line: 256 });
+        assert_eq!(
+            left(2000, 0).or(duellists.into_iter()),
+            Left { last: 2000, bounds: [0, 11565] }
+        );
     }
 
     /// One line in 64 is drawn by chance, again and again: the truth lies in 19 of 20 intervals.
@@ -133,7 +153,9 @@ mod tests {
             let trials = 400;
             let held = (0..trials).filter(|_| {
                 let drawn = (0..dirty_lines).filter(|_| draw()).count() as u64;
-                let [least, most] = Left::of(&[], drawn * 4 * 64, 4 * 64).bounds;
+                let of_line = 4 * 64;
+                let [least, most] =
+                    Left::of(&[], ScaledSectors { sectors: drawn * of_line, of_line }).bounds;
                 (least..=most).contains(&(4 * dirty_lines))
             });
             let held = held.count();

@@ -18,11 +18,13 @@ use rayon::prelude::*;
 
 use super::PARTS;
 use super::contents::{DIRTY_SHARE, L2Contents};
+use super::kept_lines::Place;
 use super::outbox::{Queues, TurnTime};
 use super::placement::Placement;
+use super::ranks::Duellist;
 use super::replacement::{Newcomer, Replacement};
 use super::request::{L2Operation, Router, SliceRequest, Source};
-use super::sectored::{Evicted, LineShape, SectoredCache, count};
+use super::sectored::{DuelSets, Evicted, LineShape, SectoredCache, count};
 use super::sums::RowSums;
 use super::traffic::{Fetched, L2Traffic, RowTraffic};
 use super::turnover::{AskedBy, Served, Touched, Turnover};
@@ -143,6 +145,21 @@ pub struct L2 {
     turns_before: u32,
 }
 
+/// Sectors of all lines, as some of these tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ScaledSectors {
+    pub(crate) sectors: u64,
+    /// Sectors that each of those lines stands for; 0 if all lines were looked at.
+    pub(crate) of_line: u64,
+}
+
+impl ScaledSectors {
+    /// The same of so many times as large a cache.
+    pub(crate) fn times(self, times: u64) -> Self {
+        Self { sectors: self.sectors * times, of_line: self.of_line * times }
+    }
+}
+
 /// Turns between launches. Lines that one launch fetched, or that none did, look old to the next.
 const TURNS_BETWEEN_LAUNCHES: u32 = 0x9E37_79B9;
 
@@ -230,7 +247,7 @@ impl L2 {
     }
 
     /// The part of them that may have been dirty before: those of sets that the window has not
-    /// filled yet.
+    /// filled yet, and of lines that a set may have kept.
     pub(super) fn unsure_dirtied(&self) -> Dirtied {
         self.slices.iter().map(|slice| slice.unsure_dirtied).sum()
     }
@@ -286,9 +303,9 @@ impl L2 {
             self.forget_others();
         }
         let new = self.turnover();
-        for slice in &mut self.slices {
-            let before = slice.turnover.take().map_or_else(|| new.clone(), |before| *before);
-            slice.turnover = Some(Box::new(before.after()));
+        for Slice { cache, turnover, .. } in &mut self.slices {
+            let before = turnover.take().map_or_else(|| new.clone(), |before| *before);
+            *turnover = Some(Box::new(before.after(|set| cache.age(set))));
         }
     }
 
@@ -337,13 +354,15 @@ impl L2 {
     /// A launch comes. Windows of it will be replayed if it `has_windows`. Lines of which nothing
     /// is known stay so, until others have taken their places.
     pub(super) fn begin_launch(&mut self, has_windows: bool) {
-        let known = has_windows.then(|| Box::new(self.turnover().with_known()));
+        let known = has_windows.then(|| self.turnover().with_known());
         for slice in &mut self.slices {
             let before = slice.turnover.take().filter(|before| before.has_unknown());
-            slice.turnover = match before {
-                Some(before) => Some(Box::new(before.after_launch())),
+            let begun = match before {
+                Some(before) => Some(before.after_launch()),
                 None => known.clone(),
             };
+            let begun = if has_windows { begun.map(Turnover::with_kept) } else { begun };
+            slice.turnover = begun.map(Box::new);
         }
         match self.has_unknown() {
             true => self.dirty_at_start = self.dirty_sectors(),
@@ -374,6 +393,23 @@ impl L2 {
     /// Its dirty sectors.
     pub(super) fn dirty_sectors(&mut self) -> u64 {
         self.slices.iter_mut().map(|slice| slice.dirty().all).sum()
+    }
+
+    /// Its dirty sectors if all sets inserted lines as one party of a duel does. Which of both the
+    /// others follow depends on all that came before.
+    pub(crate) fn dirty_of_duellists(&self) -> Vec<ScaledSectors> {
+        let all = (self.slices.len() * self.geometry.sets()) as u64;
+        let of_line = self.sectors_of_line();
+        let of_duellist = |duellist: Duellist| {
+            let mut sum = DuelSets::default();
+            self.slices.iter().for_each(|slice| sum += slice.cache.of_duellist(duellist));
+            let DuelSets { sets, dirty } = sum;
+            (sets > 0).then(|| ScaledSectors {
+                sectors: dirty * all / sets,
+                of_line: of_line * all.div_ceil(sets),
+            })
+        };
+        [Duellist::Plain, Duellist::Bimodal].into_iter().filter_map(of_duellist).collect()
     }
 
     /// Writes back whatever is dirty; the contents stay, clean.
@@ -492,7 +528,7 @@ struct Slice {
     traffic: L2Traffic,
     rows: RowSums<RowTraffic>,
     dirtied: Dirtied,
-    /// The part of those that the window before may have left dirty.
+    /// The part of those that may have been dirty before.
     unsure_dirtied: Dirtied,
     /// Its dirty sectors, if no request has come since they were counted: most launches reach few
     /// slices of a large cache.
@@ -687,12 +723,10 @@ impl Slice {
                 (read, read)
             }
         };
+        let mut dirtied = 0;
         if operation.writes() {
-            let dirtied = count(sectors & !line.dirty());
+            dirtied = count(sectors & !line.dirty());
             self.dirtied.note(source.row(), dirtied);
-            if self.turnover.as_ref().is_some_and(|turnover| turnover.is_unsure(set as usize)) {
-                self.unsure_dirtied.note(source.row(), dirtied);
-            }
             line.add_dirty(sectors);
         }
         moved.l2_sectors += asked;
@@ -708,7 +742,9 @@ impl Slice {
         moved.l2_hit_sectors += asked - missed_sectors;
         moved.dram_read_sectors += if read == missed { missed_sectors } else { count(read) };
         if let Some(turnover) = &mut self.turnover {
-            let line = Touched { set: set as usize, place, is_new, evicted: written };
+            let set = set as usize;
+            let at = Place { set, place, age: self.cache.age(set) };
+            let line = Touched { tag, at, is_new, gave_way: evicted.tag, evicted: written };
             let found = match operation {
                 L2Operation::Read | L2Operation::ReadLine | L2Operation::Update => {
                     sectors & !missed
@@ -719,7 +755,9 @@ impl Slice {
                 },
             };
             let served = Served { missed: missed_sectors, read: count(read), found: count(found) };
-            turnover.note(line, source.row(), served);
+            if turnover.note(line, source.row(), served) {
+                self.unsure_dirtied.note(source.row(), dirtied);
+            }
         }
     }
 

@@ -18,6 +18,7 @@
 //! whatever the size of the grid.
 
 mod contents;
+mod kept_lines;
 mod known_places;
 mod l1;
 mod l2;
@@ -45,7 +46,7 @@ mod warp_request;
 
 pub use contents::{DIRTY_SHARE, L2Contents};
 pub use l1::{L1Geometry, L1Loads, L1Stores, LocalStores};
-pub(crate) use l2::{Dirtied, Estimated, Settled};
+pub(crate) use l2::{Dirtied, Estimated, ScaledSectors, Settled};
 pub use l2::{L2, L2Geometry, L2State, PartialWrites};
 pub(crate) use line_sample::LineSample;
 pub use moved::StreamShift;

@@ -116,6 +116,27 @@ impl Ranks {
         }
     }
 
+    /// Steps by which the predicted intervals of a set's lines have grown so far; 0 under policies
+    /// without predictions.
+    #[inline]
+    pub(crate) fn age(&self, set: usize) -> u32 {
+        match &self.memory {
+            Memory::Prediction(predictions) => predictions.ages[set],
+            Memory::LastUse(_)
+            | Memory::AnyButLast(_)
+            | Memory::Referenced(_)
+            | Memory::Nothing => 0,
+        }
+    }
+
+    /// The insertion that a set always uses, if it is one of those that decide a duel.
+    pub(crate) fn duellist(&self, set: usize) -> Option<Duellist> {
+        match self.welcome.insertion {
+            Insertion::Dueling(_) => self.welcome.duellist(set),
+            Insertion::Always | Insertion::Rarely(_) => None,
+        }
+    }
+
     /// A guess at the next victim of a set.
     #[inline]
     pub(crate) fn likely_victim(&self, set: usize) -> usize {
@@ -179,6 +200,13 @@ impl Ranks {
     }
 }
 
+/// One of the two insertions that a duel is between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Duellist {
+    Plain,
+    Bimodal,
+}
+
 /// The state that decides where new lines are inserted.
 #[derive(Clone, Debug)]
 struct Welcome {
@@ -216,17 +244,30 @@ impl Welcome {
     /// others follow.
     #[inline]
     fn inserts_plainly(&mut self, set: usize) -> bool {
+        match self.duellist(set) {
+            Some(Duellist::Plain) => {
+                self.selector = (self.selector + 1).min(SELECTOR_LIMIT - 1);
+                true
+            }
+            Some(Duellist::Bimodal) => {
+                self.selector = (self.selector - 1).max(-SELECTOR_LIMIT);
+                false
+            }
+            None => self.selector <= 0,
+        }
+    }
+
+    #[inline]
+    fn duellist(&self, set: usize) -> Option<Duellist> {
         let sets = self.misses.len();
         let (place, period) =
             if sets < DUEL_PERIOD { (set, sets) } else { (set % DUEL_PERIOD, DUEL_PERIOD) };
         if place == 0 {
-            self.selector = (self.selector + 1).min(SELECTOR_LIMIT - 1);
-            true
+            Some(Duellist::Plain)
         } else if place == period / 2 {
-            self.selector = (self.selector - 1).max(-SELECTOR_LIMIT);
-            false
+            Some(Duellist::Bimodal)
         } else {
-            self.selector <= 0
+            None
         }
     }
 }
@@ -313,6 +354,8 @@ struct Predictions {
     /// The ways of a set's last word.
     last_word: u64,
     words: Vec<Intervals>,
+    /// Steps by which the intervals of each set have grown so far; it wraps.
+    ages: Vec<u32>,
 }
 
 /// Places that are no ways have no bits.
@@ -334,6 +377,12 @@ impl Intervals {
     #[inline]
     fn distant(self) -> u64 {
         self.low & self.high
+    }
+
+    /// The interval that all of its places have, in steps.
+    #[inline]
+    fn steps(self) -> u32 {
+        (self.low & 1) as u32 + 2 * (self.high & 1) as u32
     }
 
     #[inline]
@@ -367,6 +416,7 @@ impl Predictions {
             words_per_set,
             last_word: u64::MAX >> (words_per_set * 64 - ways),
             words: vec![Intervals::default(); sets * words_per_set],
+            ages: vec![0; sets],
         }
     }
 
@@ -385,20 +435,25 @@ impl Predictions {
     fn admit(&mut self, set: usize, empty: Option<usize>, interval: Interval) -> usize {
         let words = &mut self.words[set * self.words_per_set..][..self.words_per_set];
         if let ([word], None) = (&mut *words, empty) {
-            word.grow(growth(&[*word]), self.last_word);
+            let growth = growth(&[*word]);
+            word.grow(growth, self.last_word);
+            self.ages[set] = self.ages[set].wrapping_add(growth.steps());
             let victim = word.distant().trailing_zeros() as usize;
             word.set(victim, interval);
             return victim;
         }
-        let way = empty.unwrap_or_else(|| most_distant(words, self.last_word));
+        let way = empty.unwrap_or_else(|| {
+            let growth = growth(words);
+            self.ages[set] = self.ages[set].wrapping_add(growth.steps());
+            most_distant(words, growth, self.last_word)
+        });
         words[way / 64].set(way % 64, interval);
         way
     }
 }
 
 /// The first way of the longest interval; everybody's interval grows until that one is distant.
-fn most_distant(words: &mut [Intervals], last_word: u64) -> usize {
-    let growth = growth(words);
+fn most_distant(words: &mut [Intervals], growth: Intervals, last_word: u64) -> usize {
     let last = words.len() - 1;
     let mut victim = 0;
     for (index, word) in words.iter_mut().enumerate().rev() {

@@ -1,10 +1,11 @@
 //! A sectored cache: tags for lines, a valid and a dirty bit for each sector.
 
 use std::hash::{Hash as _, Hasher};
+use std::ops::AddAssign;
 
 use super::marks::Marks;
 use super::prefetch::prefetch;
-use super::ranks::Ranks;
+use super::ranks::{Duellist, Ranks};
 use super::replacement::{Newcomer, Replacement};
 use crate::units::LINE_BYTES;
 
@@ -104,6 +105,21 @@ pub(crate) struct Evicted {
     pub(crate) dirty: u16,
 }
 
+/// Sets that always insert lines in one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DuelSets {
+    pub(crate) sets: u64,
+    /// Their dirty sectors.
+    pub(crate) dirty: u64,
+}
+
+impl AddAssign for DuelSets {
+    fn add_assign(&mut self, other: Self) {
+        self.sets += other.sets;
+        self.dirty += other.dirty;
+    }
+}
+
 impl SectoredCache {
     /// An empty cache.
     pub(crate) fn new(
@@ -155,6 +171,12 @@ impl SectoredCache {
         let evicted = Evicted { tag: line.tag, dirty: line.sectors.dirty() };
         *line = Line { tag, allocated: *clock, ..Line::default() };
         (first + way, evicted)
+    }
+
+    /// Steps by which the prospects of a set's lines have worsened so far.
+    #[inline]
+    pub(crate) fn age(&self, set: usize) -> u32 {
+        self.ranks.age(set)
     }
 
     /// Asks for the data of a set that a request reads first.
@@ -323,6 +345,16 @@ impl SectoredCache {
                 on_line(Evicted { tag: line.tag, dirty: line.sectors.dirty() });
             }
         }
+    }
+
+    /// Sets that decide a duel for one of its insertions, and their dirty sectors.
+    pub(crate) fn of_duellist(&self, duellist: Duellist) -> DuelSets {
+        let sets = self.lines.chunks_exact(self.ways).enumerate();
+        let of_duellist = sets.filter(|(set, _)| self.ranks.duellist(*set) == Some(duellist));
+        of_duellist.fold(DuelSets::default(), |DuelSets { sets, dirty }, (_, lines)| {
+            let of_set: u64 = lines.iter().map(|line| count(line.sectors.dirty())).sum();
+            DuelSets { sets: sets + 1, dirty: dirty + of_set }
+        })
     }
 
     /// Tells `on_line` of every dirty line, which stays dirty.

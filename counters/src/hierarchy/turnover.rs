@@ -6,11 +6,14 @@
 //! then, a miss is *unsure*: the real set may have held the line. Source of the idea: Wood, Hill
 //! and Kessler, "A model for estimating trace-sample miss ratios", SIGMETRICS 1991.
 //!
+//! Under other policies a set may keep a line although so many came: [`KeptLines`].
+//!
 //! Skipped CTAs bring in other lines, and those of earlier launches and windows give way. So it is
 //! remembered which lines this window has asked for, and which this launch.
 
 use std::ops::AddAssign;
 
+use super::kept_lines::{KeptLines, Place};
 use super::sums::RowSums;
 use super::traffic::RowTraffic;
 
@@ -37,6 +40,8 @@ pub(super) struct Turnover {
     touched: Vec<AskedBy>,
     /// Lines that came in since they were last taken.
     newcomers: u64,
+    /// If windows of a launch are replayed under a policy that may keep lines for long.
+    kept: Option<KeptLines>,
 }
 
 /// The last one who asked for a line.
@@ -70,12 +75,13 @@ impl AddAssign for UnsureEvictions {
 /// A request's line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Touched {
-    pub(super) set: usize,
-    /// Its place in the cache.
-    pub(super) place: usize,
+    pub(super) tag: u64,
+    pub(super) at: Place,
     /// True if it was not there.
     pub(super) is_new: bool,
-    /// Dirty sectors of the line that gave way to it.
+    /// The line that gave way to it.
+    pub(super) gave_way: u64,
+    /// Dirty sectors of that.
     pub(super) evicted: u64,
 }
 
@@ -99,9 +105,18 @@ impl Turnover {
         self
     }
 
-    /// A window begins: nothing is sure about any set.
-    pub(super) fn after(mut self) -> Self {
+    /// Windows of a launch begin. Under a policy other than LRU its lines may be kept for long.
+    pub(super) fn with_kept(mut self) -> Self {
+        self.kept = (!self.keeps_latest).then(|| KeptLines::new(self.lines.len(), self.ways));
+        self
+    }
+
+    /// A window begins: nothing is sure about any set. `age` is that of a set.
+    pub(super) fn after(mut self, age: impl Fn(usize) -> u32) -> Self {
         self.is_window = true;
+        if let Some(kept) = &mut self.kept {
+            kept.begin_window(age);
+        }
         self.lines.fill(0);
         self.filled = 0;
         let of_window = self.touched.iter_mut().filter(|by| **by == AskedBy::Window);
@@ -122,6 +137,7 @@ impl Turnover {
         }
         self.filled = self.lines.iter().filter(|&&lines| lines == self.ways).count();
         self.is_window = false;
+        self.kept = None;
     }
 
     /// Another launch begins: what is known of a set stays so.
@@ -132,6 +148,7 @@ impl Turnover {
         self.unsure_hits.clear();
         self.evictions = UnsureEvictions::default();
         self.newcomers = 0;
+        self.kept = None;
         self
     }
 
@@ -164,34 +181,35 @@ impl Turnover {
             evictions: UnsureEvictions::default(),
             touched: vec![AskedBy::Nobody; sets * usize::from(ways)],
             newcomers: 0,
+            kept: None,
         }
     }
 
-    /// True if the real set may hold what this one does not.
-    pub(super) fn is_unsure(&self, set: usize) -> bool {
-        self.lines.get(set).is_some_and(|&lines| lines < self.ways)
-    }
-
-    /// A request of `row` was served.
-    pub(super) fn note(&mut self, line: Touched, row: u32, served: Served) {
-        let Touched { set, place, is_new, evicted } = line;
-        let Some(touched) = self.touched.get_mut(place) else { return };
+    /// A request of `row` was served. Returns true if the real set may have held the line when this
+    /// one did not.
+    pub(super) fn note(&mut self, line: Touched, row: u32, served: Served) -> bool {
+        let Touched { at: Place { set, place, .. }, is_new, evicted, .. } = line;
+        let Some(touched) = self.touched.get_mut(place) else { return false };
         let before = std::mem::replace(touched, AskedBy::Window);
         self.newcomers += u64::from(is_new);
-        let Some(lines) = self.lines.get_mut(set) else { return };
+        let may_be_kept = self.note_kept(line, before);
+        let Some(lines) = self.lines.get_mut(set) else { return false };
+        let Served { missed, read, found } = served;
         if *lines == self.ways {
-            return;
+            if may_be_kept && missed > 0 {
+                self.unsure.add(row, traffic(missed, read));
+            }
+            return may_be_kept;
         }
         if is_new && (self.is_window || before == AskedBy::Nobody) {
             *lines += 1;
             self.filled += usize::from(*lines == self.ways);
         }
-        let Served { missed, read, found } = served;
         if missed > 0 {
             self.unsure.add(row, traffic(missed, read));
         }
         if self.is_window {
-            return;
+            return true;
         }
         // A line that another launch left may have given way to those of which nothing is known.
         let may_be_away = before == AskedBy::Others && !is_new && !self.keeps_latest;
@@ -200,6 +218,20 @@ impl Turnover {
         }
         self.evictions.lines += u64::from(is_new || may_be_away);
         self.evictions.written += evicted;
+        true
+    }
+
+    /// Takes note of a line that a set may keep for long. Returns true if the real set may have
+    /// kept it.
+    fn note_kept(&mut self, line: Touched, before: AskedBy) -> bool {
+        let Some(kept) = &mut self.kept else { return false };
+        let Touched { tag, at, is_new, gave_way, .. } = line;
+        match (self.is_window, is_new) {
+            (true, true) => kept.miss(tag, gave_way, at),
+            (false, _) if before != AskedBy::Window || is_new => kept.note(tag, at),
+            (_, false) | (false, true) => kept.hit(at),
+        }
+        self.is_window && kept.may_be_older(at.place)
     }
 
     /// The part of the cache that the window has filled.
@@ -252,7 +284,8 @@ mod tests {
     use super::*;
 
     fn at(place: usize, is_new: bool) -> Touched {
-        Touched { set: place / 2, place, is_new, evicted: if is_new { 3 } else { 0 } }
+        let at = Place { set: place / 2, place, age: 0 };
+        Touched { tag: 0, at, is_new, gave_way: 0, evicted: if is_new { 3 } else { 0 } }
     }
 
     fn served(missed: u64, read: u64, found: u64) -> Served {
@@ -274,14 +307,12 @@ mod tests {
     #[test]
     fn misses_are_unsure_until_their_set_is_filled() {
         use AskedBy::{Launch, Nobody, Window};
-        let mut turnover = Turnover::new(2, 2, false).after();
-        turnover.note(at(0, true), 7, served(4, 4, 0));
+        let mut turnover = Turnover::new(2, 2, false).after(|_| 0);
+        assert!(turnover.note(at(0, true), 7, served(4, 4, 0)));
         turnover.note(at(0, false), 7, served(1, 0, 3));
-        assert!(turnover.is_unsure(0));
-        turnover.note(at(1, true), 7, served(2, 2, 0));
+        assert!(turnover.note(at(1, true), 7, served(2, 2, 0)));
         // The set is full now.
-        assert!(!turnover.is_unsure(0));
-        turnover.note(at(1, true), 7, served(4, 4, 0));
+        assert!(!turnover.note(at(1, true), 7, served(4, 4, 0)));
         assert_eq!(turnover.part_filled(), 0.5);
         turnover.note(at(3, true), 9, served(0, 0, 0));
         assert_eq!(asked_by(&turnover), [Window, Window, Nobody, Window]);
@@ -290,11 +321,12 @@ mod tests {
         assert_eq!(turnover.sets(), (1, 2));
         assert_eq!(unsure(&mut turnover), [vec![(7, 7, 6)], vec![]]);
         assert_eq!(unsure(&mut turnover), [vec![], vec![]], "they were taken");
-        let mut turnover = turnover.after();
-        assert_eq!((turnover.sets(), turnover.is_unsure(0)), ((0, 2), true));
-        turnover.note(at(0, false), 7, served(0, 0, 4));
+        let mut turnover = turnover.after(|_| 0);
+        assert_eq!(turnover.sets(), (0, 2));
+        assert!(turnover.note(at(0, false), 7, served(0, 0, 4)));
         assert_eq!(asked_by(&turnover), [Window, Launch, Nobody, Launch]);
-        assert!(!Turnover::new(2, 2, false).with_known().is_unsure(1));
+        let mut known = Turnover::new(2, 2, false).with_known();
+        assert!(!known.note(at(2, true), 7, served(4, 4, 0)));
     }
 
     /// A set holds a known line and an unknown one, until another one comes for the latter.
@@ -302,7 +334,7 @@ mod tests {
     fn a_set_is_unsure_after_a_launch_while_it_holds_unknown_lines() {
         use AskedBy::{Nobody, Others};
         for keeps_latest in [false, true] {
-            let mut turnover = Turnover::new(2, 2, keeps_latest).after();
+            let mut turnover = Turnover::new(2, 2, keeps_latest).after(|_| 0);
             for place in [0, 2, 3] {
                 turnover.note(at(place, true), 7, served(1, 1, 0));
             }
@@ -314,8 +346,8 @@ mod tests {
             // The launch itself has asked for it.
             turnover.note(at(0, false), 8, served(0, 0, 4));
             turnover.note(at(1, true), 8, served(2, 2, 0));
-            turnover.note(at(0, true), 8, served(4, 4, 0));
-            assert!(!turnover.is_unsure(0) && turnover.is_unsure(1));
+            assert!(!turnover.note(at(0, true), 8, served(4, 4, 0)));
+            assert_eq!(turnover.sets(), (1, 2));
             let hits = if keeps_latest { vec![] } else { vec![(8, 4, 4)] };
             assert_eq!(unsure(&mut turnover), [vec![(8, 2, 2)], hits]);
             let lines = if keeps_latest { 1 } else { 2 };

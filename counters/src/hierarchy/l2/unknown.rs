@@ -123,7 +123,7 @@ impl L2 {
         [lines, dirty]
     }
 
-    fn sectors_of_line(&self) -> u64 {
+    pub(super) fn sectors_of_line(&self) -> u64 {
         let L2Geometry { line_bytes, sector_bytes, .. } = self.geometry;
         (line_bytes / sector_bytes.max(1)).clamp(1, 16)
     }

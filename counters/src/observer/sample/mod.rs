@@ -33,7 +33,7 @@ use super::{BATCH, Counter};
 use crate::estimate::{
     Columns, Ended, Estimate, Left, Moved, RUNS_PER_STRATUM, Stratum, Sums, Unsure,
 };
-use crate::hierarchy::{CtaStream, Estimated, Hierarchy, L2};
+use crate::hierarchy::{CtaStream, Estimated, Hierarchy, L2, ScaledSectors};
 use crate::recorder::CtaRecorder;
 use plan::{Part, Plan, Random, Role, Sizes};
 pub use population::{Drawn, Population};
@@ -437,12 +437,14 @@ impl Counter {
             let is_first = hierarchy.is_of_first_launch(self.contents);
             let (_, mut l2) = hierarchy.finish(self.contents);
             let dirty = l2.take_traffic().dirty_sectors;
+            let duellists = l2.dirty_of_duellists().into_iter().filter(|_| sample.is_filled);
             let ended = Ended {
                 dirty_at_start: sample.dirty_at_start,
                 is_filled: sample.is_filled,
                 unfilled: None,
                 capacity,
-                left: Left::of(&sample.left_dirty, dirty, 0),
+                left: Left::of(&sample.left_dirty, ScaledSectors { sectors: dirty, of_line: 0 })
+                    .or(duellists),
                 is_first,
             };
             (ended, l2)

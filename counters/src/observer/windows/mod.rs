@@ -48,7 +48,7 @@ use crate::counts::MemoryCounts;
 use crate::estimate::{Ended, Left, Unsure, Variant};
 use crate::hierarchy::{
     CtaStream, Estimated, FIRST_SINGLE_ROW, Hierarchy, L2, L2Traffic, LineSample, LocalTraffic,
-    PARTS, RowTraffic,
+    PARTS, RowTraffic, ScaledSectors,
 };
 use crate::launch_profile::{Answer, Doubt};
 use crate::recorder::CtaRecorder;
@@ -404,12 +404,15 @@ impl Counter {
             true => 0,
             false => times * (self.l2.line_bytes / self.l2.sector_bytes.max(1)),
         };
+        let duellists = l2.dirty_of_duellists().into_iter().map(|dirty| dirty.times(times));
+        let duellists = duellists.filter(|_| windows.is_filled);
         let ended = Ended {
             dirty_at_start: windows.dirty_at_start,
             is_filled: windows.is_filled,
             unfilled: Some(windows.dirty_of_full(lines) * times),
             capacity,
-            left: Left::of(&dirty, last.dirty_sectors * times, of_line),
+            left: Left::of(&dirty, ScaledSectors { sectors: last.dirty_sectors * times, of_line })
+                .or(duellists),
             is_first,
         };
         let measured = windows.measured.as_slice();
