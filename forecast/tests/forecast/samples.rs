@@ -20,6 +20,7 @@ use gpucast_forecast::settings::{CacheChoice, ExecutionSettings, RungChoice, Siz
 use gpucast_forecast::{Alone, Failure, Kernel, LaunchOptions, Supervisor};
 use gpucast_interpreter::Options;
 
+use crate::common::launch_file;
 use crate::coverage::asked_samples;
 use crate::coverage::inputs::{Input, OF_CACHES, POWER_LAW_1_5, POWER_LAW_2, UNIFORM};
 use crate::coverage::table::{Coverage, HEADER};
@@ -292,6 +293,58 @@ fn a_sample_whose_time_is_over_is_one_of_fewer_ctas() {
     assert!(coverage.metrics > 20, "{}", coverage.row("cut short"));
     let width = |counted: &Counted| Coverage::of(&truth, &counted.profile, false).widths;
     assert!(width(&short) > width(&whole), "{} {}", width(&short), width(&whole));
+}
+
+/// CTAs that read and write an array of their own, and CTAs that all read one table.
+const AROUND: &str = r"
+.version 8.0
+.target sm_50
+.address_size 64
+.visible .entry updates(.param .u64 a) {
+    .reg .b64 %d<4>; .reg .b32 %r<4>; .reg .f32 %f<4>;
+    ld.param.u64 %d0, [a];
+    mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r2, %r0, 128, %r1;
+    mul.wide.u32 %d2, %r2, 4; add.u64 %d3, %d0, %d2;
+    ld.global.f32 %f0, [%d3]; add.f32 %f0, %f0, %f0; st.global.f32 [%d3], %f0; ret; }
+.visible .entry table(.param .u64 t) {
+    .reg .b64 %d<4>; .reg .b32 %r<4>; .reg .f32 %f<4>; .reg .pred %p0;
+    ld.param.u64 %d0, [t];
+    mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; and.b32 %r0, %r0, 15;
+    mad.lo.u32 %r2, %r0, 1024, %r1; mul.wide.u32 %d2, %r2, 4; add.u64 %d3, %d0, %d2;
+    mov.u32 %r3, 8;
+LOOP:
+    ld.global.f32 %f0, [%d3]; add.u64 %d3, %d3, 512;
+    sub.u32 %r3, %r3, 1; setp.ne.u32 %p0, %r3, 0; @%p0 bra LOOP;
+    ret; }
+";
+
+/// Of three launches the second one is sampled. It asks for little, so that the third one finds
+/// what the first one has left.
+#[test]
+fn a_launch_after_a_sample_finds_what_launches_before_it_have_left() {
+    let small = "kernel = \"updates\"\ngrid = [96, 1, 1]\nblock = [128, 1, 1]\nargs = [\"a\"]\n";
+    let text = format!(
+        "[buffers.a]\ntype = \"f32\"\nlen = 12288\n[buffers.t]\ntype = \"f32\"\nlen = 16384\n\
+         [[launch]]\n{small}[[launch]]\nkernel = \"table\"\ngrid = [40000, 1, 1]\n\
+         block = [128, 1, 1]\nargs = [\"t\"]\n[[launch]]\n{small}"
+    );
+    let kernel = launch_file(AROUND, &text, &LaunchOptions::default()).unwrap();
+    let caches = CacheChoice::Full;
+    let full = counted_on(&kernel, RungChoice::Slice, None, caches);
+    let sample = Some(SampleSize { ctas: 512, seed: 1 });
+    let sampled = counted_on(&kernel, RungChoice::Sample, sample, caches);
+    let rungs = [0, 1, 2].map(|launch: usize| sampled[launch].counted_by.rung == Rung::Sample);
+    assert_eq!(rungs, [false, true, false]);
+    for metric in ["dram_read_transactions", "dram_write_transactions", "l2_dirty_sectors"] {
+        for (launch, (full, sampled)) in full.iter().zip(&sampled).enumerate() {
+            let truth = full.profile.metrics[metric].value.as_f64();
+            let found = sampled.profile.metrics[metric].value.as_f64();
+            let interval = sampled.profile.intervals.get(metric);
+            let [least, most] = interval.copied().unwrap_or([found; 2]);
+            assert!((least..=most).contains(&truth), "{launch}, {metric}: {least} to {most}");
+            assert_eq!(found, truth, "{launch}, {metric}");
+        }
+    }
 }
 
 /// A launch that is counted whole has no result before its end, and neither has a sample of none.

@@ -415,6 +415,8 @@ impl Counter {
         if let Some(hierarchy) = &mut self.hierarchy {
             sample.dirty_at_start = hierarchy.estimated_dirty();
             hierarchy.take_part();
+            // What launches before this one have left is known until others take its place.
+            hierarchy.begin_windows();
             let mut shared = std::mem::take(&mut sample.shared);
             shared.settle();
             let random = sample.random.clone();
