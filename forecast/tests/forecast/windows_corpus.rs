@@ -202,10 +202,11 @@ fn intervals_of_windows_hold_what_all_requests_of_the_corpus_give() {
 
 /// Kernels of the corpus whose launches differ: streams, products, stencils, trees, tables, sorts,
 /// sums into one word, and those that are launched again and again.
-const SHORT: [&str; 14] = [
+const SHORT: [&str; 15] = [
     "cyclic-reduction-regrouped",
     "finite-differences-18",
     "histogram",
+    "hotspot3d",
     "kmeans-point",
     "lmsor",
     "matmul-volkov-8",

@@ -439,7 +439,7 @@ impl Counter {
             let is_first = hierarchy.is_of_first_launch(self.contents);
             let (_, mut l2) = hierarchy.finish(self.contents);
             let dirty = l2.take_traffic().dirty_sectors;
-            let duellists = l2.dirty_of_duellists().into_iter().filter(|_| sample.is_filled);
+            let duellists = l2.dirty_of_duellists().into_iter().filter(|_| lines > l2_lines);
             let ended = Ended {
                 dirty_at_start: sample.dirty_at_start,
                 is_filled: sample.is_filled,

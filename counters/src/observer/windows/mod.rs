@@ -405,7 +405,8 @@ impl Counter {
             false => times * (self.l2.line_bytes / self.l2.sector_bytes.max(1)),
         };
         let duellists = l2.dirty_of_duellists().into_iter().map(|dirty| dirty.times(times));
-        let duellists = duellists.filter(|_| windows.is_filled);
+        let turns_over = windows.turns_over(self.ctas_in_order(), lines);
+        let duellists = duellists.filter(|_| turns_over);
         let ended = Ended {
             dirty_at_start: windows.dirty_at_start,
             is_filled: windows.is_filled,
@@ -431,8 +432,7 @@ impl Counter {
         if !windows.lines.is_whole() {
             l2 = L2::unknown(self.l2, dirty, true);
         } else if windows.skips() {
-            let ctas = self.ctas_in_order();
-            l2.end_windows(windows.turns_over(ctas, lines), windows.lines_of(ctas), dirty);
+            l2.end_windows(turns_over, windows.lines_of(self.ctas_in_order()), dirty);
         }
         // Bounds hold the value in any case.
         let answers = answers.into_iter().chain([Answer::alone(value.clone())]).collect();
