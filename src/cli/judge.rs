@@ -17,8 +17,8 @@ const STATUSES: &str = "Exit status: 0 faster, 10 wrong, 11 unsafe, 12 slower, 1
 #[derive(Debug, Args)]
 #[command(after_help = STATUSES)]
 pub(crate) struct Judge {
-    /// The kernel to judge: a module (x.cu, which is compiled, or x.ptx), a launch file, or a corpus
-    /// name
+    /// The kernel to judge: a module (x.cu, which is compiled, or x.ptx), a launch file, or a
+    /// corpus name
     ///
     /// A module without --arg takes arguments, inputs and sizes of the reference's launch, and its
     /// grid and block unless they are given.
@@ -99,13 +99,18 @@ pub(crate) struct Judge {
     #[command(flatten)]
     pub(crate) machine: MachineOptions,
 
-    /// Seconds after which the judgement ends
+    /// Seconds after which the judgement ends. The candidate is compiled and runs in a process of
+    /// its own, without files but its inputs and without a network where the system can do that
     #[arg(long, help_heading = "Limits", value_name = "SECONDS", default_value = "120", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) time_limit: u64,
 
     /// Memory that a run may take, in bytes or as 2GiB
     #[arg(long, help_heading = "Limits", value_name = "SIZE", default_value = "4GiB", value_parser = size::bytes)]
     pub(crate) memory_limit: u64,
+
+    /// The folder of the process that judges, which the program starts itself
+    #[arg(long, hide = true, value_name = "FOLDER")]
+    pub(crate) confined: Option<PathBuf>,
 
     /// Where else the CUDA files lie that the PTX names; by default in or below its own folder
     #[arg(long, help_heading = "Output", value_name = "FOLDER")]

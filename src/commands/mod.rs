@@ -37,6 +37,10 @@ use crate::failure::{Failure, Report};
 
 /// Runs a command.
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
+    if let Command::Judge(arguments) = &cli.command {
+        // Threads that have begun would stay free.
+        judge::confine(arguments)?;
+    }
     if let Some(threads) = cli.threads {
         rayon::ThreadPoolBuilder::new()
             .num_threads(threads.into())

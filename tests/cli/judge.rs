@@ -1,5 +1,8 @@
 //! `gpucast judge`: what it says of candidates, and its exit status.
 
+#[cfg(unix)]
+use std::{fs, path::Path};
+
 use serde_json::json;
 
 use crate::gpucast::gpucast;
@@ -117,4 +120,84 @@ fn a_launch_that_the_gpu_refuses_is_wrong() {
     let outcome = gpucast(&format!("judge judge/few.ptx {REFERENCE} {shape} {on}"));
     assert_eq!(outcome.status, 10, "{}", outcome.transcript());
     assert!(outcome.stdout.contains("cannot-launch"), "{}", outcome.transcript());
+}
+
+/// A compiler that does `compiling` in a shell, and otherwise writes the PTX of a kernel that is
+/// right.
+#[cfg(unix)]
+fn compiler(folder: &Path, compiling: &str) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let ptx = gpucast_path("saxpy.ptx");
+    let program = folder.join("nvcc");
+    let script = format!(
+        "#!/bin/sh\nPATH=/usr/bin:/bin\ncase \"$1\" in\n\
+         --version) echo 'fake compiler, release 12.9, V12.9.1'; exit 0;;\n\
+         --list-gpu-arch) echo compute_80; exit 0;;\nesac\n\
+         {compiling}\n\
+         while [ $# -gt 0 ]; do if [ \"$1\" = -o ]; then out=$2; fi; shift; done\n\
+         cat {ptx} > \"$out\"\n"
+    );
+    // A file that is still open for writing cannot be executed, by a process forked in between.
+    let beside = folder.join("beside");
+    fs::write(&beside, script).unwrap();
+    fs::set_permissions(&beside, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::rename(&beside, &program).unwrap();
+    fs::write(folder.join("fast.cu"), "// compiled by a script").unwrap();
+    program.display().to_string()
+}
+
+#[cfg(unix)]
+fn gpucast_path(name: &str) -> String {
+    crate::gpucast::inputs().join(name).display().to_string()
+}
+
+#[cfg(unix)]
+fn compiled(compiling: &str, options: &str) -> crate::gpucast::Outcome {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = compiler(folder.path(), compiling);
+    let cuda = folder.path().join("fast.cu");
+    let cuda = cuda.display();
+    gpucast(&format!("judge {cuda} {REFERENCE} --cuda-compiler {compiler} {options}"))
+}
+
+#[cfg(unix)]
+#[test]
+fn a_compiler_that_does_not_end_is_ended_at_the_limit() {
+    assert_eq!(compiled("", "").status, 13);
+    let outcome = compiled("sleep 60", "--time-limit 1");
+    assert_eq!(outcome.status, 10, "{}", outcome.transcript());
+    assert!(outcome.stdout.contains("past-limit"), "{}", outcome.transcript());
+}
+
+/// Where the system holds files back, a candidate reads none but its own and its toolchain's, and
+/// writes none but in its folder.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_candidate_reaches_no_files_but_those_that_it_needs() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let secret = elsewhere.path().join("secret");
+    fs::write(&secret, "secret").unwrap();
+    let held = gpucast(&format!("judge saxpy.ptx {REFERENCE} --format json"));
+    let held: serde_json::Value = serde_json::from_str(&held.stdout).unwrap();
+    if held["confinement"]["holds_files"] == false {
+        let told = gpucast(&format!("judge saxpy.ptx {REFERENCE}")).stdout;
+        assert!(told.contains("Not held back on this system: files"), "{told}");
+        return;
+    }
+    let secret = secret.display();
+    // The script goes on only where it may not read and not write.
+    let tries = format!(
+        "cat {secret} >/dev/null 2>&1 && exit 1; (echo 1 > {secret}2) 2>/dev/null && exit 1"
+    );
+    let outcome = compiled(&tries, "");
+    assert_eq!(outcome.status, 13, "{}", outcome.transcript());
+}
+
+#[cfg(unix)]
+#[test]
+fn memory_beyond_the_limit_is_told_as_such() {
+    let outcome = gpucast(&format!("judge saxpy.ptx {REFERENCE} --memory-limit 4KiB"));
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (1, ""), "{}", outcome.transcript());
+    assert!(outcome.stderr.contains("memory"), "{}", outcome.stderr);
 }

@@ -25,6 +25,25 @@ pub(crate) fn python_prefixes() -> Vec<PathBuf> {
     active.chain(search_path().iter().filter_map(|folder| python_prefix(folder))).collect()
 }
 
+/// The folders in which tools and what they read may be, whether they exist or not: for whoever
+/// lets a process read nothing else. Of a prefix, what programs and libraries are in; of the
+/// system, the folders that every program needs.
+#[must_use]
+pub fn folders() -> Vec<PathBuf> {
+    const SYSTEM: [&str; 8] =
+        ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/nix/store"];
+    const OF_PREFIX: [&str; 8] =
+        ["bin", "lib", "lib64", "include", "nvvm", "targets", "share", "libexec"];
+    let prefixes = search_path().into_iter().filter_map(|folder| {
+        let is_bin = folder.file_name().is_some_and(|name| name == "bin");
+        if is_bin { folder.parent().map(Path::to_path_buf) } else { None }
+    });
+    let prefixes: Vec<PathBuf> = prefixes.chain(python_prefixes()).collect();
+    let below = prefixes.iter().flat_map(|prefix| OF_PREFIX.map(|name| prefix.join(name)));
+    let system = SYSTEM.map(PathBuf::from).into_iter();
+    system.chain(search_path()).chain(cuda_installations()).chain(below).collect()
+}
+
 /// The folders below a prefix that hold Python packages, whether they exist or not.
 pub(crate) fn package_folders(prefix: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();

@@ -15,7 +15,7 @@ pub mod assembler;
 pub mod compiler;
 pub mod driver;
 mod foreign;
-mod installed;
+pub mod installed;
 mod process;
 mod stop;
 

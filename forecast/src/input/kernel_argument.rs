@@ -103,6 +103,44 @@ pub fn parameters(input: &str, options: &LaunchOptions) -> Result<Option<Paramet
     }
 }
 
+/// The files that a KERNEL is read from: itself, and what its launch file names. Files that are not
+/// there are among them.
+#[must_use]
+pub fn files(input: &str, options: &LaunchOptions) -> Vec<PathBuf> {
+    let project = options.project.as_deref();
+    if let Some((source, launch)) = project.and_then(|project| project.launch(input, options)) {
+        return files(&source, &launch);
+    }
+    if gpucast_corpus::find(input).is_some() {
+        return Vec::new();
+    }
+    let path = PathBuf::from(input);
+    let mut all = vec![path.clone()];
+    if path.extension().is_some_and(|extension| extension == "toml")
+        && let Ok(source) = module_text::read_text(&path)
+        && let Ok(table) = toml::from_str::<toml::Table>(&source.text)
+    {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        all.extend(file_names(&table).into_iter().map(|name| folder.join(name)));
+    }
+    all
+}
+
+/// The values of `module` and `file` in a table and in those below it.
+fn file_names(table: &toml::Table) -> Vec<&str> {
+    fn inside<'t>(name: &str, value: &'t toml::Value) -> Vec<&'t str> {
+        match value {
+            toml::Value::String(text) if name == "module" || name == "file" => vec![text],
+            toml::Value::Table(table) => file_names(table),
+            toml::Value::Array(values) => {
+                values.iter().flat_map(|value| inside(name, value)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+    table.iter().flat_map(|(name, value)| inside(name, value)).collect()
+}
+
 /// The word for every kernel of the corpus.
 const ALL: &str = "all";
 

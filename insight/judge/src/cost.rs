@@ -8,12 +8,12 @@ use gpucast_forecast::input::cuda_source::CudaFile;
 use gpucast_forecast::input::plan::{Buffer, Plan};
 use gpucast_forecast::{Failure, Report};
 
-use crate::Request;
 use crate::inputs::Variation;
 use crate::judgement::{Evidence, Fault, Judgement, LeftOut};
 use crate::right::Compared;
 use crate::time::{Forecast, Predicted, Times, filled};
 use crate::work::{Shared, Work};
+use crate::{Phase, Request};
 
 /// Adds work, times and advice to a judgement.
 pub(crate) fn compare(
@@ -59,10 +59,12 @@ fn predict(
     let (reference, candidate) = (&compared.stage.reference, &compared.stage.candidate);
     let predicted = |plan: Plan, loaded| Predicted::new(plan, loaded, forecast, request.supervisor);
     let own = filled(&candidate.plan, &contents(compared));
+    (request.phase)(Phase::Reference);
     let reference = match predicted(reference.plan.clone(), &reference.loaded) {
         Ok(reference) => reference,
         Err(failure) => return leave_out(judgement, "the reference", failure),
     };
+    (request.phase)(Phase::Candidate);
     let candidate = match predicted(own, &candidate.loaded) {
         Ok(candidate) => candidate,
         Err(failure) => return leave_out(judgement, "the candidate", failure),

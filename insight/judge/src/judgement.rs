@@ -70,6 +70,8 @@ pub struct Judgement {
     pub times: Option<Times>,
     /// What to change of the candidate first.
     pub advice: Option<Item>,
+    /// What held the candidate back, if it was judged in a process of its own.
+    pub confinement: Option<Confinement>,
     /// The candidate's module and its CUDA files, for the places of findings.
     pub code: Option<Code>,
 }
@@ -80,6 +82,21 @@ pub struct Code {
     pub loaded: Loaded,
     /// The CUDA files that the module names.
     pub files: BTreeMap<u32, CudaFile>,
+}
+
+/// The limits of a process in which a candidate was compiled and ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confinement {
+    /// Seconds after which it ends.
+    pub seconds: u64,
+    /// Bytes of memory that a run may take.
+    pub bytes: u64,
+    /// True if the system holds it to these limits.
+    pub holds_limits: bool,
+    /// True if the system lets it read and write no files but those that it needs.
+    pub holds_files: bool,
+    /// True if the system lets it open no connections.
+    pub holds_network: bool,
 }
 
 /// One run of both sides.
@@ -192,6 +209,15 @@ impl Fault {
 }
 
 impl Judgement {
+    /// Of a candidate that was ended from outside, while it was read, ran or was predicted.
+    #[must_use]
+    pub fn past_limit(candidate: &str, reference: &str) -> Self {
+        let mut judgement = Self::new(candidate, reference);
+        judgement.evidence.push(Evidence { at: None, fault: Fault::PastLimit });
+        judgement.conclude();
+        judgement
+    }
+
     /// Before anything has run.
     pub(crate) fn new(candidate: &str, reference: &str) -> Self {
         Self {
@@ -205,6 +231,7 @@ impl Judgement {
             work: None,
             times: None,
             advice: None,
+            confinement: None,
             code: None,
         }
     }

@@ -76,10 +76,22 @@ pub struct Request<'a> {
     pub options: Options,
     /// How times are predicted; without it nobody asks for them.
     pub forecast: Option<Forecast<'a>>,
+    /// Hears which side is at work.
+    pub phase: &'a (dyn Fn(Phase) + Sync),
     /// Where else CUDA files lie.
     pub source_root: Option<&'a Path>,
     /// Hears of progress and can end it.
     pub supervisor: &'a dyn Supervisor,
+}
+
+/// The side that is read, runs or is predicted. Whoever judges in a process of its own knows by it
+/// whose fault an early end is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The reference.
+    Reference,
+    /// The candidate.
+    Candidate,
 }
 
 /// Judges a candidate.

@@ -5,7 +5,6 @@ use gpucast_forecast::input::expression::Parameters;
 use gpucast_forecast::input::kernel_argument::ReadFailure;
 use gpucast_forecast::{Failure, Report};
 
-use crate::Request;
 use crate::footprint::Footprint;
 use crate::inputs::Variation;
 use crate::judgement::{Case, Evidence, Fault, Judgement, LeftOut, Verdict};
@@ -13,6 +12,7 @@ use crate::side::NotOpened;
 use crate::sizes::{self, Size};
 use crate::stage::{Answer, Stage};
 use crate::trial::End;
+use crate::{Phase, Request};
 
 /// Thread-instructions of a run beyond which odd sizes are tried with one kind of inputs.
 const LARGE: u128 = 1 << 24;
@@ -32,6 +32,7 @@ pub(crate) fn compare<'a>(
     let scope = Scope::of(request)?;
     let given = Size::given(&scope.given);
     let reference = request.reference.open(&scope.taken(scope.of_reference.as_ref(), &given))?;
+    (request.phase)(Phase::Candidate);
     let parameters = scope.taken(scope.of_candidate.as_ref(), &given);
     let candidate = match request.candidate.open_beside(&parameters, &reference.plan) {
         Ok(candidate) => candidate,
@@ -191,6 +192,7 @@ impl<'a> Runs<'a, '_> {
         complete: &[bool],
     ) -> Result<bool, Failure> {
         let request = self.request;
+        (request.phase)(Phase::Reference);
         let parameters = scope.taken(scope.of_reference.as_ref(), size);
         let reference = match request.reference.open(&parameters) {
             Ok(reference) => reference,
@@ -203,6 +205,7 @@ impl<'a> Runs<'a, '_> {
                 return Ok(true);
             }
         };
+        (request.phase)(Phase::Candidate);
         let parameters = scope.taken(scope.of_candidate.as_ref(), size);
         let opened = request.candidate.open_beside(&parameters, &reference.plan);
         let staged = match opened {

@@ -11,13 +11,13 @@ use gpucast_forecast::{Failure, Report};
 use gpucast_interpreter::{DeviceMemory, Options};
 use gpucast_sanitizer::Kind;
 
-use crate::Request;
 use crate::inputs::{self, Variation};
 use crate::interface::{self, Pair};
 use crate::judgement::{Fault, Output};
 use crate::side::Opened;
 use crate::tolerance::{self, Tolerance};
 use crate::trial::{self, End, Ran};
+use crate::{Phase, Request};
 
 /// Candidate and reference at one size.
 pub(crate) struct Stage<'a> {
@@ -92,6 +92,7 @@ impl<'a> Stage<'a> {
 
     /// Runs the reference in memory of its own.
     pub(crate) fn answer(&mut self, variation: Variation) -> Result<Answer, Failure> {
+        (self.request.phase)(Phase::Reference);
         let reference = &self.reference;
         let mut memory = execute::memory(&reference.plan, &reference.loaded)?;
         let contents = (0..reference.plan.buffers.len())
@@ -129,6 +130,7 @@ impl<'a> Stage<'a> {
         variation: Variation,
         answer: &Answer,
     ) -> Result<Shown, Failure> {
+        (self.request.phase)(Phase::Candidate);
         let plan = varied(&self.candidate.plan, variation);
         let with = With { request: self.request, plan: &plan, loaded: &self.candidate.loaded };
         let (ran, seconds) =

@@ -1,8 +1,8 @@
 //! Both sides' predicted times on a GPU, and their ratio.
 //!
-//! Each time has an interval that 4 of 5 measured kernels lie in. The interval of the ratio takes the
-//! two errors as independent: squares of half widths add up, in logarithms. What the model gets wrong
-//! of both alike makes the truth narrower than that.
+//! Each time has an interval that 4 of 5 measured kernels lie in. The interval of the ratio takes
+//! the two errors as independent: squares of half widths add up, in logarithms. What the model gets
+//! wrong of both alike makes the truth narrower than that.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use gpucast_judge::work::{Bytes, Moved, Operations, Skipped, Work};
 use gpucast_model::duration_range;
 use serde_json::{Value, json};
 
-use super::text::WIDTH;
+use super::WIDTH;
 use crate::advice::{capitalised, gain};
 use crate::table::{Align, aligned, wrapped};
 

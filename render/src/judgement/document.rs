@@ -22,6 +22,15 @@ pub(super) fn value(judgement: &Judgement) -> Value {
             json!({ "buffer": buffer, "rtol": tolerance.rtol, "atol": tolerance.atol })
         }).collect::<Vec<Value>>(),
     });
+    if let Some(confinement) = &judgement.confinement {
+        value["confinement"] = json!({
+            "time_limit_s": confinement.seconds,
+            "memory_limit_bytes": confinement.bytes,
+            "holds_limits": confinement.holds_limits,
+            "holds_files": confinement.holds_files,
+            "holds_network": confinement.holds_network,
+        });
+    }
     if let Some(confidence) = judgement.confidence() {
         value["confidence"] = json!(confidence);
     }

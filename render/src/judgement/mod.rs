@@ -10,6 +10,9 @@ use gpucast_judge::Judgement;
 
 use crate::TextOrJson;
 
+/// Text is this wide.
+const WIDTH: usize = 96;
+
 /// The name and version of the document.
 pub const SCHEMA: &str = "gpucast.judgement/1";
 

@@ -4,13 +4,10 @@ use gpucast_forecast::number;
 use gpucast_judge::inputs::Variation;
 use gpucast_judge::judgement::{Judgement, LeftOut, Verdict};
 
-use super::cost;
 use super::evidence::{self, Told};
+use super::{WIDTH, cost};
 use crate::control;
 use crate::table::wrapped;
-
-/// Text is this wide.
-pub(super) const WIDTH: usize = 96;
 
 pub(super) fn text(judgement: &Judgement) -> String {
     let Judgement { candidate, reference, verdict, .. } = judgement;
@@ -30,7 +27,23 @@ pub(super) fn text(judgement: &Judgement) -> String {
     for LeftOut { what, because } in &judgement.left_out {
         text += &wrapped("- ", 4, WIDTH, &format!("{what}: {because}"));
     }
+    text += &free(judgement);
     control::visible(&text).into_owned()
+}
+
+/// What the system does not hold back of a candidate.
+fn free(judgement: &Judgement) -> String {
+    let Some(confinement) = &judgement.confinement else { return String::new() };
+    let means = [
+        ("memory and time", confinement.holds_limits),
+        ("files", confinement.holds_files),
+        ("network", confinement.holds_network),
+    ];
+    let free: Vec<&str> = means.iter().filter(|(_, holds)| !holds).map(|(name, _)| *name).collect();
+    match free.as_slice() {
+        [] => String::new(),
+        free => format!("\nNot held back on this system: {}\n", free.join(", ")),
+    }
 }
 
 /// The runs, in a sentence.

@@ -95,6 +95,7 @@ fn judged_by(folder: &Folder, candidate: &Candidate, forecast: Option<Forecast<'
         tolerances: Overrides::default(),
         options: Options::default(),
         forecast,
+        phase: &|_| {},
         source_root: None::<&Path>,
         supervisor: &Alone,
     };
@@ -139,8 +140,8 @@ fn no_planted_fault_is_accepted_and_no_honest_candidate_is_refused() {
     page::check((&faults, &of_faults), (&honest, &of_honest));
 }
 
-/// A task whose reference reads b and makes nothing of it, and a candidate that does not read it, is
-/// right, and 64 times shorter.
+/// A task whose reference reads b and makes nothing of it, and a candidate that does not read it,
+/// is right, and much shorter.
 fn skipping() -> Candidate {
     let fma = "fma.rn.f32 %f4, %f1, %f2, %f3;";
     let loop_of_64 = "mul.f32 %f4, %f1, %f2; fma.rn.f32 %f4, %f3, 0f00000000, %f4; mov.u32 %r10, 0;

@@ -1,19 +1,21 @@
-//! `gpucast judge`: a candidate beside a reference.
+//! The judgement itself, in the process that the program has started for it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gpucast_forecast::LaunchOptions;
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::Models;
 use gpucast_forecast::input::expression::Parameters;
 use gpucast_forecast::input::launch_template::LaunchTemplate;
+use gpucast_forecast::run::assembler::Toolchain;
 use gpucast_forecast::run::sources::Counts;
 use gpucast_forecast::settings::{CacheChoice, ExecutionSettings};
+use gpucast_forecast::{LaunchOptions, Supervisor};
 use gpucast_interpreter::Options;
+use gpucast_judge::judgement::Confinement;
 use gpucast_judge::tolerance::Overrides;
-use gpucast_judge::{Forecast, Request, Side, Verdict, judge};
+use gpucast_judge::{Forecast, Phase, Request, Side, Verdict, judge};
 use gpucast_model::Gpu;
 use gpucast_render::judgement;
 
@@ -21,22 +23,19 @@ use crate::cli::judge::Judge;
 use crate::failure::Failure;
 use crate::output::{Output, Terminal};
 
-pub(crate) fn run(arguments: &Judge) -> Result<(), Failure> {
+/// Judges, writes the document to the standard output, and gives the verdict.
+pub(super) fn judge_here(
+    arguments: &Judge,
+    confinement: Option<Confinement>,
+    phase: &(dyn Fn(Phase) + Sync),
+) -> Result<Verdict, Failure> {
     let parameters: Parameters = arguments.param.iter().cloned().collect();
     let (candidate, reference) = (candidate(arguments), reference(arguments));
-    let mut output = Output::open(arguments.output.clone())?;
-    let terminal = Terminal::of_worker(None)?;
+    let supervisor = Unheard(Terminal::of_worker(None)?);
     let deadline = Instant::now().checked_add(Duration::from_secs(arguments.time_limit));
     let options =
         Options { deadline, memory_limit: Some(arguments.memory_limit), ..Options::default() };
-    let library = gpu_argument::library()?;
-    let gpu = arguments.gpu.as_deref().map(|gpu| -> Result<Gpu, Failure> {
-        let gpu = gpu_argument::find(&library, gpu)?;
-        let gpu = arguments.measurement.running().of(gpu)?;
-        gpu_argument::device_model(&gpu)?;
-        Ok(gpu)
-    });
-    let gpu = gpu.transpose()?;
+    let gpu = arguments.gpu.as_deref().map(|gpu| gpu_of(gpu, arguments)).transpose()?;
     let (models, count_on) = (Models::read(&[], &[])?, CountOn::Target);
     let counts = Counts {
         machine: (&arguments.machine).into(),
@@ -60,31 +59,40 @@ pub(crate) fn run(arguments: &Judge) -> Result<(), Failure> {
         tolerances: Overrides { rtol: arguments.rtol, atol: arguments.atol },
         options,
         forecast,
+        phase,
         source_root: arguments.source_root.as_deref(),
-        supervisor: &terminal,
+        supervisor: &supervisor,
     };
-    let judged = judge(&request)?;
-    output.write(&judgement::document(&judged, arguments.format)?)?;
-    match status(judged.verdict) {
-        0 => Ok(()),
-        status => Err(Failure::Exit(status)),
-    }
+    let mut judged = judge(&request)?;
+    judged.confinement = confinement;
+    Output::open(None)?.write(&judgement::document(&judged, arguments.format)?)?;
+    Ok(judged.verdict)
 }
 
-/// The exit status of a verdict. The statuses of the program's own failures are others.
-fn status(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Faster => 0,
-        Verdict::Wrong => 10,
-        Verdict::Unsafe => 11,
-        Verdict::Slower => 12,
-        Verdict::Unsure => 13,
+fn gpu_of(name: &str, arguments: &Judge) -> Result<Gpu, Failure> {
+    let gpu = gpu_argument::find(&gpu_argument::library()?, name)?;
+    let gpu = arguments.measurement.running().of(gpu)?;
+    gpu_argument::device_model(&gpu)?;
+    Ok(gpu)
+}
+
+/// A supervisor who passes on neither notes nor what kernels print: a judgement is about other
+/// things, and candidates print without end.
+struct Unheard(Terminal);
+
+impl Supervisor for Unheard {
+    fn should_stop(&self) -> bool {
+        self.0.should_stop()
+    }
+
+    fn toolchain(&self) -> Option<&dyn Toolchain> {
+        self.0.toolchain()
     }
 }
 
 /// The candidate. Options of a launch are the reference's alone where only the reference is a
 /// module; a launch file refuses them otherwise.
-fn candidate(arguments: &Judge) -> Side {
+pub(super) fn candidate(arguments: &Judge) -> Side {
     let template = arguments.launch.template();
     let is_for_reference =
         states_launch(&arguments.candidate) && !states_launch(&arguments.reference);
@@ -93,7 +101,7 @@ fn candidate(arguments: &Judge) -> Side {
 }
 
 /// The reference. A launch file takes none of the candidate's options.
-fn reference(arguments: &Judge) -> Side {
+pub(super) fn reference(arguments: &Judge) -> Side {
     let template = match states_launch(&arguments.reference) {
         false => arguments.reference_launch(),
         true => arguments.reference_options(),
