@@ -90,6 +90,9 @@ fn main() -> Result<()> {
     plot("access.svg", &store)?;
     let column = ["banks", "transpose-unpadded-16", "--size", "small", "--gpu", "h100-sxm"];
     plot("banks.svg", &column)?;
-    plot("timeline.svg", &["timeline", "sgemm", "--size", "small", "--gpu", "h100-sxm"])?;
+    plot(
+        "timeline.svg",
+        &["timeline", "sgemm", "--size", "small", "--gpu", "h100-sxm", "--machine", "rules"],
+    )?;
     plot("divergence.svg", &["divergence", "block-sums-sequential", "--size", "small"])
 }

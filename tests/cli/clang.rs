@@ -11,7 +11,7 @@ const FUNCTIONS: &str = include_str!("clang/functions.cu");
 const WARPS: &str = include_str!("clang/warps.cu");
 
 /// Runs the program where clang is the one compiler; `None` without a clang, and says so.
-fn with_clang(arguments: &str) -> Option<Outcome> {
+pub(crate) fn with_clang(arguments: &str) -> Option<Outcome> {
     let folders = std::env::var_os("PATH")?;
     let clang = std::env::split_paths(&folders).map(|folder| folder.join("clang++"));
     let Some(clang) = clang.into_iter().find(|path| path.is_file()) else {

@@ -148,3 +148,26 @@ fn what_is_not_there_is_said() {
         assert!(outcome.stderr.contains(says), "{run}: {}", outcome.stderr);
     }
 }
+
+/// Twenty submissions of a class, of which some are right and others wrong in ways that students
+/// find.
+#[test]
+#[cfg(unix)]
+fn submissions_in_cuda_get_the_points_that_they_deserve() {
+    const CLASSES: [(&str, &[u64]); 3] = [
+        ("11-scan", &[100, 0, 50, 0, 10, 0]),
+        ("12-histogram", &[100, 50, 0, 16, 0, 0]),
+        ("14-product", &[100, 50, 25, 12, 12, 12, 12, 100]),
+    ];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("studies/lab/tests/class");
+    for (task, deserved) in CLASSES {
+        let class = folder.join(task).display().to_string();
+        let grade = format!("lab grade {class} --task {task} --format json");
+        let Some(graded) = crate::clang::with_clang(&grade) else { return };
+        assert_eq!(graded.status, 0, "{task}: {}", graded.stderr);
+        let graded: serde_json::Value = serde_json::from_str(&graded.stdout).unwrap();
+        let all = graded["submissions"].as_array().unwrap();
+        let points: Vec<u64> = all.iter().map(|one| one["points"].as_u64().unwrap()).collect();
+        assert_eq!(points, deserved, "{task}");
+    }
+}

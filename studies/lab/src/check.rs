@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gpucast_forecast::compiler;
 use gpucast_forecast::input::kernel_argument::ReadFailure;
 use gpucast_forecast::input::launch_template::LaunchTemplate;
 use gpucast_forecast::run::kernel::Kernel;
@@ -145,7 +146,10 @@ impl Checking<'_> {
             folder.map_err(|error| Report::file("write", &std::env::temp_dir(), &error))?;
         let mut notes = Vec::new();
         let candidate = self.candidate(submission, folder.path(), &mut notes)?;
-        let reference = self.reference(folder.path())?;
+        let text = std::fs::read_to_string(&submission.kernel);
+        let text = text.map_err(|error| Report::file("read", &submission.kernel, &error))?;
+        let is_cuda = compiler::is_cuda(&submission.kernel, &text);
+        let reference = self.reference(folder.path(), is_cuda)?;
         let mut checked = Checked {
             name: submission.name.clone(),
             task: self.task.name.clone(),
@@ -167,6 +171,7 @@ impl Checking<'_> {
                 tolerances: tolerance::Overrides::default(),
                 options: self.options,
                 forecast: None,
+                phase: &|_| {},
                 source_root: None,
                 supervisor: self.supervisor,
             });
@@ -244,9 +249,11 @@ impl Checking<'_> {
         self.side(&folder.join("candidate.toml"), &launch, &kernel)
     }
 
-    fn reference(&self, folder: &Path) -> Result<Side, Failure> {
+    fn reference(&self, folder: &Path, is_cuda: bool) -> Result<Side, Failure> {
         let solution = &self.task.solution;
         let (name, text) = match (&solution.ptx, &solution.cuda) {
+            // Times are compared as one compiler makes both.
+            (_, Some(cuda)) if is_cuda => (files::SOLUTION, cuda),
             (Some(ptx), _) => (files::REFERENCE, ptx),
             (None, Some(cuda)) => (files::SOLUTION, cuda),
             (None, None) => {

@@ -18,8 +18,9 @@
 #define CUDART_VERSION 12000
 #define CUDA_VERSION 12000
 
-#define GPUCAST_DEVICE static __inline__ __attribute__((always_inline, device))
-#define GPUCAST_BOTH static __inline__ __attribute__((always_inline, host, device))
+// Without lines of their own: what they do is done by the line that calls them.
+#define GPUCAST_DEVICE static __inline__ __attribute__((always_inline, nodebug, device))
+#define GPUCAST_BOTH static __inline__ __attribute__((always_inline, nodebug, host, device))
 
 // Types
 
