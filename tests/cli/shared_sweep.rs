@@ -1,5 +1,6 @@
 //! Sweeps that many processes execute together: `sweep plan|work|status|merge|submit`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -85,6 +86,38 @@ fn several_workers_write_what_one_process_writes() {
     }
     // Whoever comes late finds nothing to do.
     assert_eq!(sweep.succeeds("work"), "note: 0 executed, 0 of them failed\n");
+}
+
+/// Launches of one file: what each finds in the L2 depends on those before it, and on what the file
+/// says of the first one.
+#[test]
+fn launches_that_follow_each_other_are_merged_as_one_process_counts_them() {
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs");
+    let text = fs::read_to_string(inputs.join("saxpy.toml")).unwrap();
+    let (text, _) = text.split_once("[[expect]]").unwrap();
+    let (buffers, launch) = text.split_once("[[launch]]").unwrap();
+    let module = format!("module = \"{}\"", inputs.join("saxpy.ptx").display());
+    let buffers = buffers.replace("module = \"saxpy.ptx\"", &module);
+    let sweep = Sweep::new();
+    let names = ["cold", "keep", "repeated", "warm"];
+    let paths = names.map(|l2| {
+        let path = sweep.path(&format!("{l2}.toml"));
+        let launches = format!("[[launch]]{launch}").repeat(2);
+        fs::write(&path, format!("l2 = \"{l2}\"\n{buffers}{launches}repeat = 3\n")).unwrap();
+        format!("'{}'", path.display())
+    });
+    let grid = format!("{} --gpu gtx-480,h100-sxm --model all --machine rules", paths.join(" "));
+    sweep.succeeds(&format!("plan {grid}"));
+    sweep.succeeds("work");
+    sweep.assert_merged(&grid, "csv");
+    // Each finds something else, so that their first launches take other times.
+    let table = fs::read_to_string(sweep.path("m.csv")).unwrap();
+    let times: BTreeSet<&str> = table
+        .lines()
+        .filter_map(|row| row.split_once(".toml,saxpy,1,h100-sxm,sm-simulation,"))
+        .filter_map(|(_, rest)| rest.split(',').next())
+        .collect();
+    assert!(times.len() >= 2, "{table}");
 }
 
 #[cfg(feature = "parquet")]
