@@ -4,7 +4,8 @@
 //! the end of a CTA may touch what its beginning did not. So each metric has an interval of what
 //! else may be. All that was left out hits the first level, or the L2, or comes from DRAM.
 //! A request that was left out also brings in its sectors and drives out as many. So many sectors
-//! of others may hit that missed, or miss that hit.
+//! of others may hit that missed, or miss that hit. In windows that is so of the launch that they
+//! stand for.
 
 use std::ops::AddAssign;
 
@@ -67,8 +68,35 @@ impl LeftOut {
         through_caches(recorders, hierarchy);
     }
 
+    /// What was left out of a launch, where so much was left out of some parts. Each has the
+    /// sectors of its requests, by row.
+    pub(super) fn of_launch<'a>(
+        memory: &SparseRows<MemoryCounts>,
+        parts: impl Iterator<Item = (&'a SparseRows<u64>, &'a Self)> + Clone,
+    ) -> Self {
+        let mut all = Self::default();
+        for (key, counts) in memory.iter().filter(|(_, counts)| counts.sectors > 0) {
+            let mut of_parts = Part::default();
+            for (sectors, left_out) in parts.clone() {
+                of_parts += left_out.part(key, sectors.get(key).copied().unwrap_or_default());
+            }
+            let left = counts.sectors as f64 * part(of_parts.all - of_parts.kept, of_parts.all);
+            if left > 0.0 {
+                *all.rows.row(key) = left.round() as u64;
+                all.sectors += left.round() as u64;
+            }
+        }
+        all
+    }
+
+    /// Sectors of a row that has so many, and those of them that were kept.
+    pub(super) fn part(&self, key: u32, sectors: u64) -> Part {
+        let all = sectors as f64;
+        Part { kept: (all - self.of_row(key)).max(0.0), all }
+    }
+
     /// Takes note of what a CTA's stream left out, before the stream goes.
-    fn note(&mut self, recorder: &mut CtaRecorder, tracer: Option<&LaunchTracer>) {
+    pub(super) fn note(&mut self, recorder: &mut CtaRecorder, tracer: Option<&LaunchTracer>) {
         let left_out = recorder.stream.take_left_out_sectors();
         if left_out == 0 {
             return;
@@ -103,9 +131,9 @@ pub(super) fn through_caches(recorders: &mut [&mut CtaRecorder], hierarchy: &mut
 
 /// Sectors of which a part was kept.
 #[derive(Clone, Copy, Debug, Default)]
-struct Part {
-    kept: f64,
-    all: f64,
+pub(super) struct Part {
+    pub(super) kept: f64,
+    pub(super) all: f64,
 }
 
 impl AddAssign for Part {
@@ -123,6 +151,11 @@ impl Part {
         } else {
             of_kept
         }
+    }
+
+    /// What the kept ones cause, where all cause so much.
+    fn of_all(self, of_all: u64) -> u64 {
+        if self.all > 0.0 { (of_all as f64 * self.kept / self.all).round() as u64 } else { of_all }
     }
 
     /// Sectors that were not kept.
@@ -157,6 +190,59 @@ impl Counter {
         // Bounds hold the value in any case.
         let doubt = [Answer::alone(likely.clone())].into_iter().chain(answers).collect();
         (likely.l2, Doubt::Replay(doubt))
+    }
+
+    /// What else all requests may cause, where those that were kept and those that are like them
+    /// cause the traffic of `memory` and `l2`: each fate of what was left out.
+    pub(super) fn fates(&self, memory: &SparseRows<MemoryCounts>, l2: L2Traffic) -> Vec<Variant> {
+        if self.left_out.sectors == 0 {
+            return Vec::new();
+        }
+        let kept = self.kept_part(memory, l2);
+        let variant = |fate: Fate| {
+            let (memory, l2) = self.with_left_out(&kept, fate);
+            Variant { table: self.table_of(&memory), l2 }
+        };
+        EXTREMES.map(variant).into()
+    }
+
+    /// The traffic of those requests of a launch that were kept, or would have been.
+    fn kept_part(&self, memory: &SparseRows<MemoryCounts>, l2: L2Traffic) -> Replayed {
+        let mut rows = SparseRows::new(0);
+        let [mut before, mut after] = [L2Traffic::default(); 2];
+        let (mut stored, mut local) = (Part::default(), Part::default());
+        for (key, counts) in memory.iter().filter(|(_, counts)| counts.sectors > 0) {
+            let Some(traffic) = counts.traffic else { continue };
+            let all = counts.sectors as f64;
+            let of_row = Part { kept: (all - self.left_out.of_row(key)).max(0.0), all };
+            let kept = |sectors: u64| of_row.of_all(sectors);
+            let of_kept = RowTraffic {
+                l1_hit_sectors: kept(traffic.l1_hit_sectors),
+                l2_sectors: kept(traffic.l2_sectors),
+                l2_hit_sectors: kept(traffic.l2_hit_sectors),
+                dram_read_sectors: kept(traffic.dram_read_sectors),
+                ..traffic
+            };
+            before.add_row(counts.kind, &traffic);
+            after.add_row(counts.kind, &of_kept);
+            *rows.row(key) = of_kept;
+            if writes(counts.kind) {
+                stored += of_row;
+                if counts.space == StateSpace::Local {
+                    local += of_row;
+                }
+            }
+        }
+        let mut l2 = l2.replaced(&before, &after);
+        l2.dram_write_sectors = stored.of_all(l2.dram_write_sectors);
+        let written_back = local.of_all(l2.local.write_back_sectors);
+        let left = l2.local.write_back_sectors - written_back;
+        (l2.write_sectors, l2.write_hit_sectors) =
+            (l2.write_sectors.saturating_sub(left), l2.write_hit_sectors.saturating_sub(left));
+        l2.local.write_back_sectors = written_back;
+        l2.local.write_back_hit_sectors = local.of_all(l2.local.write_back_hit_sectors);
+        l2.local.dram_write_sectors = local.of_all(l2.local.dram_write_sectors);
+        Replayed { rows, l2 }
     }
 
     fn with_left_out(

@@ -1,5 +1,7 @@
 //! Traffic of launches through the caches, and requests that are left out of them.
 
+use gpucast_interpreter::Windows as _;
+
 use super::*;
 
 #[test]
@@ -278,4 +280,96 @@ fn sectors_of_16_bytes_move_half_as_much_for_scattered_words() {
     device.coalescing.sector = SectorSize::new(64).unwrap();
     device.l2.line_bytes = 256;
     assert_eq!(bytes(device), 32 * 64);
+}
+
+/// Runs a launch whose CTAs are all told of first, and of which windows then come.
+fn run_in_windows(counter: &mut Counter, ctas: u64, cta: impl Fn(u64, &mut CtaRecorder)) {
+    let mut recorder = counter.cta_recorder();
+    for at in 0..ctas {
+        cta(at, &mut recorder);
+        let places = GridBox::whole([ctas as u32, 1, 1]);
+        counter.tally(&mut recorder, 1, &places, &[None; 3]).unwrap();
+        recorder.clear();
+    }
+    loop {
+        let ranges = counter.windows().unwrap();
+        if ranges.is_empty() {
+            break;
+        }
+        for range in ranges {
+            for first in range.clone().step_by(counter.wave()) {
+                let wave = (range.end - first).min(counter.wave() as u64);
+                let mut recorders: Vec<_> = (0..wave).map(|_| counter.cta_recorder()).collect();
+                (first..).zip(&mut recorders).for_each(|(at, recorder)| cta(at, recorder));
+                counter.collect(first, &mut recorders.iter_mut().collect::<Vec<_>>());
+            }
+        }
+    }
+}
+
+/// Windows whose CTAs ask for more than is kept: the end of a CTA does otherwise than its
+/// beginning. CTAs at the end of the grid do less.
+#[test]
+fn intervals_of_windows_hold_what_requests_beyond_the_limit_cause() {
+    type Requests = fn(u64) -> Vec<(u32, u64)>;
+    fn table(at: u64) -> (u32, u64) {
+        (LOAD, 0x1000 + at % 4 * 128)
+    }
+    fn own(row: u32, cta: u64, at: u64) -> (u32, u64) {
+        (row, 0x100_0000 + (cta * 256 + at) * 128)
+    }
+    let cases: [(&str, Requests); 3] = [
+        ("late hits", |cta| {
+            let first = (0..60).map(|at| own(LOAD, cta, at));
+            first.chain((0..200).map(table)).collect()
+        }),
+        ("late misses", |cta| {
+            let last = (0..200).map(|at| own(LOAD, cta, at));
+            (0..60).map(table).chain(last).collect()
+        }),
+        ("late stores", |cta| {
+            let stores = if cta < 900 { 150 } else { 10 };
+            let loads = (0..80).map(|at| own(LOAD, cta, at));
+            loads.chain((0..stores).map(|at| own(STORE, cta, at + 70))).collect()
+        }),
+    ];
+    let l2 = L2Geometry { partial_writes: PartialWrites::Fill, ..L2Geometry::GTX_480 };
+    let mut tried = 0;
+    for (name, requests) in cases {
+        for l2 in [L2Geometry::GTX_480, l2] {
+            let device = DeviceModel { sm_count: 4, l2, ..DeviceModel::GTX_480 };
+            let new = || Counter::for_code(copy_code(), &launch(1000, 32), 0, device);
+            let tell = |cta: u64, recorder: &mut CtaRecorder| {
+                for (time, (row, address)) in (0..).zip(requests(cta)) {
+                    recorder.access(&words(row, 0, time, address));
+                }
+            };
+            let mut full = new();
+            run(&mut full, 1000, tell);
+            let full = full.finish().0;
+            assert!(full.intervals.is_empty());
+            let all = WindowSizes::default();
+            let size = WindowSizes { counted: 1, warming: 1, most_warming: 1, ..all };
+            let mut cut = new().with_windows(1, size);
+            cut.shape.stream_limit = 60;
+            run_in_windows(&mut cut, 1000, tell);
+            let cut = cut.finish().0;
+            assert!(cut.is_of_windows(), "{name}");
+            for (metric, figure) in &full.metrics {
+                let (truth, estimate) = (figure.value.as_f64(), cut.metrics[metric]);
+                let Some(&[least, most]) = cut.intervals.get(metric) else {
+                    assert_eq!(*figure, estimate, "{name}: {metric} is counted");
+                    continue;
+                };
+                assert!((least..=most).contains(&estimate.value.as_f64()), "{name}: {metric}");
+                let about = 2.0 + 1e-3 * truth;
+                assert!(
+                    (least - about..=most + about).contains(&truth),
+                    "{name}: {metric} is {truth}, not {least} to {most}"
+                );
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 60, "{tried}");
 }

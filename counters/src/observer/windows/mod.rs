@@ -44,6 +44,7 @@ use pool::{Measured, Pool, Pooled, RowSum, Sampled, are_alike};
 use rayon::prelude::*;
 
 use super::Counter;
+use super::left_out::LeftOut;
 use crate::counts::MemoryCounts;
 use crate::estimate::{Ended, Left, Unsure, Variant};
 use crate::hierarchy::{
@@ -75,7 +76,7 @@ pub(super) struct WindowReplay {
     /// The CTAs of that part so far.
     sectors: SparseRows<u64>,
     sampled_sectors: SparseRows<u64>,
-    left_out_sectors: u64,
+    left_out: LeftOut,
     dirty_before: u64,
     /// Sectors of the whole L2.
     dirty_at_start: Estimated,
@@ -97,7 +98,7 @@ impl WindowReplay {
             lines: LineSample::default(),
             sectors: SparseRows::new(0),
             sampled_sectors: SparseRows::new(0),
-            left_out_sectors: 0,
+            left_out: LeftOut::default(),
             dirty_before: 0,
             dirty_at_start: Estimated::default(),
             measured: Vec::new(),
@@ -245,7 +246,7 @@ impl WindowReplay {
             for (key, counts) in recorder.memory.iter().filter(|(_, counts)| counts.sectors > 0) {
                 *self.sectors.row(key) += counts.sectors;
             }
-            self.left_out_sectors += recorder.stream.take_left_out_sectors();
+            self.left_out.note(recorder, tracer);
         }
         if !self.lines.is_whole() {
             self.thin(first, recorders, tracer);
@@ -343,7 +344,7 @@ impl WindowReplay {
             ctas: ctas.end - ctas.start,
             is_first,
             sectors: std::mem::replace(&mut self.sectors, SparseRows::new(0)),
-            left_out_sectors: std::mem::take(&mut self.left_out_sectors),
+            left_out: std::mem::take(&mut self.left_out),
             unsure_dirtied: traffic.unsure_dirtied.all(),
             traffic,
             dirtied,
@@ -428,6 +429,13 @@ impl Counter {
         };
         let answers = Unsure::EXTREMES.map(answer);
         let value = variant(Without::Nothing, Unsure::VALUE);
+        let parts = measured.iter().map(|part| (&part.sectors, &part.left_out));
+        self.left_out = LeftOut::of_launch(&self.memory, parts);
+        let fates = Unsure::EXTREMES.into_iter().flat_map(|unsure| {
+            let (memory, l2) = self.traffic(measured, &ended, Without::Nothing, unsure);
+            self.fates(&memory, l2)
+        });
+        let answers: Vec<Answer> = answers.into_iter().chain(fates.map(Answer::alone)).collect();
         let dirty = dirty_at_end(&value, answers.iter().map(|answer| &answer.whole));
         if !windows.lines.is_whole() {
             l2 = L2::unknown(self.l2, dirty, true);
@@ -448,6 +456,18 @@ impl Counter {
         without: Without,
         unsure: Unsure,
     ) -> Variant {
+        let (memory, l2) = self.traffic(measured, ended, without, unsure);
+        Variant { table: self.table_of(&memory), l2 }
+    }
+
+    /// The same by row of accesses. Requests that were left out are as the others of their row.
+    fn traffic(
+        &self,
+        measured: &[Measured],
+        ended: &Ended,
+        without: Without,
+        unsure: Unsure,
+    ) -> (SparseRows<MemoryCounts>, L2Traffic) {
         let (without, part) = match without {
             Without::Nothing => (None, None),
             Without::Window(window) => (Some(window), None),
@@ -522,6 +542,6 @@ impl Counter {
             dram_write_sectors: local[2].min(l2.dram_write_sectors),
             dirty_sectors: 0,
         };
-        Variant { table: self.table_of(&memory), l2 }
+        (memory, l2)
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpucast_interpreter::AccessKind;
 
+use super::super::left_out::{LeftOut, Part};
 use super::cut::Role;
 use crate::counts::MemoryCounts;
 use crate::estimate::Unsure;
@@ -25,7 +26,8 @@ pub(super) struct Measured {
     pub(super) is_first: bool,
     /// Sectors of their requests, by row.
     pub(super) sectors: SparseRows<u64>,
-    pub(super) left_out_sectors: u64,
+    /// The part of those that was not replayed.
+    pub(super) left_out: LeftOut,
     pub(super) traffic: PartTraffic,
     /// Sectors that they made dirty.
     pub(super) dirtied: u64,
@@ -121,17 +123,20 @@ impl Measured {
     }
 
     fn all_rows(&self, hits: f64) -> BTreeMap<u32, RowSum> {
-        let scale = self.scale();
         let mut rows = BTreeMap::<u32, RowSum>::new();
-        for (key, &sectors) in self.sectors.iter() {
-            rows.entry(key).or_default().sectors += sectors as f64;
-        }
         let is_of_one = |key: u32| key < ROW_LIMIT;
         for (key, &traffic) in self.traffic.rows.iter().filter(|(key, _)| is_of_one(*key)) {
-            rows.entry(key).or_default().add(sums(scale.row(traffic)));
+            rows.entry(key).or_default().add(sums(traffic));
         }
         for (key, &unsure) in self.traffic.unsure.iter().filter(|(key, _)| is_of_one(*key)) {
-            rows.entry(key).or_default().add(as_hits(scale.row(unsure), hits));
+            rows.entry(key).or_default().add(as_hits(unsure, hits));
+        }
+        // Requests that were left out are as those of their row, if any were kept.
+        for (key, &sectors) in self.sectors.iter() {
+            let row = rows.entry(key).or_default();
+            let Part { kept, all } = self.left_out.part(key, sectors);
+            row.sectors = if kept > 0.0 { all } else { 0.0 };
+            row.traffic.iter_mut().for_each(|sum| *sum *= all / kept.max(1.0));
         }
         rows
     }
@@ -139,15 +144,20 @@ impl Measured {
     /// From the requests that were kept to all of those whose lines are sampled.
     fn scale(&self) -> Extrapolation {
         let sectors: u64 = self.sectors.iter().map(|(_, sectors)| sectors).sum();
-        Extrapolation::new(sectors.into(), self.left_out_sectors)
+        Extrapolation::new(sectors.into(), self.left_out.sectors)
     }
 
     /// Sectors that it made dirty. Rows that write are those of `is_written`.
     fn dirtied(&self, pooled: Pooled, is_written: impl Fn(u32) -> bool) -> f64 {
         let unsure = pooled.hits * self.unsure_dirtied as f64;
         let Some(Sampled { lines, sectors }) = &self.sampled else {
-            let scale = self.scale();
-            return scale.scale(self.dirtied) as f64 - scale.scale(unsure.round() as u64) as f64;
+            let mut written = Part::default();
+            for (key, &sectors) in self.sectors.iter().filter(|(key, _)| is_written(*key)) {
+                written += self.left_out.part(key, sectors);
+            }
+            let Part { kept, all } = written;
+            let times = if kept > 0.0 { all / kept } else { 1.0 };
+            return (self.dirtied as f64 - unsure) * times;
         };
         let is_in = |part: u32| pooled.without != Some(part);
         let of_parts = |dirtied: &Dirtied| -> f64 {
