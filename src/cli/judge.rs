@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use gpucast_forecast::LaunchOptions;
 use gpucast_forecast::input::launch_template;
+use gpucast_judge::Expected;
 use gpucast_render::TextOrJson;
 
 use super::options::parameter;
@@ -27,8 +28,13 @@ pub(crate) struct Judge {
 
     /// The kernel that is right: a launch file, a module, or a corpus name. What it writes is the
     /// answer
-    #[arg(long, value_name = "KERNEL")]
-    pub(crate) reference: String,
+    #[arg(long, value_name = "KERNEL", required_unless_present = "expect")]
+    pub(crate) reference: Option<String>,
+
+    /// The values of a buffer with the given inputs, in FILE.npy or FILE.bin; repeat for more.
+    /// Without --reference nothing else is compared, and the candidate's own launch gives the inputs
+    #[arg(long, value_name = "BUFFER=FILE", value_parser = expected)]
+    pub(crate) expect: Vec<Expected>,
 
     #[command(flatten)]
     pub(crate) launch: LaunchTemplate,
@@ -154,6 +160,16 @@ impl Judge {
             arguments: Vec::new(),
             options: LaunchOptions { kernel: self.reference_kernel.clone(), ..own },
         }
+    }
+}
+
+/// `BUFFER=FILE`.
+fn expected(text: &str) -> Result<Expected, String> {
+    match text.split_once('=') {
+        Some((buffer, file)) if !buffer.is_empty() && !file.is_empty() => {
+            Ok(Expected { buffer: buffer.to_owned(), file: file.into() })
+        }
+        _ => Err("write --expect BUFFER=FILE.npy".to_owned()),
     }
 }
 

@@ -81,6 +81,34 @@ fn a_wider_tolerance_accepts_what_a_narrow_one_refuses() {
     assert_eq!(run("--rtol 0 --atol 100").status, 13);
 }
 
+#[test]
+fn expected_values_judge_where_there_is_no_reference() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("y.npy");
+    let file = file.display();
+    let param = "--param n=1000";
+    let ran = gpucast(&format!("run judge/saxpy.toml {param} --dump y={file}"));
+    assert_eq!(ran.status, 0, "{}", ran.transcript());
+    let judged = |candidate: &str, options: &str| {
+        let outcome = gpucast(&format!("judge {candidate} --expect y={file} {options}"));
+        (outcome.status, outcome.transcript())
+    };
+    let (right, told) = judged("judge/saxpy.toml", param);
+    assert_eq!(right, 13, "{told}");
+    assert!(told.contains("expected values are of the given ones"), "{told}");
+    // The values are of another slope.
+    let launch = "--grid 4 --block 256 --arg u32:1000 --arg f32:0.25 \
+                  --arg 'buf:f32[1000]=uniform(-1,1,1)' --arg 'buf:f32[1000]=uniform(-1,1,2)'";
+    let (wrong, told) = judged("saxpy.ptx", launch);
+    assert_eq!(wrong, 1, "its buffers are arg0 and arg1: {told}");
+    let file = format!("judge saxpy.ptx --expect arg3={file} {launch}");
+    assert_eq!(gpucast(&file).status, 10, "{}", gpucast(&file).transcript());
+    assert_eq!(gpucast(&file.replace("f32:0.25", "f32:0.5")).status, 13);
+    // With a reference, both judge.
+    let both = file.replace("judge saxpy.ptx", "judge saxpy.ptx --reference saxpy.ptx");
+    assert_eq!(gpucast(&both).status, 10, "{}", gpucast(&both).transcript());
+}
+
 const ON: &str = "--param n=65536 --seeds 1 --given-size-only --gpu h100-sxm --machine rules";
 
 #[test]

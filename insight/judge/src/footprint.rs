@@ -184,7 +184,7 @@ impl Cell {
         }
         let has = |bit: u8| self.uses & bit != 0;
         let ordered = |published: u8, acquired: u8| {
-            has(published) && by.acquired || by.published && has(acquired)
+            (has(published) && by.acquired) || (by.published && has(acquired))
         };
         let is_other = |cta: u32| cta != 0 && cta != by.cta;
         let is_same = event.writes && !event.reads && self.digest == event.digest;
@@ -201,7 +201,7 @@ impl Cell {
             met = Some(Met { write, other: u32::MAX, other_writes: false });
         }
         let flags = |published: u8, acquired: u8| {
-            u8::from(by.published) * published | u8::from(by.acquired) * acquired
+            (u8::from(by.published) * published) | (u8::from(by.acquired) * acquired)
         };
         if event.reads {
             self.reader = by.cta;

@@ -43,7 +43,7 @@ pub mod tolerance;
 pub mod trial;
 pub mod work;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gpucast_forecast::Supervisor;
 use gpucast_forecast::input::cuda_source;
@@ -59,8 +59,10 @@ pub use time::Forecast;
 pub struct Request<'a> {
     /// The candidate.
     pub candidate: &'a Side,
-    /// What it is judged by.
-    pub reference: &'a Side,
+    /// What it is judged by; without one, expected values alone.
+    pub reference: Option<&'a Side>,
+    /// Files of values that buffers have after a run with the given inputs.
+    pub expected: &'a [Expected],
     /// Values of parameters that take the place of usual ones.
     pub parameters: &'a Parameters,
     /// Runs with different inputs at the given size, at least one.
@@ -84,6 +86,27 @@ pub struct Request<'a> {
     pub supervisor: &'a dyn Supervisor,
 }
 
+/// The values that a buffer should have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// The buffer.
+    pub buffer: String,
+    /// A `.npy` or `.bin` file.
+    pub file: PathBuf,
+}
+
+impl Request<'_> {
+    /// The side that gives inputs and sizes.
+    pub(crate) fn given_by(&self) -> &Side {
+        self.reference.unwrap_or(self.candidate)
+    }
+
+    /// The name of what the candidate is judged by.
+    pub(crate) fn reference_name(&self) -> &str {
+        self.reference.map_or("expected values", |reference| &reference.input)
+    }
+}
+
 /// The side that is read, runs or is predicted. Whoever judges in a process of its own knows by it
 /// whose fault an early end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,12 +124,12 @@ pub enum Phase {
 /// What is wrong with the reference, with the launch of either side, or with the request. What is
 /// wrong with the candidate's code is the judgement.
 pub fn judge(request: &Request<'_>) -> Result<Judgement, ReadFailure> {
-    let mut judgement = Judgement::new(&request.candidate.input, &request.reference.input);
+    let mut judgement = Judgement::new(&request.candidate.input, request.reference_name());
     if let Some(compared) = right::compare(request, &mut judgement)? {
         let candidate = &compared.stage.candidate;
         let files =
             cuda_source::files(&candidate.plan, &candidate.loaded.module, request.source_root);
-        if judgement.evidence.is_empty() {
+        if judgement.evidence.is_empty() && request.reference.is_some() {
             cost::compare(request, &compared, &files, &mut judgement)?;
         }
         judgement.code = Some(judgement::Code { loaded: compared.stage.candidate.loaded, files });

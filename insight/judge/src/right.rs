@@ -31,7 +31,7 @@ pub(crate) fn compare<'a>(
 ) -> Result<Option<Compared<'a>>, ReadFailure> {
     let scope = Scope::of(request)?;
     let given = Size::given(&scope.given);
-    let reference = request.reference.open(&scope.taken(scope.of_reference.as_ref(), &given))?;
+    let reference = request.given_by().open(&scope.taken(scope.of_reference.as_ref(), &given))?;
     (request.phase)(Phase::Candidate);
     let parameters = scope.taken(scope.of_candidate.as_ref(), &given);
     let candidate = match request.candidate.open_beside(&parameters, &reference.plan) {
@@ -46,6 +46,15 @@ pub(crate) fn compare<'a>(
     let mut runs = Runs { request, judgement, footprint: None };
     let answer = runs.answer_given(&mut stage)?;
     stage.outputs().map_err(Failure::from)?;
+    if request.reference.is_none() {
+        runs.try_one(&mut stage, &given, Variation::Given, &answer)?;
+        runs.leave_out(
+            "other inputs and sizes".to_owned(),
+            "expected values are of the given ones",
+        );
+        let footprint = runs.footprint.unwrap_or_default();
+        return Ok(Some(Compared { stage, answer, footprint }));
+    }
     for name in stage.unvaried() {
         let what = format!("other contents of buffer {name}");
         let because = "its contents are no random numbers, and may be indices".to_owned();
@@ -77,7 +86,7 @@ struct Scope {
 impl Scope {
     fn of(request: &Request<'_>) -> Result<Self, Failure> {
         let asked = request.parameters;
-        let of_reference = request.reference.parameters()?;
+        let of_reference = request.given_by().parameters()?;
         let of_candidate = request.candidate.parameters()?;
         let mut given = Parameters::new();
         given.extend(of_candidate.iter().flatten().map(owned));
@@ -92,7 +101,7 @@ impl Scope {
             given.insert(name.clone(), value);
         }
         let (reference, candidate) =
-            (request.reference.input.clone(), request.candidate.input.clone());
+            (request.reference_name().to_owned(), request.candidate.input.clone());
         Ok(Self { given, of_reference, of_candidate, reference, candidate })
     }
 
@@ -140,7 +149,7 @@ impl<'a> Runs<'a, '_> {
     /// The reference with the given inputs, which must run to its end.
     fn answer_given(&mut self, stage: &mut Stage<'a>) -> Result<Answer, Failure> {
         let answer = stage.answer(Variation::Given)?;
-        let name = &self.request.reference.input;
+        let name = self.request.reference_name();
         let report = match &answer.ran.end {
             End::Finished => return Ok(answer),
             End::Fault(reports) => return Err(reports.clone().into()),
@@ -194,7 +203,7 @@ impl<'a> Runs<'a, '_> {
         let request = self.request;
         (request.phase)(Phase::Reference);
         let parameters = scope.taken(scope.of_reference.as_ref(), size);
-        let reference = match request.reference.open(&parameters) {
+        let reference = match request.given_by().open(&parameters) {
             Ok(reference) => reference,
             Err(NotOpened::Code(reports)) => {
                 self.leave_out(size.name.clone(), &Failure::Input(reports).in_one_line()?);

@@ -72,7 +72,8 @@ pub fn is_size(value: f64) -> bool {
 
 /// The greatest prime that is no greater than a number; 1 if there is none.
 fn prime_below(number: f64) -> f64 {
-    let is_prime = |number: &u64| (2..).take_while(|d| d * d <= *number).all(|d| number % d != 0);
+    let is_prime =
+        |number: &u64| (2..).take_while(|d| d * d <= *number).all(|d| !number.is_multiple_of(d));
     let candidates = (2..=number.max(1.0) as u64).rev();
     candidates.into_iter().find(is_prime).unwrap_or(1) as f64
 }

@@ -1,5 +1,6 @@
 //! Both sides at one size: runs with the same inputs, and what they show.
 
+use std::path::Path;
 use std::time::Instant;
 
 use gpucast_buffers::init::Init;
@@ -17,7 +18,7 @@ use crate::judgement::{Fault, Output};
 use crate::side::Opened;
 use crate::tolerance::{self, Tolerance};
 use crate::trial::{self, End, Ran};
-use crate::{Phase, Request};
+use crate::{Expected, Phase, Request};
 
 /// Candidate and reference at one size.
 pub(crate) struct Stage<'a> {
@@ -29,6 +30,8 @@ pub(crate) struct Stage<'a> {
     memory: DeviceMemory,
     /// Which buffers the reference writes, once it has run.
     pub(crate) written: Vec<bool>,
+    /// Values that buffers of the reference have with the given inputs.
+    expected: Vec<(usize, Vec<u8>)>,
 }
 
 /// What a run of the reference left behind.
@@ -87,7 +90,8 @@ impl<'a> Stage<'a> {
         }
         let memory = execute::memory(&candidate.plan, &candidate.loaded)?;
         let written = vec![true; reference.plan.buffers.len()];
-        Ok(Self { request, reference, candidate, pairs, memory, written })
+        let expected = expected(request, &reference.plan)?;
+        Ok(Self { request, reference, candidate, pairs, memory, written, expected })
     }
 
     /// Runs the reference in memory of its own.
@@ -104,6 +108,10 @@ impl<'a> Stage<'a> {
             {
                 place.copy_from_slice(bytes);
             }
+        }
+        if self.request.reference.is_none() {
+            let (ran, seconds, instructions) = (Ran::nothing(), 0.0, u128::MAX >> 32);
+            return Ok(Answer { ran, memory, contents, instructions, seconds });
         }
         let plan = varied(&reference.plan, variation);
         let started = Instant::now();
@@ -142,7 +150,10 @@ impl<'a> Stage<'a> {
         let mut outputs = Vec::new();
         match &ran.end {
             End::Finished => {
-                let (differing, compared) = self.compared(&self.memory, answer)?;
+                let (mut differing, mut compared) = self.compared(&self.memory, answer)?;
+                if variation == Variation::Given {
+                    self.compare_expected(&mut differing, &mut compared);
+                }
                 outputs = compared;
                 faults.splice(..0, differing);
             }
@@ -178,6 +189,9 @@ impl<'a> Stage<'a> {
 
     /// The buffers whose contents are the answer, as places in the reference's plan.
     pub(crate) fn outputs(&self) -> Result<Vec<usize>, Report> {
+        if self.request.reference.is_none() {
+            return Ok(Vec::new());
+        }
         let plan = &self.reference.plan;
         let named = self.request.outputs.iter().map(|name| {
             let place = plan.buffers.iter().position(|buffer| buffer.name == *name);
@@ -258,6 +272,26 @@ impl<'a> Stage<'a> {
         Ok((faults, compared))
     }
 
+    /// Adds buffers that have expected values.
+    fn compare_expected(&self, differing: &mut Vec<Fault>, compared: &mut Vec<Output>) {
+        let (reference, candidate) = (&self.reference.plan, &self.candidate.plan);
+        for (index, want) in &self.expected {
+            let Some(pair) = self.pairs.iter().find(|pair| pair.reference == *index) else {
+                continue;
+            };
+            let theirs = &reference.buffers[*index];
+            let got = self.memory.bytes(&candidate.buffers[pair.candidate].name);
+            let tolerance = tolerance::of(reference, *index, want, self.request.tolerances);
+            let buffer = theirs.name.clone();
+            compared.push(Output { buffer: buffer.clone(), tolerance });
+            if let Some(comparison) =
+                difference(theirs.ty, got.unwrap_or_default(), want, tolerance)
+            {
+                differing.push(Fault::Differs { buffer, tolerance, comparison, is_kept: false });
+            }
+        }
+    }
+
     /// The findings that the reference does not have in the same run.
     fn safety(&self, ran: &Ran, of_reference: &Ran) -> Vec<Fault> {
         let kinds = |ran: &Ran| -> Vec<Kind> {
@@ -285,6 +319,23 @@ impl<'a> Stage<'a> {
         }
         faults
     }
+}
+
+/// The expected values of buffers, from their files.
+fn expected(request: &Request<'_>, plan: &Plan) -> Result<Vec<(usize, Vec<u8>)>, Report> {
+    let read = |Expected { buffer: name, file }: &Expected| {
+        let Some(index) = plan.buffers.iter().position(|buffer| buffer.name == *name) else {
+            let known = plan.buffers.iter().map(|buffer| buffer.name.as_str());
+            let report = Report::new(format!("there is no buffer `{name}`"));
+            return Err(report.maybe_hint(gpucast_forecast::failure::suggest(name, known)));
+        };
+        let buffer = &plan.buffers[index];
+        let mut bytes = vec![0; buffer.bytes() as usize];
+        let filled = Init::File(file.clone()).fill(buffer.ty, &mut bytes, Path::new(""));
+        filled.map_err(|error| Report::new(error.to_string()))?;
+        Ok((index, bytes))
+    };
+    request.expected.iter().map(read).collect()
 }
 
 /// A plan with the scalars of a run.

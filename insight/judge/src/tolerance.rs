@@ -76,7 +76,7 @@ fn rms(ty: ElementType, bytes: &[u8]) -> f64 {
         sum += value * value;
         number += 1.0;
     }
-    if number > 0.0 { (sum / number as f64).sqrt() } else { 0.0 }
+    if number > 0.0 { (sum / number).sqrt() } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -41,6 +41,12 @@ pub enum End {
 }
 
 impl Ran {
+    /// No run at all.
+    pub(crate) fn nothing() -> Self {
+        let (checked, footprint) = (Vec::new(), Footprint::default());
+        Self { end: End::Finished, checked, footprint, thread_instructions: 0 }
+    }
+
     /// Returns true if it ended, and nothing was found.
     #[must_use]
     pub fn is_clean(&self) -> bool {

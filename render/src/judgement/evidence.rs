@@ -121,7 +121,7 @@ fn place(site: Option<&Site>, judgement: &Judgement) -> Option<(String, u32)> {
 fn differs(buffer: &str, comparison: &Comparison) -> String {
     let (differing, all) = (comparison.mismatches, comparison.elements);
     let (differing, all) = (number::count(differing as u64), number::count(all as u64));
-    format!("{differing} of {all} elements of {buffer} differ from the reference's")
+    format!("{differing} of {all} elements of {buffer} are not what they should be")
 }
 
 fn mismatches(buffer: &str, comparison: &Comparison) -> Vec<String> {

@@ -89,13 +89,14 @@ fn limit(_arguments: &Judge) -> bool {
 fn readable(arguments: &Judge) -> Vec<PathBuf> {
     let (candidate, reference) = (judging::candidate(arguments), judging::reference(arguments));
     let mut all = Vec::new();
-    for side in [&candidate, &reference] {
+    for side in [Some(&candidate), reference.as_ref()].into_iter().flatten() {
         for file in kernel_argument::files(&side.input, &side.template.options) {
             all.extend(folder_of(&file));
             all.push(file);
         }
         all.extend(side.template.options.cuda.includes.iter().cloned());
     }
+    all.extend(arguments.expect.iter().map(|expected| expected.file.clone()));
     all.extend(arguments.source_root.clone());
     all.extend(arguments.gpu.as_ref().map(PathBuf::from));
     all.extend(arguments.machine.ptxas.clone());

@@ -51,7 +51,8 @@ pub(super) fn judge_here(
     });
     let request = Request {
         candidate: &candidate,
-        reference: &reference,
+        reference: reference.as_ref(),
+        expected: &arguments.expect,
         parameters: &parameters,
         seeds: arguments.seeds,
         tries_odd_sizes: !arguments.given_size_only,
@@ -94,19 +95,20 @@ impl Supervisor for Unheard {
 /// module; a launch file refuses them otherwise.
 pub(super) fn candidate(arguments: &Judge) -> Side {
     let template = arguments.launch.template();
-    let is_for_reference =
-        states_launch(&arguments.candidate) && !states_launch(&arguments.reference);
+    let is_for_reference = states_launch(&arguments.candidate)
+        && arguments.reference.as_ref().is_some_and(|reference| !states_launch(reference));
     let template = if is_for_reference { without_launch(template) } else { template };
     side(&arguments.candidate, template, arguments)
 }
 
 /// The reference. A launch file takes none of the candidate's options.
-pub(super) fn reference(arguments: &Judge) -> Side {
-    let template = match states_launch(&arguments.reference) {
+pub(super) fn reference(arguments: &Judge) -> Option<Side> {
+    let input = arguments.reference.as_ref()?;
+    let template = match states_launch(input) {
         false => arguments.reference_launch(),
         true => arguments.reference_options(),
     };
-    side(&arguments.reference, template, arguments)
+    Some(side(input, template, arguments))
 }
 
 /// Returns true if a kernel comes with its launch.

@@ -112,12 +112,17 @@ fn end(child: &mut Child) {
 fn ended_early(arguments: &Judge, folder: &Path, output: &mut Output) -> Result<(), Failure> {
     let phase = fs::read_to_string(folder.join(PHASE)).unwrap_or_default();
     if phase != OF_CANDIDATE {
-        let message = format!("the reference {} runs past the limit", arguments.reference);
+        let reference = reference_name(arguments);
+        let message = format!("the reference {reference} runs past the limit");
         let hint = "choose a smaller size, or raise --time-limit or --memory-limit";
         return Err(Report::new(message).hint(hint).into());
     }
-    let mut judged = Judgement::past_limit(&arguments.candidate, &arguments.reference);
+    let mut judged = Judgement::past_limit(&arguments.candidate, reference_name(arguments));
     judged.confinement = Some(confine::told(arguments, folder));
     output.write(&judgement::document(&judged, arguments.format)?)?;
     ended(Verdict::Wrong)
+}
+
+fn reference_name(arguments: &Judge) -> &str {
+    arguments.reference.as_deref().unwrap_or("expected values")
 }

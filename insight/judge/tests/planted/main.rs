@@ -1,6 +1,12 @@
 //! Candidates with a planted fault, and honest ones: none of the first is accepted, and none of the
 //! second refused.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests are not inside the test functions that the lints spare"
+)]
+
 mod faults;
 mod honest;
 mod kernels;
@@ -87,7 +93,8 @@ fn judged_by(folder: &Folder, candidate: &Candidate, forecast: Option<Forecast<'
         (side(input, template), side(reference, LaunchTemplate::default()));
     let request = Request {
         candidate: &candidate,
-        reference: &reference,
+        reference: Some(&reference),
+        expected: &[],
         parameters: &Parameters::new(),
         seeds: 3,
         tries_odd_sizes: true,
