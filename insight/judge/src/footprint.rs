@@ -36,15 +36,15 @@ struct Tracked {
     index: usize,
     address: u64,
     element: u64,
-    /// A cell for each element; none for buffers that are too large.
+    /// Elements that are looked at; none of a buffer that is too large.
+    len: usize,
+    /// A cell for each of them, once one is used: an observer that has heard of nothing is copied.
     cells: Vec<Cell>,
 }
 
 /// The uses of an element.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
-    /// The launch that `writer` and `reader` are of.
-    launch: u32,
     /// The CTA that wrote last, plus one.
     writer: u32,
     /// The CTA that read last, plus one.
@@ -54,7 +54,12 @@ struct Cell {
     /// A digest of what was written.
     digest: u32,
     uses: u8,
+    /// The launch that `writer` and `reader` are of, by its number modulo [`EPOCHS`], plus one.
+    epoch: u8,
 }
+
+/// Launches after which cells forget who used them.
+const EPOCHS: u32 = u8::MAX as u32;
 
 const READ: u8 = 1;
 const WRITTEN: u8 = 2;
@@ -101,10 +106,10 @@ impl Footprint {
         let mut left = MOST_ELEMENTS;
         let tracked = plan.buffers.iter().enumerate().filter_map(|(index, buffer)| {
             let address = memory.address(&buffer.name)?;
-            let cells = if buffer.len <= left { buffer.len } else { 0 };
-            left -= cells;
-            let cells = vec![Cell::default(); cells];
-            Some(Tracked { index, address, element: buffer.ty.bytes() as u64, cells })
+            let len = if buffer.len <= left { buffer.len } else { 0 };
+            left -= len;
+            let (element, cells) = (buffer.ty.bytes() as u64, Vec::new());
+            Some(Tracked { index, address, element, len, cells })
         });
         let mut buffers: Vec<Tracked> = tracked.collect();
         buffers.sort_by_key(|tracked| tracked.address);
@@ -117,12 +122,22 @@ impl Footprint {
         let tracked = self.buffers.iter().find(|tracked| tracked.index == buffer)?;
         let number = |bit: u8| tracked.cells.iter().filter(|cell| cell.uses & bit != 0).count();
         let used = Used { read: number(READ) as u64, written: number(WRITTEN) as u64 };
-        (!tracked.cells.is_empty()).then_some(used)
+        (tracked.len > 0).then_some(used)
     }
 
     /// Conflicts, one for each buffer and pair of instructions.
     pub fn conflicts(&self) -> impl Iterator<Item = &Conflict> {
         self.conflicts.values()
+    }
+
+    /// The next launch begins.
+    fn launch(&mut self) {
+        self.launch += 1;
+        if self.launch.is_multiple_of(EPOCHS) {
+            for cell in self.buffers.iter_mut().flat_map(|tracked| &mut tracked.cells) {
+                cell.epoch = 0;
+            }
+        }
     }
 
     fn tracked_at(&self, address: u64) -> Option<usize> {
@@ -131,16 +146,29 @@ impl Footprint {
     }
 
     /// An event of a CTA.
-    fn use_of(&mut self, event: &Event, by: &ByCta<'_>) {
+    fn use_of(&mut self, event: &Event, digests: &[u32], by: &ByCta<'_>) {
         let Some(at) = self.tracked_at(event.start) else { return };
+        let epoch = (self.launch % EPOCHS) as u8 + 1;
         let tracked = &mut self.buffers[at];
+        if tracked.cells.is_empty() {
+            tracked.cells = vec![Cell::default(); tracked.len];
+        }
         let first = (event.start - tracked.address) / tracked.element;
         let behind = (event.start - tracked.address + event.bytes).div_ceil(tracked.element);
         let last = behind.min(tracked.cells.len() as u64);
         let index = tracked.index;
         for element in first..last {
             let cell = &mut tracked.cells[element as usize];
-            let Some(met) = cell.meets(event, by, self.launch) else { continue };
+            let digest = match digests {
+                [] => 0,
+                // An element that a lane's bytes begin before belongs to that lane, too.
+                digests => {
+                    let place = (tracked.address + element * tracked.element).max(event.start);
+                    let lane = (place - event.start) / event.bytes_per_lane;
+                    digests.get(lane as usize).copied().unwrap_or_default()
+                }
+            };
+            let Some(met) = cell.meets(event, digest, by, epoch) else { continue };
             let key = (index, met.write, met.other);
             let conflict = || {
                 let site = |instruction: u32| by.facts.sites.get(instruction as usize).cloned();
@@ -177,9 +205,9 @@ struct ByCta<'a> {
 
 impl Cell {
     /// Records a use, and returns the earlier one by another CTA that it is not ordered with.
-    fn meets(&mut self, event: &Event, by: &ByCta<'_>, launch: u32) -> Option<Met> {
-        if self.launch != launch {
-            (self.launch, self.writer, self.reader) = (launch, 0, 0);
+    fn meets(&mut self, event: &Event, digest: u32, by: &ByCta<'_>, epoch: u8) -> Option<Met> {
+        if self.epoch != epoch {
+            (self.epoch, self.writer, self.reader) = (epoch, 0, 0);
             self.uses &= !OF_LAUNCH;
         }
         let has = |bit: u8| self.uses & bit != 0;
@@ -187,7 +215,7 @@ impl Cell {
             (has(published) && by.acquired) || (by.published && has(acquired))
         };
         let is_other = |cta: u32| cta != 0 && cta != by.cta;
-        let is_same = event.writes && !event.reads && self.digest == event.digest;
+        let is_same = event.writes && !event.reads && self.digest == digest;
         let mut met = None;
         if is_other(self.writer) && !is_same && !ordered(WRITE_PUBLISHED, WRITE_ACQUIRED) {
             let (write, other, other_writes) = (self.instruction, event.instruction, event.writes);
@@ -213,7 +241,7 @@ impl Cell {
         }
         if event.writes && !event.strong {
             (self.writer, self.instruction) = (by.cta, event.instruction);
-            self.digest = event.digest;
+            self.digest = digest;
             self.uses &= !(WRITE_PUBLISHED | WRITE_ACQUIRED);
             self.uses |= flags(WRITE_PUBLISHED, WRITE_ACQUIRED);
         }
@@ -241,7 +269,7 @@ impl FootprintObserver {
     /// For the next launch.
     #[must_use]
     pub fn new(mut footprint: Footprint, program: &Program) -> Self {
-        footprint.launch += 1;
+        footprint.launch();
         let strong = [M::Volatile, M::Relaxed, M::Acquire, M::Release, M::AcqRel, M::Mmio, M::Sc];
         let instructions = program.instructions().iter();
         let facts = Facts {
@@ -269,7 +297,14 @@ impl Observer for FootprintObserver {
 
     fn recorder(&self, _program: &Program) -> CtaUses {
         let facts = Arc::clone(&self.facts);
-        CtaUses { facts, cta: 0, events: Vec::new(), digests: [0; 32], strong: Vec::new() }
+        CtaUses {
+            facts,
+            cta: 0,
+            events: Vec::new(),
+            digests: Vec::new(),
+            storing: [0; 32],
+            strong: Vec::new(),
+        }
     }
 
     fn wave(&self) -> usize {
@@ -285,9 +320,12 @@ impl Observer for FootprintObserver {
                 let published = last.is_some_and(|last| last >= at);
                 let acquired = first.is_some_and(|first| first <= at);
                 let by = ByCta { facts, cta: recorder.cta, published, acquired };
-                self.footprint.use_of(event, &by);
+                let digests = event.digests as usize..(event.digests + event.lanes) as usize;
+                let digests = recorder.digests.get(digests).unwrap_or_default();
+                self.footprint.use_of(event, digests, &by);
             }
             recorder.events.clear();
+            recorder.digests.clear();
             recorder.strong.clear();
         }
     }
@@ -306,8 +344,11 @@ impl Observer for FootprintObserver {
 struct Event {
     start: u64,
     bytes: u64,
+    bytes_per_lane: u64,
     instruction: u32,
-    digest: u32,
+    /// Where the digests of a store begin, and how many there are.
+    digests: u32,
+    lanes: u32,
     reads: bool,
     writes: bool,
     strong: bool,
@@ -320,8 +361,10 @@ pub struct CtaUses {
     /// The CTA, plus one.
     cta: u32,
     events: Vec<Event>,
+    /// Those of all stores.
+    digests: Vec<u32>,
     /// Those of the store that comes next.
-    digests: [u32; 32],
+    storing: [u32; 32],
     /// The events that are strong accesses.
     strong: Vec<usize>,
 }
@@ -332,7 +375,7 @@ impl Recorder for CtaUses {
     }
 
     fn storing(&mut self, digests: &[u32; 32]) {
-        self.digests = *digests;
+        self.storing = *digests;
     }
 
     fn block(&mut self, _warp: u32, _block: u32, _mask: u32) {}
@@ -352,8 +395,10 @@ impl Recorder for CtaUses {
         let event = Event {
             start: access.addresses[0],
             bytes,
+            bytes_per_lane: bytes,
             instruction: access.instruction,
-            digest: 0,
+            digests: self.digests.len() as u32,
+            lanes: 0,
             reads: access.kind != AccessKind::Store,
             writes: !matches!(access.kind, AccessKind::Load | AccessKind::LoadReadOnly),
             strong,
@@ -363,18 +408,18 @@ impl Recorder for CtaUses {
         }
         match access.pattern {
             Pattern::Uniform if !event.writes => self.events.push(event),
-            Pattern::Consecutive if !event.writes => {
-                self.events.push(Event { bytes: 32 * bytes, ..event });
+            Pattern::Consecutive => {
+                let lanes = if event.writes { 32 } else { 0 };
+                self.digests.extend(&self.storing[..lanes]);
+                self.events.push(Event { bytes: 32 * bytes, lanes: lanes as u32, ..event });
             }
-            Pattern::Uniform | Pattern::Consecutive | Pattern::General => {
+            Pattern::Uniform | Pattern::General => {
                 for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
-                    let start = match access.pattern {
-                        Pattern::Uniform => access.addresses[0],
-                        Pattern::Consecutive => access.addresses[0] + lane as u64 * bytes,
-                        Pattern::General => access.addresses[lane],
-                    };
-                    let digest = self.digests[lane];
-                    self.events.push(Event { start, digest, ..event });
+                    let is_uniform = access.pattern == Pattern::Uniform;
+                    let start = access.addresses[if is_uniform { 0 } else { lane }];
+                    let (digests, lanes) = (self.digests.len() as u32, u32::from(event.writes));
+                    self.digests.extend(&self.storing[lane..lane + lanes as usize]);
+                    self.events.push(Event { start, digests, lanes, ..event });
                 }
             }
         }

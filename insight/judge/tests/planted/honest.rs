@@ -84,6 +84,10 @@ fn of_map() -> Vec<Candidate> {
         ld.shared.f32 %f2, [%rd8]; @%p1 bra DONE;
         ld.global.f32 %f3, [%rd6]; fma.rn.f32 %f4, %f1, %f2, %f3; st.global.f32 [%rd7], %f4;
         DONE: ret;";
+    let again = format!(
+        "mov.u32 %r10, I; setp.ge.u32 %p1, %r10, %r1; @%p1 bra DONE; {MAP_ONE}
+         setp.ne.u32 %p2, T, 0; @%p2 bra DONE; mov.u32 %r10, 0; {MAP_ONE} DONE: ret;"
+    );
     let four = Some(("${ceil(n / 256)}", "64"));
     vec![
         shaped(MAP, "32 threads", "${ceil(n / 32)}", "32"),
@@ -94,6 +98,14 @@ fn of_map() -> Vec<Candidate> {
         written(MAP, "grid-stride loop", "one thread", "", Some(("1", "1")), &stride),
         written(MAP, "more work per thread", "four neighbours", "", four, &coarse),
         written(MAP, "vector loads", "four floats, with a tail", "", four, &vector),
+        written(
+            MAP,
+            "more work per thread",
+            "each block writes the first element, too",
+            "",
+            None,
+            &again,
+        ),
         written(MAP, "shared tile", "x by way of shared memory", TILE, None, staged),
         map(
             "other instructions",
