@@ -40,33 +40,40 @@ pub(super) fn distances(access: &Access<'_>) -> Option<NonZeroU64> {
     NonZeroU64::new(u64::MAX - number)
 }
 
-/// The passes of one instruction's accesses, for one number of distances.
+/// The passes of one instruction's accesses. Products of matrices have several numbers of
+/// distances in one instruction, so each place has its own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RememberedPasses<P> {
-    id: Option<NonZeroU64>,
-    /// Passes with the place that they belong to, in bytes.
-    places: [Option<(u32, P)>; BANK_PLACES],
+    places: [Option<KnownPasses<P>>; BANK_PLACES],
+}
+
+/// The passes of accesses with a number of distances, whose first lane accesses `byte` among the
+/// banks.
+#[derive(Clone, Copy, Debug)]
+struct KnownPasses<P> {
+    id: NonZeroU64,
+    byte: u32,
+    passes: P,
 }
 
 impl<P: Copy + Default> RememberedPasses<P> {
+    /// Neighbouring numbers are those of accesses of one product, which begin at equal places.
+    #[inline]
+    fn place(id: NonZeroU64, byte: u64) -> usize {
+        (byte / 4 + id.get()) as usize % BANK_PLACES
+    }
+
     /// The passes where the first lane accesses `byte` among the banks.
     #[inline]
     pub(super) fn of(&self, id: NonZeroU64, byte: u64) -> Option<P> {
-        match self.places[byte as usize / 4 % BANK_PLACES] {
-            Some((place, passes)) if u64::from(place) == byte && self.id == Some(id) => {
-                Some(passes)
-            }
-            _ => None,
-        }
+        let known = self.places[Self::place(id, byte)]?;
+        (known.id == id && u64::from(known.byte) == byte).then_some(known.passes)
     }
 
-    /// Remembers passes, and forgets those of other distances.
+    /// Remembers passes, and forgets others at their place.
     #[cold]
     pub(super) fn learn(&mut self, id: NonZeroU64, byte: u64, passes: P) {
-        if self.id != Some(id) {
-            *self = Self { id: Some(id), ..Self::default() };
-        }
-        self.places[byte as usize / 4 % BANK_PLACES] = Some((byte as u32, passes));
+        self.places[Self::place(id, byte)] = Some(KnownPasses { id, byte: byte as u32, passes });
     }
 }
 

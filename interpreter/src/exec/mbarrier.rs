@@ -234,7 +234,9 @@ fn locate(
     address: u64,
 ) -> Result<*mut u64, AccessFault> {
     let reads = matches!(op.action, MbarrierAction::Wait(_) | MbarrierAction::CheckLayout { .. });
-    aligned(&[address; 32], 1 << lane, 8)?;
+    if !address.is_multiple_of(8) {
+        aligned(&[address; 32], 1 << lane, 8)?;
+    }
     let host: *mut u64 = memories.shared_host(lane, address, 8, !reads)?.cast();
     if !op.action.may_be_late() && !memories.is_own_shared(host.cast()) {
         let kind = FaultKind::OtherCta { what: OBJECT, address };
@@ -257,6 +259,17 @@ fn perform_lanes(
 ) -> Result<u32, AccessFault> {
     let mut done = 0;
     report.addresses = checked_addresses(frame, &op.object);
+    if let MbarrierAction::Wait(wait) = &op.action
+        && waits_alike(frame, wait, &report.addresses, mask)
+    {
+        let lane = mask.trailing_zeros() & 31;
+        let address = object_address(op, memories, rank, lane, report.addresses[lane as usize])?;
+        let is_done = perform(frame, op, memories, destination, lane, address)?;
+        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+            report.addresses[lane] = address;
+        }
+        return Ok(if is_done { mask } else { 0 });
+    }
     for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
         let address = &mut report.addresses[lane as usize];
         *address = object_address(op, memories, rank, lane, *address)?;
@@ -265,6 +278,18 @@ fn perform_lanes(
         }
     }
     Ok(done)
+}
+
+/// Returns true if the lanes of `mask` wait for the same phase of the same object: a warp mostly
+/// waits as a whole.
+fn waits_alike(frame: &Frame, wait: &PhaseWait, addresses: &[u64; 32], mask: u32) -> bool {
+    let first = mask.trailing_zeros() as usize & 31;
+    let mut lanes = (0..32).filter(|lane| mask >> lane & 1 != 0);
+    let phases: [u64; 32] = match wait.parity {
+        true => frame.lanes::<u32>(wait.phase).map(u64::from),
+        false => frame.lanes::<u64>(wait.phase),
+    };
+    lanes.all(|lane| addresses[lane] == addresses[first] && phases[lane] == phases[first])
 }
 
 /// Does one lane's operation on the object at a shared address. Returns true if a phase that is

@@ -241,9 +241,13 @@ fn stretches(rows: &[BoxRow]) -> Vec<(u64, u32)> {
 }
 
 /// The box's contents, filled where the tensor has nothing. If nothing is moved, the tensor's
-/// addresses are checked and the contents have no meaning.
+/// addresses are checked and there are none.
 fn load(memories: &Memories<'_>, copied: &Copied, moves: bool) -> Result<Vec<u8>, AccessFault> {
     let map = &copied.map;
+    if !moves {
+        probe_rows(memories, copied)?;
+        return Ok(Vec::new());
+    }
     let row_bytes = map.row_bytes() as usize;
     let mut contents = vec![0; copied.bytes as usize];
     if map.fill == Fill::Nan {
@@ -260,10 +264,6 @@ fn load(memories: &Memories<'_>, copied: &Copied, moves: bool) -> Result<Vec<u8>
         }
         let target = &mut target[row.skipped as usize..][..row.bytes as usize];
         let lane = copied.lane;
-        if !moves {
-            memories.probe_lanes(Space::Global, 1 << lane, &[row.address; 32], row.bytes, false)?;
-            continue;
-        }
         let host =
             memories.hosts(Space::Global, 1 << lane, &[row.address; 32], row.bytes, false)?;
         // SAFETY: the host address is good for the row's bytes; `target` is a vector of ours.
@@ -277,6 +277,23 @@ fn load(memories: &Memories<'_>, copied: &Copied, moves: bool) -> Result<Vec<u8>
         }
     }
     Ok(contents)
+}
+
+/// Checks the tensor's addresses of a box. Where one buffer holds all between the first and the last
+/// one, it holds each.
+fn probe_rows(memories: &Memories<'_>, copied: &Copied) -> Result<(), AccessFault> {
+    let (space, lane) = (Space::Global, copied.lane);
+    let rows = || copied.rows.iter().filter(|row| row.bytes > 0);
+    let ends = rows().map(|row| row.address.saturating_add(row.bytes.into()));
+    if let (Some(first), Some(end)) = (rows().map(|row| row.address).min(), ends.max())
+        && let Ok(bytes) = u32::try_from(end - first)
+        && memories.probe(space, lane, first, bytes, false).is_ok()
+    {
+        return Ok(());
+    }
+    rows().try_for_each(|row| {
+        memories.probe_lanes(space, 1 << lane, &[row.address; 32], row.bytes, false)
+    })
 }
 
 /// The shared addresses of the box and the mbarrier in each CTA that the box goes to.

@@ -7,6 +7,7 @@
 
 mod addresses;
 mod atomics;
+mod known_reads;
 mod lane_loop;
 mod memories;
 mod patterns;
@@ -33,6 +34,7 @@ use simple::access_simple;
 use transfer::transfer_lanes;
 
 pub(super) use addresses::{addresses, checked_addresses, generic_part, pattern};
+pub(super) use known_reads::{KnownRead, KnownReads, ReadsKey, tell_reads};
 pub(super) use lane_loop::LoopAccesses;
 pub(super) use memories::{Memories, Segment, window_of};
 pub(super) use patterns::{LentPatterns, Patterns};

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "places are lent to one warp after the other")]
 
+use super::known_reads::KnownReads;
 use super::remembered::Remembered;
 use super::tally::{Slots, Tally};
 use crate::observer::Recorder;
@@ -19,6 +20,8 @@ pub(in crate::exec) struct Patterns {
     tallies: Vec<Tally>,
     /// Outside the CTA: who borrows that, as each warp's turn does, claims what lies within.
     slots: Box<Slots>,
+    /// What products of matrices read.
+    reads: Box<KnownReads>,
 }
 
 impl Patterns {
@@ -29,6 +32,7 @@ impl Patterns {
             remembered: vec![Remembered::NOTHING; places],
             tallies: vec![Tally::NOTHING; places],
             slots: Box::default(),
+            reads: Box::default(),
         }
     }
 
@@ -48,6 +52,7 @@ impl Patterns {
             remembered: self.remembered.as_mut_ptr(),
             tallies: self.tallies.as_mut_ptr(),
             slots: &raw mut *self.slots,
+            reads: &raw mut *self.reads,
         }
     }
 
@@ -85,6 +90,7 @@ pub(in crate::exec) struct LentPatterns {
     tallies: *mut Tally,
     last: usize,
     slots: *mut Slots,
+    reads: *mut KnownReads,
 }
 
 impl LentPatterns {
@@ -100,6 +106,12 @@ impl LentPatterns {
     pub(super) fn tally(&mut self, index: u32) -> (&mut Tally, &mut Slots) {
         // SAFETY: as above.
         unsafe { (&mut *self.tallies.add(index as usize & self.last), &mut *self.slots) }
+    }
+
+    /// What is known of products.
+    pub(in crate::exec) fn reads(&mut self) -> &mut KnownReads {
+        // SAFETY: as above.
+        unsafe { &mut *self.reads }
     }
 }
 

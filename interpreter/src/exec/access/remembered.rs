@@ -27,6 +27,11 @@ const LONGEST_WAIT: u8 = 63;
 /// The number of distances that are learned next, of all launches.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
+/// A number for distances that nobody has. A launch learns far fewer than there are numbers.
+pub(super) fn next_number() -> Option<NonZeroU64> {
+    NonZeroU64::new(NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
 /// The distances of a full warp's addresses from that of its first lane.
 #[derive(Clone, Debug)]
 pub(super) struct Remembered {
@@ -202,8 +207,7 @@ impl Remembered {
         self.span = (i64::from(highest) - i64::from(self.lowest)) as u64 + u64::from(bytes);
         self.pattern = pattern;
         self.runs = self.find_runs(op);
-        // A launch learns far fewer than there are numbers.
-        let Some(id) = NonZeroU64::new(NEXT.fetch_add(1, Ordering::Relaxed)) else { return };
+        let Some(id) = next_number() else { return };
         (self.id, self.shape) = (id, op.same_base.shape);
     }
 

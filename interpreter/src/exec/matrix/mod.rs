@@ -62,14 +62,8 @@ impl Warp {
                 done.map_err(|fault| fault.at(pc))
             }
             MatrixOp::Warpgroup(op) => {
-                let (memories, warp) = (&context.memories, self.index);
-                let done = match op.computes {
-                    true => warpgroup::multiply(frame, memories, op, warp),
-                    false => warpgroup::check(frame, memories, op, warp),
-                };
-                done.map_err(|fault| fault.at(pc))?;
                 let time = self.clock(context.program, split, op.instruction);
-                warpgroup::tell_reads(recorder, frame, memories, op, self.index, time)
+                warpgroup::execute(recorder, frame, context, op, self.index, time)
                     .map_err(|fault| fault.at(pc))
             }
             MatrixOp::Transpose { source, destination } => {

@@ -4,14 +4,13 @@
 //! It is done when all four warps have issued it, which the manual allows: `wgmma.wait_group` only
 //! says when it is done at the latest.
 
-use gpucast_ptx_frontend::types::StateSpace;
-
-use super::super::access::Memories;
+use super::super::access::{Memories, ReadsKey, tell_reads};
 use super::super::lanes::{FULL_MASK, Frame};
+use super::super::warp::Context;
 use super::OperandFault;
 use super::multiply::find_columns as columns_of_metadata;
 use crate::fault::FaultKind;
-use crate::observer::{Access, AccessKind, Pattern, Recorder};
+use crate::observer::Recorder;
 use crate::program::matrix_op::{Accumulator, Arithmetic, WarpgroupA, WarpgroupMultiply};
 use crate::program::memory_op::Space;
 use crate::semantics::matrix::element::{self, Format};
@@ -47,8 +46,8 @@ impl<T: Copy + Default> Tile<T> {
 /// The columns of A's stored elements, if it is sparse.
 type Columns = Option<[u16; ROWS * A_DEPTH]>;
 
-/// Executes the part of warp `warp` of its warpgroup.
-pub(super) fn multiply(
+/// Computes the part of warp `warp` of its warpgroup.
+fn multiply(
     frame: &Frame,
     memories: &Memories<'_>,
     op: &WarpgroupMultiply,
@@ -65,7 +64,7 @@ pub(super) fn multiply(
 }
 
 /// Checks the operands of warp `warp` as [`multiply`] does, and multiplies nothing.
-pub(super) fn check(
+fn check(
     frame: &Frame,
     memories: &Memories<'_>,
     op: &WarpgroupMultiply,
@@ -206,64 +205,70 @@ fn integer(
     Ok(())
 }
 
-/// Tells the recorder the reads of shared memory by warp `warp` of a warpgroup: its rows of A, and
-/// its share of B. A warpgroup reads B once. An SM's 128 bytes per clock could not feed the tensor
-/// cores of four warps that each read all of it. Each warp reports every fourth group of eight
-/// 16-byte rows.
-pub(super) fn tell_reads(
+/// Executes the part of warp `warp` of its warpgroup, and tells the recorder what it reads of shared
+/// memory. Where nothing needs the product, operands are checked alone.
+pub(super) fn execute(
     recorder: &mut dyn Recorder,
     frame: &Frame,
-    memories: &Memories<'_>,
+    context: &Context<'_>,
     op: &WarpgroupMultiply,
     warp: u32,
     time: u64,
 ) -> Result<(), OperandFault> {
+    let memories = &context.memories;
+    if op.computes {
+        multiply(frame, memories, op, warp)?;
+    } else {
+        keeps(frame, op)?;
+    }
+    let a = match op.a {
+        WarpgroupA::Registers(_) => None,
+        WarpgroupA::Descriptor { row, .. } => Some(descriptor_bits(frame, row)?),
+    };
+    let key = ReadsKey {
+        instruction: op.instruction,
+        part: warp % 4,
+        window: memories.own_address(0),
+        product: 0,
+        a,
+        b: descriptor_bits(frame, op.b)?,
+    };
+    let mut patterns = context.patterns;
+    let reads = patterns.reads().of(&key, || {
+        check(frame, memories, op, warp)?;
+        reads(frame, memories, op, warp)
+    })?;
+    tell_reads(recorder, &reads, op.instruction, warp, time);
+    Ok(())
+}
+
+/// The addresses of the 16-byte rows that warp `warp` of a warpgroup reads: its rows of A, and its
+/// share of B. A warpgroup reads B once. An SM's 128 bytes per clock could not feed the
+/// tensor cores of four warps that each read all of it. Each warp reports every fourth group of
+/// eight 16-byte rows.
+fn reads(
+    frame: &Frame,
+    memories: &Memories<'_>,
+    op: &WarpgroupMultiply,
+    warp: u32,
+) -> Result<Vec<u64>, OperandFault> {
     let place = warp % 4;
-    let mut addresses = [0; 32];
-    let mut lanes = 0;
-    let mut continues = false;
-    let mut flush = |addresses: &[u64; 32], lanes: u32| {
-        recorder.access(&Access {
-            instruction: op.instruction,
-            warp,
-            time,
-            space: StateSpace::Shared,
-            kind: AccessKind::Load,
-            bytes_per_lane: 16,
-            mask: FULL_MASK >> (32 - lanes),
-            pattern: Pattern::General,
-            addresses,
-            continues,
-            distances: None,
-        });
-        continues = true;
-    };
-    let mut tell = |group: [u64; 8]| {
-        addresses[lanes as usize..][..8].copy_from_slice(&group);
-        lanes += 8;
-        if lanes == 32 {
-            flush(&addresses, std::mem::take(&mut lanes));
-        }
-    };
+    let mut groups = Vec::new();
     if let WarpgroupA::Descriptor { row, major } = op.a {
         let descriptor = descriptor(frame, memories, row)?;
         let depth = Depth { major, format: op.a_format, bytes: DEPTH_BYTES };
-        for first in [0, 8] {
-            depth.groups(descriptor, place * ROWS as u32 + first).for_each(&mut tell);
-        }
+        let rows = |first| depth.groups(descriptor, place * ROWS as u32 + first);
+        groups.extend([0, 8].into_iter().flat_map(rows));
     }
     let depth = depth_of_b(op);
     let descriptor = descriptor(frame, memories, op.b)?;
-    (0..op.shape.n)
+    let of_b = (0..op.shape.n)
         .step_by(COLUMNS)
         .flat_map(|first| depth.groups(descriptor, first))
-        .enumerate()
-        .filter(|(group, _)| *group as u32 % 4 == place)
-        .for_each(|(_, group)| tell(group));
-    if lanes != 0 {
-        flush(&addresses, lanes);
-    }
-    Ok(())
+        .skip(place as usize)
+        .step_by(4);
+    groups.extend(of_b);
+    Ok(groups.concat())
 }
 
 /// Returns the layout of a column of B in shared memory.
@@ -469,12 +474,15 @@ fn descriptor(
     memories: &Memories<'_>,
     row: u32,
 ) -> Result<Descriptor, OperandFault> {
+    let descriptor = Descriptor::decode(descriptor_bits(frame, row)?);
+    Ok(Descriptor { start: memories.own_address(descriptor.start), ..descriptor })
+}
+
+/// The same as the register holds it.
+fn descriptor_bits(frame: &Frame, row: u32) -> Result<u64, OperandFault> {
     let descriptors = frame.lanes::<u64>(row);
     match descriptors.iter().position(|&other| other != descriptors[0]) {
-        None => {
-            let descriptor = Descriptor::decode(descriptors[0]);
-            Ok(Descriptor { start: memories.own_address(descriptor.start), ..descriptor })
-        }
+        None => Ok(descriptors[0]),
         Some(lane) => {
             let what = "a matrix descriptor that differs between lanes";
             let kind = FaultKind::UndefinedOperand { what, value: descriptors[lane] };

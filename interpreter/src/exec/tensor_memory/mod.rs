@@ -219,7 +219,10 @@ impl Warp {
         };
         let computes = work.computes(program);
         let is_late = computes && memories.works_late();
-        let Some(done) = work.perform(program, memories, computes && !is_late)? else {
+        let mut patterns = context.patterns;
+        let Some(done) =
+            work.perform(program, memories, Some(patterns.reads()), computes && !is_late)?
+        else {
             return Ok(());
         };
         let time = self.clock(program, split, teller.instruction);

@@ -3,9 +3,11 @@
 //! Sums are those of `wgmma`: in binary64, term after term in the order of K, rounded once at the
 //! end. Sums of integers wrap around, or are clamped when D is added.
 
+use std::sync::Arc;
+
 use gpucast_ptx_frontend::ScalarType;
 
-use super::super::access;
+use super::super::access::{self, KnownRead, KnownReads, ReadsKey};
 use super::super::lanes::Frame;
 use super::super::matrix::OperandFault;
 use super::memory::TensorMemory;
@@ -79,8 +81,8 @@ impl ProductValues {
 
 /// What a product has read, and its operations.
 pub(super) struct Done {
-    /// Addresses of 16-byte rows of shared memory.
-    pub(super) reads: Vec<u64>,
+    /// Those of shared memory.
+    pub(super) reads: Arc<[KnownRead]>,
     pub(super) cells_read: Vec<TensorCells>,
     pub(super) cells_written: Vec<TensorCells>,
     pub(super) product: TensorUse,
@@ -89,8 +91,8 @@ pub(super) struct Done {
 /// The operands of one product, and where they were read.
 struct Gathered {
     operands: Operands,
-    /// Addresses of 16-byte rows of shared memory.
-    reads: Vec<u64>,
+    /// Those of shared memory.
+    reads: Arc<[KnownRead]>,
     /// Cells of A, metadata and scales.
     cells: Vec<TensorCells>,
 }
@@ -118,16 +120,17 @@ struct Operands {
 }
 
 /// Executes a product that one lane issues. Without `computes` its addresses are checked, and not
-/// what lies there.
+/// what lies there, once for each product that is `known`.
 pub(super) fn multiply(
     memories: &access::Memories<'_>,
     op: &TensorMultiply,
     values: &ProductValues,
     (warp, lane): (u32, u32),
+    known: Option<&mut KnownReads>,
     computes: bool,
 ) -> Result<Done, OperandFault> {
     let memories = Memories::new(memories, op.ctas);
-    let gathered = operands(&memories, op, values, lane, computes)?;
+    let gathered = operands(&memories, op, values, lane, known, computes)?;
     let Gathered { operands, reads, cells: mut cells_read } = gathered;
     let mut cells_written = Vec::new();
     let Operands { descriptor, division, stored, .. } = &operands;
@@ -199,6 +202,7 @@ fn operands(
     op: &TensorMultiply,
     values: &ProductValues,
     lane: u32,
+    known: Option<&mut KnownReads>,
     computes: bool,
 ) -> Result<Gathered, OperandFault> {
     let bits = values.descriptor;
@@ -215,7 +219,7 @@ fn operands(
     let sparse = if descriptor.sparse { 2 } else { 1 };
     let deep = if descriptor.deep { 2 } else { 1 };
     let stored = (op.kind.depth() * deep) as usize;
-    let (mut reads, mut cells) = (Vec::new(), Vec::new());
+    let mut cells = Vec::new();
     let b = matrix_descriptor(values.b, lane)?;
     let columns_of_b = SharedMatrix {
         descriptor: b,
@@ -228,48 +232,25 @@ fn operands(
         None => None,
         Some(place) => Some(Tables::of(&descriptor, b, place, lane)?),
     };
-    let (mut a_words, mut b_words) = (Vec::new(), Vec::new());
-    for cta in 0..op.ctas {
-        a_words.push(match values.a {
-            PlaceOfA::Shared(bits) => {
-                let matrix = SharedMatrix {
-                    descriptor: matrix_descriptor(bits, lane)?,
-                    major: descriptor.major_a,
-                    element: descriptor.a,
-                    rows: division.rows(),
-                    bytes: descriptor.depth_bytes(),
-                };
-                let words = matrix.read(memories, cta, lane)?;
-                reads.extend(matrix.addresses(memories, cta));
-                vec![words; division.parts() as usize]
-            }
-            PlaceOfA::Tensor(place) => {
-                let memory = memories.of(cta)?;
-                let rank = memories.first + cta;
-                for part in 0..division.parts() {
-                    cells.extend((0..division.rows()).step_by(16).map(|row| TensorCells {
-                        rank,
-                        lane: place.lane + division.lane(row, part),
-                        lanes: 16,
-                        column: place.column,
-                        columns: descriptor.depth_bytes() / 4,
-                    }));
-                }
-                a_of_tensor_memory(&memory, place, op, &descriptor, division, lane)?
-            }
-        });
-        match &tables {
-            None => {
-                b_words.extend(columns_of_b.read(memories, cta, lane)?);
-                reads.extend(columns_of_b.addresses(memories, cta));
-            }
-            Some(tables) => {
-                b_words.extend(tables.decompress(memories, columns_of_b.rows, cta, lane)?);
-                reads.extend(tables.addresses(memories, columns_of_b.rows, cta));
-                cells.push(tables.cells(memories.first + cta, columns_of_b.rows));
-            }
+    let places_of_factors =
+        PlacesOfFactors { op, values, descriptor: &descriptor, division, columns_of_b, tables };
+    let found = match (known, values.a, &places_of_factors.tables) {
+        (Some(known), PlaceOfA::Shared(a), None) if !computes => {
+            let key = ReadsKey {
+                instruction: op.instruction,
+                part: memories.memories.rank,
+                window: memories.shared_address(0, 0),
+                product: bits,
+                a: Some(a),
+                b: values.b,
+            };
+            let reads = known.of(&key, || Ok(places_of_factors.read(memories, lane)?.rows))?;
+            Factors { reads, ..Factors::default() }
         }
-    }
+        _ => places_of_factors.read(memories, lane)?.told(),
+    };
+    let Factors { a: a_words, b: b_words, reads, cells: of_factors } = found;
+    cells.extend(of_factors);
     if computes {
         let of_a = a_words.iter().flatten().map(Vec::as_slice);
         of_a.chain([b_words.as_slice()])
@@ -335,6 +316,94 @@ fn operands(
         stored,
     };
     Ok(Gathered { operands, reads, cells })
+}
+
+/// The places of a product's factors.
+struct PlacesOfFactors<'a> {
+    op: &'a TensorMultiply,
+    values: &'a ProductValues,
+    descriptor: &'a InstructionDescriptor,
+    division: Division,
+    columns_of_b: SharedMatrix,
+    tables: Option<Tables>,
+}
+
+/// The words of a product's factors, and where they were read.
+#[derive(Default)]
+struct Factors {
+    a: Vec<Vec<Vec<u32>>>,
+    b: Vec<u32>,
+    reads: Arc<[KnownRead]>,
+    cells: Vec<TensorCells>,
+}
+
+/// The same with the addresses of the 16-byte rows.
+#[derive(Default)]
+struct FoundFactors {
+    a: Vec<Vec<Vec<u32>>>,
+    b: Vec<u32>,
+    rows: Vec<u64>,
+    cells: Vec<TensorCells>,
+}
+
+impl FoundFactors {
+    fn told(self) -> Factors {
+        let Self { a, b, rows, cells } = self;
+        Factors { a, b, reads: KnownRead::of_rows(&rows).collect(), cells }
+    }
+}
+
+impl PlacesOfFactors<'_> {
+    /// Reads the factors from all CTAs.
+    fn read(&self, memories: &Memories<'_>, lane: u32) -> Result<FoundFactors, OperandFault> {
+        let Self { descriptor, division, columns_of_b, .. } = *self;
+        let mut found = FoundFactors::default();
+        for cta in 0..self.op.ctas {
+            let words = match self.values.a {
+                PlaceOfA::Shared(bits) => {
+                    let matrix = SharedMatrix {
+                        descriptor: matrix_descriptor(bits, lane)?,
+                        major: descriptor.major_a,
+                        element: descriptor.a,
+                        rows: division.rows(),
+                        bytes: descriptor.depth_bytes(),
+                    };
+                    let words = matrix.read(memories, cta, lane)?;
+                    found.rows.extend(matrix.addresses(memories, cta));
+                    vec![words; division.parts() as usize]
+                }
+                PlaceOfA::Tensor(place) => {
+                    let memory = memories.of(cta)?;
+                    let rank = memories.first + cta;
+                    for part in 0..division.parts() {
+                        let rows = (0..division.rows()).step_by(16);
+                        found.cells.extend(rows.map(|row| TensorCells {
+                            rank,
+                            lane: place.lane + division.lane(row, part),
+                            lanes: 16,
+                            column: place.column,
+                            columns: descriptor.depth_bytes() / 4,
+                        }));
+                    }
+                    a_of_tensor_memory(&memory, place, self.op, descriptor, division, lane)?
+                }
+            };
+            found.a.push(words);
+            match &self.tables {
+                None => {
+                    found.b.extend(columns_of_b.read(memories, cta, lane)?);
+                    found.rows.extend(columns_of_b.addresses(memories, cta));
+                }
+                Some(tables) => {
+                    let rows = columns_of_b.rows;
+                    found.b.extend(tables.decompress(memories, rows, cta, lane)?);
+                    found.rows.extend(tables.addresses(memories, rows, cta));
+                    found.cells.push(tables.cells(memories.first + cta, rows));
+                }
+            }
+        }
+        Ok(found)
+    }
 }
 
 /// The instruction descriptor and the division of the product, if they have a meaning.

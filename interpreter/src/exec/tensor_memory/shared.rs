@@ -1,11 +1,7 @@
-//! Matrices in shared memory that descriptors describe: reading them, and telling of it.
+//! Matrices in shared memory that descriptors describe, and where their rows lie.
 
-use gpucast_ptx_frontend::types::StateSpace;
-
-use super::super::lanes::FULL_MASK;
 use super::super::matrix::OperandFault;
 use super::{Memories, of_lane, undefined};
-use crate::observer::{Access, AccessKind, Pattern, Recorder};
 use crate::program::memory_op::Space;
 use crate::semantics::matrix::transfer::Packing;
 use crate::semantics::matrix::warpgroup::Major;
@@ -119,31 +115,4 @@ fn unpacked(element: Element, row: [u8; 16]) -> [u8; 16] {
         _ => row,
     };
     bytes.to_le_bytes()
-}
-
-/// Tells the recorder that an instruction read the 16-byte rows at `addresses`.
-pub(super) fn tell(
-    recorder: &mut dyn Recorder,
-    rows: &[u64],
-    instruction: u32,
-    warp: u32,
-    time: u64,
-) {
-    for (at, rows) in rows.chunks(32).enumerate() {
-        let mut addresses = [0; 32];
-        addresses[..rows.len()].copy_from_slice(rows);
-        recorder.access(&Access {
-            instruction,
-            warp,
-            time,
-            space: StateSpace::Shared,
-            kind: AccessKind::Load,
-            bytes_per_lane: 16,
-            mask: FULL_MASK >> (32 - rows.len()),
-            pattern: Pattern::General,
-            distances: None,
-            addresses: &addresses,
-            continues: at != 0,
-        });
-    }
 }

@@ -7,12 +7,12 @@
 //! end. Operations end in the order in which they were issued, and a commit arrives behind those
 //! before it: so it is with the operations of one thread, whatever their pipes.
 
-use super::super::access;
+use super::super::access::{self, KnownRead, KnownReads, tell_reads};
 use super::super::lanes::Frame;
 use super::super::matrix::OperandFault;
 use super::copy::{self, CopyValues};
 use super::multiply::{self, ProductValues};
-use super::{Teller, cell, shared, shift};
+use super::{Teller, cell, shift};
 use crate::observer::{TensorCells, TensorMemoryStep, TensorUse};
 use crate::program::Program;
 use crate::program::tensor_memory_op::{CopyFromShared, ShiftRows, TensorMemoryOp, TensorMultiply};
@@ -103,14 +103,16 @@ impl TensorWork {
         program: &Program,
         memories: &access::Memories<'_>,
     ) -> Result<(), OperandFault> {
-        self.perform(program, memories, true).map(|_| ())
+        self.perform(program, memories, None, true).map(|_| ())
     }
 
-    /// Reads and writes, or without `computes` checks the addresses alone.
+    /// Reads and writes, or without `computes` checks the addresses alone. The reads of products
+    /// that are checked become `known`.
     pub(super) fn perform(
         &self,
         program: &Program,
         memories: &access::Memories<'_>,
+        known: Option<&mut KnownReads>,
         computes: bool,
     ) -> Result<Option<Done>, OperandFault> {
         let lane = self.lane;
@@ -123,7 +125,8 @@ impl TensorWork {
             }
             Some(Known::Multiply(op, values)) => {
                 let by = (self.warp, lane);
-                Done::Multiply(Box::new(multiply::multiply(memories, op, values, by, computes)?))
+                let done = multiply::multiply(memories, op, values, by, known, computes)?;
+                Done::Multiply(Box::new(done))
             }
             None => return Ok(None),
         };
@@ -133,10 +136,12 @@ impl TensorWork {
     /// Tells the recorder what an operation by a lane uses, at a time of its warp's clock.
     pub(super) fn tell(&self, teller: &mut Teller<'_>, done: &Done, time: u64) {
         let (lane, instruction, warp) = (self.lane, teller.instruction, self.warp);
-        let (reads, product): (&[u64], Option<&TensorUse>) = match done {
+        let of_copy: Vec<KnownRead>;
+        let (reads, product): (&[KnownRead], Option<&TensorUse>) = match done {
             Done::Copy(copied) => {
                 teller.tell(lane, TensorMemoryStep::Write, &copied.writes);
-                (&copied.reads, None)
+                of_copy = KnownRead::of_rows(&copied.reads).collect();
+                (&of_copy, None)
             }
             Done::Shift(cells) => {
                 teller.tell(lane, TensorMemoryStep::Read, cells);
@@ -149,7 +154,7 @@ impl TensorWork {
                 (&done.reads, Some(&done.product))
             }
         };
-        shared::tell(teller.recorder, reads, instruction, warp, time);
+        tell_reads(teller.recorder, reads, instruction, warp, time);
         if let Some(product) = product {
             teller.recorder.tensor(product);
         }
