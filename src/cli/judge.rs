@@ -32,7 +32,7 @@ pub(crate) struct Judge {
     pub(crate) reference: Option<String>,
 
     /// The values of a buffer with the given inputs, in FILE.npy or FILE.bin; repeat for more.
-    /// Without --reference nothing else is compared, and the candidate's own launch gives the inputs
+    /// Without --reference nothing else is compared, and the candidate's own launch gives inputs
     #[arg(long, value_name = "BUFFER=FILE", value_parser = expected)]
     pub(crate) expect: Vec<Expected>,
 

@@ -467,6 +467,22 @@ mod tests {
     }
 
     #[test]
+    fn a_launch_file_names_its_module_and_the_files_of_its_buffers() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/inputs");
+        let of = |input: &str| files(&format!("{folder}/{input}"), &LaunchOptions::default());
+        let expected =
+            ["saxpy.toml", "iota.npy", "saxpy.ptx"].map(|name| Path::new(folder).join(name));
+        let mut found = of("saxpy.toml");
+        found[1..].sort();
+        assert_eq!(found, expected);
+        assert_eq!(of("saxpy.ptx"), [Path::new(folder).join("saxpy.ptx")]);
+        assert!(files("sgemm", &LaunchOptions::default()).is_empty());
+        let declared = |input: &str| parameters(input, &LaunchOptions::default()).unwrap();
+        assert_eq!(declared(&format!("{folder}/saxpy-n.toml")).unwrap()["n"], 1000.0);
+        assert_eq!(declared("saxpy.ptx"), None);
+    }
+
+    #[test]
     fn patterns_stand_for_kernels_of_the_corpus() {
         assert_eq!(names(&["sgemm-1?", "x.ptx", "sgemm"]).unwrap(), ["sgemm-16", "x.ptx", "sgemm"]);
         let transposes = names(&["transpose*", "transpose"]).unwrap();

@@ -56,8 +56,9 @@ pub(super) fn run(arguments: &Judge) -> Result<(), Failure> {
                 if code == 0 { Ok(()) } else { Err(Failure::Exit(code as u8)) }
             }
             // It has said why on the standard error.
-            Some(code @ (1 | 2)) => Err(Failure::Exit(code as u8)),
-            _ => ended_early(arguments, folder.path(), &mut output),
+            Some(code) => Err(Failure::Exit(code as u8)),
+            // A signal: a limit of the system, or no memory.
+            None => ended_early(arguments, folder.path(), &mut output),
         },
         End::PastLimit => ended_early(arguments, folder.path(), &mut output),
     }
