@@ -21,6 +21,16 @@ pub(super) struct Sliced {
     /// The same programs for CTAs that stand for others, or the reasons why none does; empty where
     /// no effort is made.
     pub(super) followed: Vec<Result<Program, String>>,
+    /// True if the slices guess what lies where in shared memory.
+    pub(super) is_guess: bool,
+}
+
+/// The places of values in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SharedMemory {
+    /// Needed loads find nothing that copies write: a guess.
+    Apart,
+    Together,
 }
 
 /// Reason why a plan's launches are not sliced.
@@ -44,6 +54,7 @@ pub(super) fn slice(
     programs: &[Program],
     options: &Options,
     effort: Option<ClassEffort>,
+    shared: SharedMemory,
 ) -> Result<Sliced, NotSliced> {
     let because = |why: String| NotSliced::Because(why);
     for program in programs {
@@ -70,6 +81,10 @@ pub(super) fn slice(
         let refused = |error| because(format!("{}: {error}", program.kernel()));
         prepare(program, &mut memory, options).map_err(refused)?;
         let slicer = Slicer::new(&loaded.module, program);
+        let slicer = match shared {
+            SharedMemory::Apart => slicer,
+            SharedMemory::Together => slicer.together(),
+        };
         let launch = execute::device_launch(plan, planned, program, &memory);
         let reach = slicer.reach(&launch, &memory).map_err(refused)?;
         cases.push((slicer, launch, reach));
@@ -99,7 +114,8 @@ pub(super) fn slice(
             });
         }
     }
-    Ok(Sliced { memory, programs: sliced, followed })
+    let is_guess = slices.iter().any(Slice::tells_shared_places_apart);
+    Ok(Sliced { memory, programs: sliced, followed, is_guess })
 }
 
 /// The slice of each launch, and the buffers that any of them needs the contents of.

@@ -16,7 +16,7 @@ use gpucast_ptx_frontend::module::Location;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::execute::{self, Executed, Loaded, Watch};
-use super::sliced::{self, NotSliced};
+use super::sliced::{self, NotSliced, SharedMemory};
 use super::supervisor::Supervisor;
 use crate::failure::{Failure, Report};
 use crate::input::plan::{Plan, PlannedLaunch};
@@ -164,7 +164,7 @@ pub fn follow(
     let programs = execute::programs(plan, loaded)?;
     let mut watch =
         Follow { plan, loaded, choice, is_sliced: true, at: 0, repetition: 0, way: None };
-    match sliced::slice(plan, loaded, &programs, options, None) {
+    match sliced::slice(plan, loaded, &programs, options, None, SharedMemory::Together) {
         Ok(sliced) => {
             let mut memory = sliced.memory;
             let programs = sliced.programs;

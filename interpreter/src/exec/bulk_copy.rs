@@ -338,6 +338,7 @@ fn perform_nothing(
         return Ok(());
     }
     let host = memories.shared_host(lane, destination, bytes, true)?;
+    memories.leave_out(destination, bytes);
     if bulk.own && !memories.is_own_shared(host) {
         let (what, address) = ("the destination of a bulk operation", destination);
         return Err(AccessFault { lane, kind: FaultKind::OtherCta { what, address } });

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use gpucast_ptx_frontend::module::VariableId;
 
-use super::access::{AccessReport, Hearing, Memories, Patterns};
+use super::access::{AccessReport, Hearing, Memories, Patterns, with_marks};
 use super::classes::Representative;
 use super::level::Level;
 use super::mbarrier::Polled;
@@ -94,7 +94,8 @@ impl LaunchContext<'_> {
         let local = self.local_bytes.saturating_mul(32).saturating_add(registers);
         let tensor = if self.uses_tensor_memory() { TensorMemory::bytes() } else { 0 };
         let patterns = Patterns::bytes(self.program.tables.memory_ops.len());
-        let own = self.shared_bytes.saturating_add(tensor).saturating_add(patterns);
+        let shared = with_marks(self.shared_bytes, self.program.contents);
+        let own = shared.saturating_add(tensor).saturating_add(patterns);
         warps.saturating_mul(local).saturating_add(own)
     }
 
@@ -197,7 +198,7 @@ impl Cta {
         let warps: Vec<_> = warps.collect();
         let local_bytes = launch.local_bytes * 32 * warps.len() as u64;
         let mut cta = Self {
-            shared: try_lines(launch.shared_bytes)?,
+            shared: try_lines(with_marks(launch.shared_bytes, program.contents))?,
             local: try_lines(local_bytes)?,
             tensor_memory: launch
                 .uses_tensor_memory()

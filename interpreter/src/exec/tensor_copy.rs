@@ -333,9 +333,12 @@ fn store_box(
     if !pair {
         in_the_cta_of(memories, lane, mbarrier, shared, to)?;
     }
-    let moved = if copy.shared.moves { contents } else { &[] };
-    let before = memories.contents_before(to, copied.reach()).filter(|_| copy.shared.moves);
-    for (part, offset) in moved.chunks_exact(SWIZZLED_BYTES).zip((0..).step_by(SWIZZLED_BYTES)) {
+    if !copy.shared.moves {
+        memories.leave_out(shared, copied.reach());
+        return Ok(());
+    }
+    let before = memories.contents_before(to, copied.reach());
+    for (part, offset) in contents.chunks_exact(SWIZZLED_BYTES).zip((0..).step_by(SWIZZLED_BYTES)) {
         // SAFETY: boxes are aligned to 128 bytes and made of parts of 16, which a swizzle moves
         // within 128 bytes; the host address is good for all of those.
         unsafe {

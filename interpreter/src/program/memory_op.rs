@@ -155,6 +155,19 @@ impl MemoryOp {
         self.simple.is_some()
     }
 
+    /// Returns true if it needs what it finds.
+    #[inline]
+    pub(crate) fn needs_contents(&self) -> bool {
+        self.moves && self.kind != AccessKind::Store
+    }
+
+    /// Has it look for what copies have left out of shared memory, which the short way does not.
+    pub(crate) fn find_all(&mut self) {
+        if self.needs_contents() && matches!(self.space, Space::Shared | Space::Generic) {
+            self.simple = None;
+        }
+    }
+
     /// Bytes that one lane accesses.
     #[inline]
     pub(crate) fn bytes_per_lane(&self) -> u32 {

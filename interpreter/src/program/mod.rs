@@ -120,6 +120,8 @@ impl SharedAddresses {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Contents {
     pub(crate) shared: bool,
+    /// True if tiles are not moved to shared memory all the same.
+    pub(crate) apart: bool,
     pub(crate) local: bool,
 }
 

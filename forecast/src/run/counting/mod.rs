@@ -42,7 +42,7 @@ use crate::inspection::MachineFacts;
 use crate::run::execute::{self, Loaded, Timing};
 use crate::run::machine::Machine;
 use crate::run::rung::CountedBy;
-use crate::run::sliced::{self, NotSliced, Sliced};
+use crate::run::sliced::{self, NotSliced, SharedMemory, Sliced};
 use crate::run::supervisor::Supervisor;
 use crate::settings::{CacheChoice, RungChoice};
 
@@ -196,18 +196,23 @@ fn count_with<C: Counts>(
         .collect();
     let Some(counting) = countings.first() else { return Ok(Vec::new()) };
     let supervisor = counting.supervisor;
-    let because = match slice(plan, loaded, options, counting)? {
-        Ok(Sliced { mut memory, programs, followed }) => {
-            let mut watch = Count::<C>::of_slices(plan, &countings, counting, followed);
-            let memory = &mut memory;
-            let outcome =
-                execute::launch(plan, loaded, programs, memory, options, supervisor, &mut watch);
-            match watch.not_computed() {
-                None => return outcome.map(|()| watch.into_counted()),
-                Some(because) => because.to_owned(),
+    let mut shared = SharedMemory::Apart;
+    let because = loop {
+        match slice(plan, loaded, options, counting, shared)? {
+            Ok(Sliced { mut memory, programs, followed, is_guess }) => {
+                let mut watch = Count::<C>::of_slices(plan, &countings, counting, followed);
+                let memory = &mut memory;
+                let outcome = execute::launch(
+                    plan, loaded, programs, memory, options, supervisor, &mut watch,
+                );
+                match watch.not_computed() {
+                    None => return outcome.map(|()| watch.into_counted()),
+                    Some(_) if is_guess => shared = SharedMemory::Together,
+                    Some(because) => break because.to_owned(),
+                }
             }
+            Err(because) => break because,
         }
-        Err(because) => because,
     };
     if matches!(counting.rung, RungChoice::Slice | RungChoice::Classes) {
         let message = format!("counts need more than a slice of the launches: {because}");
@@ -228,6 +233,7 @@ fn slice(
     loaded: &Loaded,
     options: &Options,
     counting: &Counting<'_>,
+    shared: SharedMemory,
 ) -> Result<Result<Sliced, String>, Failure> {
     if counting.rung == RungChoice::Full {
         return Ok(Err("it was asked for".to_owned()));
@@ -237,7 +243,7 @@ fn slice(
         return Ok(Err(because.to_owned()));
     }
     let programs = execute::programs(plan, loaded)?;
-    match sliced::slice(plan, loaded, &programs, options, effort(counting.rung)) {
+    match sliced::slice(plan, loaded, &programs, options, effort(counting.rung), shared) {
         Ok(sliced) => Ok(Ok(sliced)),
         Err(NotSliced::Because(reason)) => Ok(Err(reason)),
         Err(NotSliced::Failed(report)) => Err(report.into()),

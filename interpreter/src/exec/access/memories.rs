@@ -111,7 +111,8 @@ impl Memories<'_> {
     pub(in crate::exec) fn untouched(&self, op: &MemoryOp, address: u64) -> Option<Segment> {
         if op.space != Space::Global {
             let is_constant = matches!(op.space, Space::Const | Space::Param);
-            return self.segment(op.space, address).filter(|_| !is_constant || !writes(op));
+            let is_plain = (!is_constant || !writes(op)) && !self.marks(op);
+            return self.segment(op.space, address).filter(|_| is_plain);
         }
         let allocation = self.device.find(address)?;
         let changes = writes(op) && allocation.held_bytes() != 0 && !self.is_trial;

@@ -9,6 +9,7 @@ mod addresses;
 mod atomics;
 mod known_reads;
 mod lane_loop;
+mod left_out;
 mod memories;
 mod patterns;
 mod probe;
@@ -36,6 +37,7 @@ use transfer::transfer_lanes;
 pub(super) use addresses::{addresses, checked_addresses, generic_part, pattern};
 pub(super) use known_reads::{KnownRead, KnownReads, ReadsKey, tell_reads};
 pub(super) use lane_loop::LoopAccesses;
+pub(super) use left_out::with_marks;
 pub(super) use memories::{Memories, Segment, window_of};
 pub(super) use patterns::{LentPatterns, Patterns};
 pub(super) use teller::{Hearing, Teller};
@@ -150,7 +152,15 @@ pub(super) unsafe fn access_space(
         return Err(fault);
     }
     if !op.moves {
-        return probe_lanes(op, space, memories, mask, addresses);
+        probe_lanes(op, space, memories, mask, addresses)?;
+        if write && space == Space::Shared && memories.contents.apart {
+            let written = (0..32).filter(|lane| mask >> lane & 1 != 0);
+            written.for_each(|lane| memories.leave_out(addresses[lane], bytes));
+        }
+        return Ok(());
+    }
+    if space == Space::Shared && memories.contents.apart && op.needs_contents() {
+        memories.finds_all(mask, addresses, bytes)?;
     }
 
     let (low, high) = match report.pattern {

@@ -35,6 +35,9 @@ pub(in crate::exec) unsafe fn probe_simple(
     mask: u32,
     report: &mut AccessReport,
 ) -> bool {
+    if memories.marks(op) {
+        return false;
+    }
     let bytes = u64::from(op.bytes_per_lane());
     // SAFETY: by the contract.
     unsafe {
@@ -131,6 +134,8 @@ pub(super) fn unexpected(
         // Constants and parameters never change, and probes of buffers are checked by address.
         (_, Space::Global | Space::Const | Space::Param | Space::Generic) => false,
         (true, _) => !computed && !only_stores,
+        // Such writes are marked.
+        (false, Space::Shared) if memories.contents.apart => false,
         (false, _) => computed && writes(op),
     };
     let lane = mask.trailing_zeros() & 31;

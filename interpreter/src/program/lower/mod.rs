@@ -47,6 +47,7 @@ use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::module::{FunctionId, FunctionKind, Instruction};
 use gpucast_ptx_frontend::source::LineIndex;
 
+use super::memory_op::MemoryOp;
 use super::op::Code;
 use super::{
     Block, Callable, Contents, LowerError, Parameter, Program, StaticInstruction, Unsupported,
@@ -75,12 +76,15 @@ pub(super) fn sliced(
     whole: &Program,
     slice: &Slice,
 ) -> Result<Program, LowerError> {
-    let program = lower(module, text, &whole.kernel, Some((whole, slice)))?;
+    let mut program = lower(module, text, &whole.kernel, Some((whole, slice)))?;
+    if slice.apart {
+        program.tables.memory_ops.iter_mut().for_each(MemoryOp::find_all);
+    }
     Ok(Program {
         ordered_because: whole.ordered_because.clone(),
         sharing: whole.sharing.clone(),
         takes_work: whole.takes_work.clone(),
-        contents: Contents { shared: slice.shared, local: slice.local },
+        contents: Contents { shared: slice.shared, apart: slice.apart, local: slice.local },
         ..program
     })
 }
@@ -229,7 +233,7 @@ fn lower(
         unsupported_at,
         sharing,
         takes_work,
-        contents: Contents { shared: true, local: true },
+        contents: Contents { shared: true, apart: false, local: true },
         following: None,
         names_ranks,
     };

@@ -12,6 +12,7 @@
 
 pub(crate) mod events;
 mod random;
+mod shared_places;
 
 use std::path::{Path, PathBuf};
 
@@ -81,10 +82,18 @@ pub(crate) struct Compared {
     pub(crate) instructions: usize,
     /// True if a slice turned out to leave out too much, so that everything was executed.
     pub(crate) fell_back: bool,
+    /// True if a slice guessed wrongly what lies where in shared memory.
+    pub(crate) guessed_wrongly: bool,
     /// Buffers that had no memory.
     pub(crate) unheld: usize,
     /// True if counts are said to ignore contents, and did.
     pub(crate) ignores_contents: bool,
+}
+
+/// True if a slice has left out too much.
+fn is_not_computed((_, result): &(Events, Result<Summary, RunError>)) -> bool {
+    matches!(result, Err(RunError::Fault(fault))
+        if matches!(fault.kind, FaultKind::NotComputed { .. }))
 }
 
 impl Case<'_> {
@@ -142,12 +151,27 @@ impl Case<'_> {
 
     /// The outcomes of executing slices; `None` if the launches are not sliced.
     fn sliced(&self, compared: &mut Compared) -> Option<Outcomes> {
-        let (parts, mut memory) = self.parts(compared)?;
+        let (parts, mut memory) = self.parts(compared, false)?;
+        let outcomes = self.run(&parts, &mut memory);
+        if !outcomes.iter().any(is_not_computed) {
+            return Some(outcomes);
+        }
+        let mut together = Compared::default();
+        let (parts, mut memory) = self.parts(&mut together, true)?;
+        if together.left_out == compared.left_out {
+            // There was no guess.
+            return Some(outcomes);
+        }
+        *compared = Compared { guessed_wrongly: true, ..together };
         Some(self.run(&parts, &mut memory))
     }
 
     /// The slices of the launches, and their memory.
-    fn parts(&self, compared: &mut Compared) -> Option<(Vec<Program>, DeviceMemory)> {
+    fn parts(
+        &self,
+        compared: &mut Compared,
+        together: bool,
+    ) -> Option<(Vec<Program>, DeviceMemory)> {
         let programs = self.programs();
         if programs.iter().any(|program| program.not_sliced_because().is_some()) {
             return None;
@@ -162,6 +186,7 @@ impl Case<'_> {
         let mut cases = Vec::new();
         for (planned, program) in self.launches.iter().zip(&programs) {
             let slicer = Slicer::new(self.module, program);
+            let slicer = if together { slicer.together() } else { slicer };
             let launch = Self::launch(planned, &self.buffers, &memory);
             let reach = slicer.reach(&launch, &memory).ok()?;
             cases.push((slicer, reach));
@@ -199,7 +224,7 @@ impl Case<'_> {
     pub(crate) fn compare_classes(&self) -> Vec<Result<ByClasses, String>> {
         let mut compared = Compared::default();
         let (Some((slices, mut memory)), Some((parts, mut other_memory))) =
-            (self.parts(&mut compared), self.parts(&mut compared))
+            (self.parts(&mut compared, false), self.parts(&mut compared, false))
         else {
             return Vec::new();
         };
@@ -250,11 +275,7 @@ impl Case<'_> {
     pub(crate) fn compare(&self) -> Option<Compared> {
         let mut compared = Compared::default();
         let sliced = self.sliced(&mut compared)?;
-        let not_computed = |(_, result): &(Events, Result<Summary, RunError>)| {
-            matches!(result, Err(RunError::Fault(fault))
-                if matches!(fault.kind, FaultKind::NotComputed { .. }))
-        };
-        if sliced.iter().any(not_computed) {
+        if sliced.iter().any(is_not_computed) {
             compared.fell_back = true;
             return Some(compared);
         }

@@ -7,7 +7,7 @@
 //! global memory. A load joins if something needs its value; then every store joins that may write
 //! what it reads.
 //!
-//! Local and shared memory are one place each. Global memory is told apart by buffer: the roots of
+//! Local memory is one place, and shared memory are two ([`shared_places`]). Global memory is told apart by buffer: the roots of
 //! an address ([`super::values::roots`]) are variables, and a launch says where they lead
 //! ([`Reach`]). That reading of addresses is a guess that holds for all sensible kernels. The
 //! engine checks it: an access that proves it wrong ends the launch in
@@ -16,6 +16,7 @@
 mod conduct;
 mod independence;
 mod regions;
+mod shared_places;
 
 use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::dataflow::Uses;
@@ -29,6 +30,7 @@ use super::values::flow::{Flow, Nodes, ValuePlace, spaces};
 use super::values::roots::{self, Roots};
 pub(crate) use conduct::Conduct;
 pub use regions::{Buffers, Reach};
+use shared_places::{OfProducts, SharedPlaces};
 
 /// The execution of one instruction where only counts are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +68,18 @@ pub struct Slice {
     pub buffers: Buffers,
     /// True if the contents of shared memory are computed.
     pub(crate) shared: bool,
+    /// True if tiles are not moved to shared memory, though words beside them are.
+    pub(crate) apart: bool,
     /// True if the contents of local memory are computed.
     pub(crate) local: bool,
+}
+
+impl Slice {
+    /// Returns true if it rests on a guess that [`Slicer::together`] does without.
+    #[must_use]
+    pub fn tells_shared_places_apart(&self) -> bool {
+        self.apart
+    }
 }
 
 /// The values that one instruction moves.
@@ -89,7 +101,9 @@ pub struct Slicer<'p> {
     /// The nodes whose values are needed in any case, with the instruction that needs them.
     needed: Vec<(u32, u32)>,
     nodes: usize,
-    shared: usize,
+    shared: SharedPlaces,
+    /// True if shared memory is one place.
+    together: bool,
     local: usize,
     arguments: usize,
     pub(crate) variables: Vec<VariableId>,
@@ -105,18 +119,37 @@ impl<'p> Slicer<'p> {
             instructions.iter().map(|instruction| Flow::of(&nodes, instruction)).collect();
         let roots = roots::Analysis::of(module, &nodes, instructions, &flows);
         let needed = needs(program, &nodes, &flows);
+        let shared = SharedPlaces {
+            words: nodes.of(ValuePlace::Shared),
+            // Behind all others.
+            tiles: nodes.count() as u32,
+        };
+        let of_products = OfProducts::new(instructions, &flows, nodes.count());
         let steps = flows.into_iter().zip(instructions);
-        let steps = steps.map(|(flow, instruction)| step(&nodes, &roots, flow, instruction));
+        let steps = steps.map(|(flow, instruction)| {
+            let mut step = step(&nodes, &roots, flow, instruction);
+            let opcode = instruction.instruction.opcode;
+            shared.written(opcode, &of_products, &step.from, &mut step.to);
+            shared.read(opcode, &mut step.from);
+            step
+        });
         Self {
             program,
             steps: steps.collect(),
             needed,
-            nodes: nodes.count(),
-            shared: nodes.of(ValuePlace::Shared) as usize,
+            nodes: nodes.count() + 1,
+            shared,
+            together: false,
             local: nodes.of(ValuePlace::Local) as usize,
             arguments: nodes.of(ValuePlace::Arguments) as usize,
             variables: roots.variables,
         }
+    }
+
+    /// Takes shared memory for one place from now on.
+    #[must_use]
+    pub fn together(self) -> Self {
+        Self { together: true, ..self }
     }
 
     /// The name of the program's kernel.
@@ -177,10 +210,13 @@ impl<'p> Slicer<'p> {
             }
         }
         let mut roots: Vec<Option<u32>> = vec![None; self.steps.len()];
+        let [words, tiles] = [self.shared.words as usize, self.shared.tiles as usize];
         loop {
             let mut changed = false;
             // A callee's parameters are variables in its callers' local memory.
-            for (one, other) in [(self.local, self.arguments), (self.arguments, self.local)] {
+            let mut same = vec![(self.local, self.arguments)];
+            same.extend(self.together.then_some((words, tiles)));
+            for (one, other) in same.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]) {
                 if let (Some(root), None) = (needed[one], needed[other]) {
                     needed[other] = Some(root);
                     changed = true;
@@ -229,7 +265,8 @@ impl<'p> Slicer<'p> {
         Slice {
             treatments,
             buffers,
-            shared: needed[self.shared].is_some(),
+            shared: needed[words].is_some() || needed[tiles].is_some(),
+            apart: needed[words].is_some() && needed[tiles].is_none(),
             local: needed[self.local].is_some(),
         }
     }

@@ -26,6 +26,13 @@ pub(in super::super) enum ValuePlace {
 
 const PLACES: u32 = 6;
 
+impl ValuePlace {
+    /// Returns true if a node is that of a place.
+    pub(in super::super) fn is_number(node: u32) -> bool {
+        node < PLACES
+    }
+}
+
 /// Numbers for the places and for the registers of all functions of a program.
 #[derive(Debug)]
 pub(in super::super) struct Nodes {
