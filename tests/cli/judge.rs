@@ -81,6 +81,62 @@ fn a_wider_tolerance_accepts_what_a_narrow_one_refuses() {
     assert_eq!(run("--rtol 0 --atol 100").status, 13);
 }
 
+/// SAXPY whose threads take a ticket each, of which there are as many as elements.
+const TICKETS: &str = "\
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry tickets(.param .u32 n, .param .f32 a, .param .u64 x, .param .u64 y, .param .u64 t)
+{
+    .reg .pred %p;
+    .reg .f32 %a, %x, %y;
+    .reg .b32 %i, %n, %c, %w;
+    .reg .b64 %px, %py, %pt;
+    mov.u32 %c, %ctaid.x;
+    mov.u32 %w, %ntid.x;
+    mov.u32 %i, %tid.x;
+    mad.lo.u32 %i, %c, %w, %i;
+    ld.param.u32 %n, [n];
+    setp.ge.u32 %p, %i, %n;
+    @%p ret;
+    ld.param.f32 %a, [a];
+    ld.param.u64 %px, [x];
+    ld.param.u64 %py, [y];
+    ld.param.u64 %pt, [t];
+    atom.global.add.u32 %i, [%pt], 1;
+    setp.ge.u32 %p, %i, %n;
+    @%p ret;
+    mad.wide.u32 %px, %i, 4, %px;
+    mad.wide.u32 %py, %i, 4, %py;
+    ld.global.f32 %x, [%px];
+    ld.global.f32 %y, [%py];
+    fma.rn.f32 %y, %a, %x, %y;
+    st.global.f32 [%py], %y;
+    ret;
+}
+";
+
+/// The host fills the candidate's own buffers before each run if its launch says so. What nobody
+/// fills keeps what the last run left.
+#[test]
+fn own_buffers_are_filled_before_each_run_if_the_launch_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tickets.ptx"), TICKETS).unwrap();
+    let reference = std::fs::read_to_string(crate::gpucast::inputs().join("judge/saxpy.toml"));
+    let launch = reference
+        .unwrap()
+        .replace("../saxpy.ptx", "tickets.ptx")
+        .replace("kernel = \"saxpy\"", "kernel = \"tickets\"")
+        .replace("\"x\", \"y\"]", "\"x\", \"y\", \"t\"]");
+    for (init, status) in [("init = \"zero\"", 13), ("", 10)] {
+        let own = format!("{launch}\n[buffers.t]\ntype = \"u32\"\nlen = 1\n{init}\n");
+        let file = folder.path().join("tickets.toml");
+        std::fs::write(&file, own).unwrap();
+        let outcome = gpucast(&format!("judge {} {REFERENCE}", file.display()));
+        assert_eq!(outcome.status, status, "{}", outcome.transcript());
+    }
+}
+
 #[test]
 fn expected_values_judge_where_there_is_no_reference() {
     let folder = tempfile::tempdir().unwrap();

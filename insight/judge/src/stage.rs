@@ -353,6 +353,22 @@ struct With<'a> {
 }
 
 impl With<'_> {
+    /// Fills the buffers that the candidate alone has as its launch states it, which the host does
+    /// before each run. Those that nobody fills keep what the last run left.
+    fn refill(&self, memory: &mut DeviceMemory, pairs: &[Pair]) -> Result<(), Report> {
+        for (index, buffer) in self.plan.buffers.iter().enumerate() {
+            let is_shared = pairs.iter().any(|pair| pair.candidate == index);
+            if is_shared || buffer.init == Init::Unstated || !buffer.pointers.is_empty() {
+                continue;
+            }
+            let Some(bytes) = memory.bytes_mut(&buffer.name) else { continue };
+            bytes.fill(0);
+            let filled = buffer.init.fill(buffer.ty, bytes, &self.plan.folder);
+            filled.map_err(|error| Report::new(error.to_string()).at(&buffer.anchor))?;
+        }
+        Ok(())
+    }
+
     /// Runs it with the inputs of an answer. Returns the seconds that it took, too.
     fn run(
         &self,
@@ -371,6 +387,7 @@ impl With<'_> {
                 place.copy_from_slice(&answer.contents[pair.reference]);
             }
         }
+        self.refill(memory, pairs)?;
         let budget = MOST_TIMES_INSTRUCTIONS * (answer.instructions / 32) + LEAST_BUDGET;
         let most = self.request.options.instruction_budget;
         let budget = u64::try_from(budget).unwrap_or(u64::MAX).min(most);
