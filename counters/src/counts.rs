@@ -160,3 +160,11 @@ impl<N> MemoryCounts<N> {
         }
     }
 }
+
+/// True of accesses that change memory.
+pub(crate) fn writes(kind: AccessKind) -> bool {
+    match kind {
+        AccessKind::Load | AccessKind::LoadReadOnly => false,
+        AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => true,
+    }
+}

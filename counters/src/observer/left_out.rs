@@ -13,8 +13,7 @@ use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::Counter;
-use super::windows::writes;
-use crate::counts::MemoryCounts;
+use crate::counts::{MemoryCounts, writes};
 use crate::estimate::Variant;
 use crate::hierarchy::{CtaStream, Hierarchy, L2Traffic, LocalTraffic, PartialWrites, RowTraffic};
 use crate::launch_profile::{Answer, Doubt};

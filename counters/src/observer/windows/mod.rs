@@ -39,13 +39,12 @@ pub(super) use cut::WARMING;
 pub use cut::WindowSizes;
 use cut::{Coming, Cut, Part, Role, chosen, cut};
 use gpucast_interpreter::{CountOverflow, Windows};
-pub(super) use pool::writes;
 use pool::{Measured, Pool, Pooled, RowSum, Sampled, are_alike};
 use rayon::prelude::*;
 
 use super::Counter;
 use super::left_out::LeftOut;
-use crate::counts::MemoryCounts;
+use crate::counts::{MemoryCounts, writes};
 use crate::estimate::{Ended, Left, Unsure, Variant};
 use crate::hierarchy::{
     CtaStream, Estimated, FIRST_SINGLE_ROW, Hierarchy, L2, L2Traffic, LineSample, LocalTraffic,

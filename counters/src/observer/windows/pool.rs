@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpucast_interpreter::AccessKind;
-
 use super::super::left_out::{LeftOut, Part};
 use super::cut::Role;
-use crate::counts::MemoryCounts;
+use crate::counts::{MemoryCounts, writes};
 use crate::estimate::Unsure;
 use crate::extrapolation::Extrapolation;
 use crate::hierarchy::{
@@ -279,12 +277,5 @@ impl Pool {
         // None of both is there where nothing is stored.
         let part = (here - before).abs() / here;
         if part.is_finite() { part } else { 0.0 }
-    }
-}
-
-pub(in crate::observer) fn writes(kind: AccessKind) -> bool {
-    match kind {
-        AccessKind::Load | AccessKind::LoadReadOnly => false,
-        AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => true,
     }
 }
