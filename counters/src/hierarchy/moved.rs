@@ -156,8 +156,6 @@ pub(super) struct Moved {
 /// A request for a line that was drawn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DrawnRequest {
-    /// Its place, and that of the line among those of the request.
-    place: (u32, u32),
     pub(super) request: Request,
     pub(super) touch: PackedTouch,
     pub(super) drawn: Drawn,
@@ -177,21 +175,29 @@ impl Moved {
         &self,
         draw: impl Fn(u64, Option<u32>) -> Option<Drawn>,
     ) -> Vec<DrawnRequest> {
-        let mut requests = Vec::new();
-        for uses in self.of.by_line() {
+        let all_uses = self.of.by_line();
+        // Places with the uses that they belong to: small, since they are sorted.
+        let mut places: Vec<(u64, u32)> = Vec::new();
+        let mut drawn_lines = vec![None; all_uses.len()];
+        for (at, uses) in all_uses.iter().enumerate() {
             let steps = uses.by.iter().zip(&self.all_steps);
             let distance: i64 = steps.map(|(by, steps)| by.wrapping_mul(*steps)).sum();
             let Some(drawn) = draw(uses.line.wrapping_add_signed(distance), uses.warp) else {
                 continue;
             };
-            requests.extend(uses.places.iter().filter_map(|&place| {
-                let request = *self.of.requests.get(place.0 as usize)?;
-                let touch = *self.of.lines_of(&request).get(place.1 as usize)?;
-                Some(DrawnRequest { place, request, touch, drawn })
-            }));
+            drawn_lines[at] = Some(drawn);
+            let place = |&(request, line): &(u32, u32)| u64::from(request) << 32 | u64::from(line);
+            places.extend(uses.places.iter().map(|of_use| (place(of_use), at as u32)));
         }
-        requests.sort_unstable_by_key(|request| request.place);
-        requests
+        places.sort_unstable_by_key(|(place, _)| *place);
+        let requests = places.into_iter().filter_map(|(place, at)| {
+            let (request, line) = ((place >> 32) as usize, place as u32 as usize);
+            let request = *self.of.requests.get(request)?;
+            let touch = *self.of.lines_of(&request).get(line)?;
+            let drawn = *drawn_lines.get(at as usize)?;
+            Some(DrawnRequest { request, touch, drawn: drawn? })
+        });
+        requests.collect()
     }
 
     /// The requests; their lines lie elsewhere.
