@@ -279,8 +279,8 @@ fn load(memories: &Memories<'_>, copied: &Copied, moves: bool) -> Result<Vec<u8>
     Ok(contents)
 }
 
-/// Checks the tensor's addresses of a box. Where one buffer holds all between the first and the last
-/// one, it holds each.
+/// Checks the tensor's addresses of a box. Where one buffer holds all between the first and the
+/// last one, it holds each.
 fn probe_rows(memories: &Memories<'_>, copied: &Copied) -> Result<(), AccessFault> {
     let (space, lane) = (Space::Global, copied.lane);
     let rows = || copied.rows.iter().filter(|row| row.bytes > 0);

@@ -1,9 +1,9 @@
 //! Writes to shared memory that move nothing, in programs that need other words of it.
 //!
 //! A [`Slice`](crate::Slice) may guess that no load that it needs finds what copies, matrix stores
-//! and stores of products write. Behind the shared memory of each CTA then lies a byte for each 16 bytes of it,
-//! which such writes set. A needed load where one is set contradicts the guess. Stores clear none,
-//! so that a guess may be given up that was right.
+//! and stores of products write. Behind the shared memory of each CTA then lies a byte for each 16
+//! bytes of it, which such writes set. A needed load where one is set contradicts the guess. Stores
+//! clear none, so that a guess may be given up that was right.
 
 #![allow(unsafe_code, reason = "marks lie behind the shared memory that an address leads to")]
 
@@ -74,7 +74,7 @@ impl Memories<'_> {
         Some(Marks { first: first_mark, count: (last / MARKED_BYTES - first + 1) as usize })
     }
 
-    /// Returns true if an operation leaves writes out that must be marked if they go to shared memory.
+    /// Returns true if an operation leaves out writes that must be marked in shared memory.
     #[inline(always)]
     pub(super) fn marks(&self, op: &MemoryOp) -> bool {
         self.contents.apart && !op.moves && writes(op) && op.space != Space::Global

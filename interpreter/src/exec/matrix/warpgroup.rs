@@ -205,8 +205,8 @@ fn integer(
     Ok(())
 }
 
-/// Executes the part of warp `warp` of its warpgroup, and tells the recorder what it reads of shared
-/// memory. Where nothing needs the product, operands are checked alone.
+/// Executes the part of warp `warp` of its warpgroup, and tells the recorder what it reads of
+/// shared memory. Where nothing needs the product, operands are checked alone.
 pub(super) fn execute(
     recorder: &mut dyn Recorder,
     frame: &Frame,

@@ -7,10 +7,10 @@
 //! global memory. A load joins if something needs its value; then every store joins that may write
 //! what it reads.
 //!
-//! Local memory is one place, and shared memory are two ([`shared_places`]). Global memory is told apart by buffer: the roots of
-//! an address ([`super::values::roots`]) are variables, and a launch says where they lead
-//! ([`Reach`]). That reading of addresses is a guess that holds for all sensible kernels. The
-//! engine checks it: an access that proves it wrong ends the launch in
+//! Local memory is one place, and shared memory is two ([`shared_places`]). Global memory is told
+//! apart by buffer: the roots of an address ([`super::values::roots`]) are variables, and a launch
+//! says where they lead ([`Reach`]). That reading of addresses is a guess that holds for all
+//! sensible kernels. The engine checks it: an access that proves it wrong ends the launch in
 //! [`FaultKind::NotComputed`](crate::FaultKind::NotComputed), and the caller executes everything.
 
 mod conduct;
