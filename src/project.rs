@@ -164,7 +164,9 @@ impl Setting<'_> {
     }
 
     fn set(&mut self, argument: Arg) -> Arg {
-        if argument.get_long() != Some(self.default.option.as_str()) {
+        // What is hidden is between the program and itself, or means nothing for a command.
+        let is_meant = argument.get_long() == Some(self.default.option.as_str());
+        if !is_meant || argument.is_hide_set() {
             return argument;
         }
         self.found = true;

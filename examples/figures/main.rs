@@ -92,7 +92,7 @@ fn main() -> Result<()> {
     plot("banks.svg", &column)?;
     plot(
         "timeline.svg",
-        &["timeline", "sgemm", "--size", "small", "--gpu", "h100-sxm", "--machine", "rules"],
+        &["timeline", "transpose", "--size", "small", "--gpu", "h100-sxm", "--machine", "rules"],
     )?;
     plot("divergence.svg", &["divergence", "block-sums-sequential", "--size", "small"])
 }

@@ -44,7 +44,9 @@ pub(super) enum FileUse {
     Read,
     /// A file or folder that is written.
     Written,
-    /// A file that is written, behind a name: `BUFFER=FILE`.
+    /// A file that is read, behind a name: `BUFFER=FILE`.
+    ReadBehindName,
+    /// A file that is written, behind a name.
     WrittenBehindName,
     /// A folder, or the URL of a bucket, that is written.
     Store,
@@ -69,6 +71,9 @@ const READ: [&str; 9] = [
     "source-root",
 ];
 
+/// The option whose files are read behind a name.
+const READ_BEHIND_NAME: &str = "expect";
+
 impl FileUse {
     pub(super) fn of(argument: &Arg) -> Self {
         let name = argument.get_value_names().and_then(|names| names.first());
@@ -80,6 +85,7 @@ impl FileUse {
             "PLACE" => Self::Store,
             "FILE" | "FOLDER" if READ.contains(&option) => Self::Read,
             "FILE" | "FOLDER" => Self::Written,
+            name if name.ends_with("=FILE") && option == READ_BEHIND_NAME => Self::ReadBehindName,
             name if name.ends_with("=FILE") => Self::WrittenBehindName,
             // Words for another program can name further ones.
             name if ["OPTION", "COMMAND", "PROGRAM"].iter().any(|of| name.contains(of)) => {
@@ -95,7 +101,7 @@ impl FileUse {
         match self {
             Self::None | Self::Words => value.to_owned(),
             Self::Read | Self::Written | Self::Program => whole(value),
-            Self::WrittenBehindName => match value.split_once('=') {
+            Self::ReadBehindName | Self::WrittenBehindName => match value.split_once('=') {
                 Some((name, path)) => format!("{name}={}", whole(path)),
                 None => value.to_owned(),
             },
@@ -112,7 +118,7 @@ impl FileUse {
     pub(super) fn guard(self, value: &str, folder: &Path) -> Option<Effect> {
         let outside = |path: &str| (!is_inside(Path::new(path), folder)).then_some(Effect::Writes);
         match self {
-            Self::None | Self::Read => None,
+            Self::None | Self::Read | Self::ReadBehindName => None,
             Self::Program | Self::Words => Some(Effect::Runs),
             Self::Compiler => match Choice::from(value) {
                 Choice::Path(_) => Some(Effect::Runs),
@@ -228,6 +234,7 @@ mod tests {
         assert_eq!(named(FileUse::Program), ["ptxas"]);
         assert_eq!(named(FileUse::Compiler), ["cuda-compiler"]);
         assert_eq!(named(FileUse::Store), ["store"]);
+        assert_eq!(named(FileUse::ReadBehindName), [READ_BEHIND_NAME]);
         assert_eq!(named(FileUse::WrittenBehindName), ["dump"]);
         assert_eq!(named(FileUse::Words), ["nvcc-option"]);
         assert_eq!(
@@ -242,7 +249,8 @@ mod tests {
 
     fn collect(command: &Command, known: &mut std::collections::BTreeMap<String, FileUse>) {
         for argument in command.get_arguments() {
-            if let Some(option) = argument.get_long() {
+            // A project cannot set what is hidden.
+            if let Some(option) = argument.get_long().filter(|_| !argument.is_hide_set()) {
                 known.insert(option.to_owned(), FileUse::of(argument));
             }
         }

@@ -285,3 +285,16 @@ fn memory_beyond_the_limit_is_told_as_such() {
     assert_eq!((outcome.status, outcome.stdout.as_str()), (1, ""), "{}", outcome.transcript());
     assert!(outcome.stderr.contains("memory"), "{}", outcome.stderr);
 }
+
+/// A project that says a judgement is confined already would have it run as it is.
+#[test]
+fn a_project_cannot_say_that_a_judgement_is_confined() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[defaults.judge]\nconfined = \".\"\n";
+    std::fs::write(folder.path().join("gpucast.toml"), text).unwrap();
+    let mut judge = crate::gpucast::command("judge a.ptx --reference b.toml");
+    judge.current_dir(folder.path());
+    let refused = crate::gpucast::outcome(judge);
+    assert_eq!(refused.status, 1, "{}", refused.transcript());
+    assert!(refused.stderr.contains("has no option --confined"), "{}", refused.stderr);
+}

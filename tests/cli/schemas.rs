@@ -179,10 +179,9 @@ static DOCUMENTS: [Documented; 28] = [
         shown_by: &[
             "lab check ../../studies/lab/tasks/02-guard/start.ptx --task guard --format json",
             "lab check ../../studies/lab/tasks/03-coalescing/start.ptx --task coalescing --format json",
-        ],
-        fits: &[
             "lab check ../../studies/lab/tasks/06-transpose/start.ptx --task transpose --format json",
         ],
+        fits: &["lab check ../../studies/lab/tasks/07-banks/start.ptx --task banks --format json"],
     },
     Documented {
         schema: "gpucast.lab-grades/1",

@@ -92,7 +92,7 @@ fn of_sm(sm: u32, recording: &Recording, selection: &Selection) -> Vec<Track> {
     let mut tracks: Vec<(u32, Track)> = Vec::new();
     for (warp, slices) in recording.warps.iter().zip(slices) {
         if selection.has_cta(recording, warp.cta) {
-            let name = format!("warp {} on {}", warp.number, warp.sub_core);
+            let name = format!("warp {}, sub-core {}", warp.number, warp.sub_core);
             let group = format!("SM {sm}, CTA {}", warp.cta);
             tracks.push((warp.cta, Track { group, name, slices }));
         }

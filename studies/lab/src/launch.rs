@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_student_changes_what_the_task_allows_and_nothing_else() {
         let task = "module = \"k\"\n[buffers.x]\nlen = 8\n[[launch]]\ngrid = [1]\nblock = [32]\n";
-        let changed = task.replace("[1]", "[2]").replace("[32]", "[64]").replace('k', "m");
+        let changed = task.replace("[1]", "[2]").replace("[32]", "[64]").replace("\"k\"", "\"m\"");
         let mut both = launch(task);
         assert!(!both.take(&launch(&changed), &[LaunchKey::Grid, LaunchKey::Block]));
         assert_eq!(both.with_module("k"), launch(&changed).with_module("k"));

@@ -205,8 +205,8 @@ mod tests {
     fn a_step_shows_what_takes_most_of_it() {
         let timeline = timeline(&[(0.0, 2.5, 0), (2.5, 3.0, 1), (3.5, 4.5, 1), (9.0, 20.0, 0)]);
         let seen = timeline.seen(&timeline.tracks[0], 5);
-        assert_eq!(seen, [Some(0), Some(0), Some(1), None, Some(0)]);
-        assert_eq!(runs(&seen), [(0, 0, 2), (1, 2, 3), (0, 4, 5)]);
+        assert_eq!(seen, [Some(0), Some(1), Some(1), None, Some(0)]);
+        assert_eq!(runs(&seen), [(0, 0, 1), (1, 1, 3), (0, 4, 5)]);
     }
 
     #[test]
