@@ -57,6 +57,11 @@ pub(super) fn compile(path: &Path, dialect: Dialect, job: &Job) -> Result<Compil
     command.args(job.options.includes.iter().map(|folder| format!("-I{}", folder.display())));
     let passed = options::of_program(&job.options.extra).map_err(|report| vec![report])?;
     command.args(&passed.words);
+    if !Path::new(&*job.source.name).is_file() {
+        // A text of a caller's: it gets the file that its name promises.
+        std::fs::write(folder.path().join(&*job.source.name), &*job.source.text).map_err(cannot)?;
+        command.current_dir(folder.path());
+    }
     command.arg(&*path_argument(&job.source.name)).arg("-o").arg(&ptx);
     let finished = output_within(&mut command, PATIENCE, job.search.stop).map_err(cannot)?;
     if !finished.success {
