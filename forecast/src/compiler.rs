@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gpucast_model::Gpu;
 use gpucast_ptx_frontend::container::Target;
@@ -91,11 +91,47 @@ impl PartialEq for CudaOptions {
     }
 }
 
+/// A text with the options by which it was compiled, and what came of it.
+type Known = (SourceText, CudaOptions, Result<Compiled, Vec<Report>>);
+
+/// A compiler that remembers what it has compiled.
+#[derive(Debug)]
+struct Remembering {
+    compiler: Arc<dyn Compiler>,
+    known: Mutex<Vec<Known>>,
+}
+
+impl Compiler for Remembering {
+    fn compile(&self, source: &SourceText, options: &CudaOptions) -> Result<Compiled, Vec<Report>> {
+        // The lock is held while something is compiled: whoever wants the same waits for it.
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        // Without the compiler, which would hold itself.
+        let asked = CudaOptions { compiler: None, ..options.clone() };
+        let is_same = |(text, by, _): &&Known| (text, by) == (source, &asked);
+        if let Some((_, _, result)) = known.iter().find(is_same) {
+            return result.clone();
+        }
+        let result = self.compiler.compile(source, options);
+        known.push((source.clone(), asked, result.clone()));
+        result
+    }
+}
+
 /// The architecture for CUDA of which nothing else is known: the first with asynchronous copies and
 /// bfloat16, which most code of today needs, and one that every compiler since CUDA 11 has.
 const USUAL_TARGET: Target = Target { sm: 80, suffix: None };
 
 impl CudaOptions {
+    /// The same with a compiler that compiles each text once, for callers that open a kernel again
+    /// and again at other sizes.
+    #[must_use]
+    pub fn remembering(mut self) -> Self {
+        self.compiler = self.compiler.map(|compiler| {
+            Arc::new(Remembering { compiler, known: Mutex::default() }) as Arc<dyn Compiler>
+        });
+        self
+    }
+
     /// Suggests the architecture of the oldest of these GPUs: its PTX runs on all of them.
     pub fn suggest_for(&mut self, gpus: &[Gpu]) {
         let capabilities = gpus.iter().filter_map(|gpu| gpu.compute_capability.as_ref());
@@ -144,6 +180,37 @@ mod tests {
         assert_eq!(chosen(Some("sm_20")), "sm_50");
         let asked = CudaOptions { target: Some("sm_35".parse().unwrap()), ..Default::default() };
         assert_eq!(asked.target_among(&known).to_string(), "sm_35");
+    }
+
+    /// Counts how often it is asked.
+    #[derive(Debug, Default)]
+    struct Counting(std::sync::atomic::AtomicUsize);
+
+    impl Compiler for Counting {
+        fn compile(
+            &self,
+            source: &SourceText,
+            options: &CudaOptions,
+        ) -> Result<Compiled, Vec<Report>> {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let ptx = format!("{} {:?}", source.text, options.defines);
+            Ok(Compiled { ptx, by: String::new(), target: USUAL_TARGET, warnings: Vec::new() })
+        }
+    }
+
+    #[test]
+    fn a_text_is_compiled_once_for_each_set_of_options() {
+        let counting = Arc::new(Counting::default());
+        let compiler: Arc<dyn Compiler> = Arc::clone(&counting) as _;
+        let options = CudaOptions { compiler: Some(compiler), ..Default::default() }.remembering();
+        let defined = CudaOptions { defines: vec!["N=2".to_owned()], ..options.clone() };
+        let (one, other) = (SourceText::new("k.cu", "one"), SourceText::new("k.cu", "other"));
+        let runs = [(&one, &options), (&one, &options), (&other, &options), (&one, &defined)];
+        for (text, options) in runs.into_iter().chain(runs) {
+            let compiled = options.compiler.as_ref().unwrap().compile(text, options).unwrap();
+            assert_eq!(compiled.ptx, format!("{} {:?}", text.text, options.defines));
+        }
+        assert_eq!(counting.0.load(std::sync::atomic::Ordering::Relaxed), 3);
     }
 
     #[test]

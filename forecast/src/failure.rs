@@ -150,7 +150,8 @@ impl Failure {
 }
 
 /// Joins reports with the lines of their places.
-pub(crate) fn in_one_line(reports: &[Report]) -> String {
+#[must_use]
+pub fn in_one_line(reports: &[Report]) -> String {
     let line = |report: &Report| match &report.anchor {
         Some(anchor) => {
             let (line, _) = anchor.position();

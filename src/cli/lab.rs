@@ -9,6 +9,13 @@ use gpucast_render::lab::GradeFormat;
 use super::cuda::CudaOptions;
 use super::words;
 
+/// What exit statuses of a check mean.
+const OF_A_CHECK: &str = "Exit status: 0 if nothing is left to do, 1 if something is, or if the \
+                          submission cannot be read.";
+/// What exit statuses of grades mean.
+const OF_GRADES: &str = "Exit status: 0 if all submissions were checked, whatever their points, 1 if \
+                         one could not be.";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Lab {
     /// List the tasks
@@ -31,11 +38,13 @@ pub(crate) enum Lab {
     ///
     /// Results are compared with the solution's at all sizes of the task, under all checks: stray
     /// accesses, races, barriers, values that nobody wrote. Then targets are measured.
+    #[command(after_help = OF_A_CHECK)]
     Check(Box<Check>),
     /// Grade the submissions of a class: a row each, with points and the first reason
     ///
     /// Half of the points are for results, by sizes. The other half are for targets, if results are
     /// right at all sizes.
+    #[command(after_help = OF_GRADES)]
     Grade(Box<Grade>),
     /// Write a task of your own to change: text, sizes, targets, start code, solution
     New {

@@ -10,12 +10,13 @@ use gpucast_forecast::settings::{
     CacheChoice, ExecutionSettings, LaunchOptions, MachineChoice, MachineSettings,
 };
 use gpucast_interpreter::Options;
-use gpucast_lab::{Checked, Checking, Submission, Task, hand_out, submission, tasks};
+use gpucast_lab::{Checking, Graded, Submission, Task, hand_out, submission, tasks};
 use gpucast_model::Gpu;
 use gpucast_render::{TextOrJson, lab};
 
 use crate::cli::lab::{By, Check, Grade, Lab};
 use crate::failure::{Failure, Report, suggest};
+use crate::output::manner::{self, Verbosity};
 use crate::output::{Output, Terminal, diagnostic};
 use crate::project;
 
@@ -30,9 +31,16 @@ pub(crate) fn run(command: Lab) -> Result<(), Failure> {
         Lab::Grade(arguments) => grade(&arguments),
         Lab::New { folder } => {
             hand_out::to_teacher(&task(EXAMPLE)?, &folder)?;
-            diagnostic::note(&format!("wrote a task to change into {}", folder.display()));
+            tell(&format!("wrote a task to change into {}", folder.display()));
             Ok(())
         }
+    }
+}
+
+/// Tells what a person wants to know who has not asked for silence.
+fn tell(text: &str) {
+    if manner::verbosity() != Verbosity::Quiet {
+        diagnostic::note(text);
     }
 }
 
@@ -45,7 +53,7 @@ fn start(name: &str, folder: Option<PathBuf>) -> Result<(), Failure> {
     let task = task(name)?;
     let folder = folder.unwrap_or_else(|| PathBuf::from(&task.name));
     hand_out::to_student(&task, &folder)?;
-    diagnostic::note(&format!("wrote lesson, kernel and launch into {}", folder.display()));
+    tell(&format!("wrote lesson, kernel and launch into {}", folder.display()));
     Ok(())
 }
 
@@ -84,7 +92,8 @@ fn check(arguments: &Check) -> Result<(), Failure> {
     let gpu = gpu(&arguments.by)?;
     let mut output = Output::open(arguments.output.clone())?;
     let terminal = Terminal::of_worker(None)?;
-    let checked = checked(&arguments.by, &task, &gpu, &submission, &terminal)?;
+    let launch = launch(&arguments.by, &gpu);
+    let checked = checking(&arguments.by, (&task, &gpu, &launch), &terminal).check(&submission)?;
     output.write(&lab::checked(&checked, arguments.format)?)?;
     if checked.is_done() { Ok(()) } else { Err(Failure::Said) }
 }
@@ -92,7 +101,7 @@ fn check(arguments: &Check) -> Result<(), Failure> {
 fn grade(arguments: &Grade) -> Result<(), Failure> {
     let (submissions, others) = submission::of_class(&arguments.folder)?;
     for other in &others {
-        diagnostic::note(&format!("{} is no submission", other.display()));
+        tell(&format!("{} is no submission", other.display()));
     }
     // What is cheap to refuse is refused before anything is executed.
     let all = submissions.iter().map(|submission| task_of(&arguments.by, submission));
@@ -100,28 +109,38 @@ fn grade(arguments: &Grade) -> Result<(), Failure> {
     let gpu = gpu(&arguments.by)?;
     let mut output = Output::open(arguments.output.clone())?;
     let terminal = Terminal::of_worker(None)?;
-    let class = submissions
-        .iter()
-        .zip(&all)
-        .map(|(submission, task)| checked(&arguments.by, task, &gpu, submission, &terminal));
-    let class = class.collect::<Result<Vec<Checked>, Failure>>()?;
-    output.write(&lab::grades(&class, arguments.format)?)
+    let launch = launch(&arguments.by, &gpu);
+    let graded = submissions.iter().zip(&all).map(|(submission, task)| {
+        checking(&arguments.by, (task, &gpu, &launch), &terminal).grade(submission)
+    });
+    let class = graded.collect::<Result<Vec<Graded>, _>>()?;
+    output.write(&lab::grades(&class, arguments.format)?)?;
+    match class.iter().filter(|graded| graded.outcome.is_err()).count() {
+        0 => Ok(()),
+        unread => {
+            let message = format!("{unread} of {} submissions could not be checked", class.len());
+            Err(Report::new(message).hint("the last column says why").into())
+        }
+    }
 }
 
 fn gpu(by: &By) -> Result<Gpu, Failure> {
     Ok(gpu_argument::find(&gpu_argument::library()?, &by.gpu)?)
 }
 
-fn checked(
-    by: &By,
-    task: &Task,
-    gpu: &Gpu,
-    submission: &Submission,
-    terminal: &Terminal,
-) -> Result<Checked, Failure> {
-    let mut cuda = CudaOptions::from(&by.cuda);
+/// How submissions are compiled: each text once, whatever the number of sizes.
+fn launch(by: &By, gpu: &Gpu) -> LaunchOptions {
+    let mut cuda = CudaOptions::from(&by.cuda).remembering();
     cuda.suggest_for(std::slice::from_ref(gpu));
-    let launch = LaunchOptions { cuda, project: project::current(), ..LaunchOptions::default() };
+    LaunchOptions { cuda, project: project::current(), ..LaunchOptions::default() }
+}
+
+/// By what one submission is checked. Its time begins now.
+fn checking<'a>(
+    by: &By,
+    (task, gpu, launch): (&'a Task, &'a Gpu, &'a LaunchOptions),
+    terminal: &'a Terminal,
+) -> Checking<'a> {
     let deadline = Instant::now().checked_add(Duration::from_secs(by.time_limit));
     let options = Options { deadline, ..Options::default() };
     let caches = CacheChoice::Auto;
@@ -129,7 +148,5 @@ fn checked(
     // A grade does not depend on the tools of the machine.
     let machine = MachineSettings { machine: MachineChoice::Rules, ..MachineSettings::default() };
     let counts = Counts { machine, execution, ..Counts::default() };
-    let checking =
-        Checking { task, gpu, launch: &launch, counts: &counts, options, supervisor: terminal };
-    Ok(checking.check(submission)?)
+    Checking { task, gpu, launch, counts, options, supervisor: terminal }
 }

@@ -121,7 +121,7 @@ fn lanes_and_blocks_work_together_and_host_code_is_left_out() {
     let file = |name: &str| folder.path().join(format!("{name}.bin"));
     let dump = |name: &str| format!("--dump {name}={}", file(name).display());
     let run = format!(
-        "run {} --grid 4 --block 256 --arg 'buf:f32[1]' --arg 'buf:u32[6]' --arg s32:1000 {} {}",
+        "run {} --grid 4 --block 256 --arg 'buf:f32[1]' --arg 'buf:u32[7]' --arg s32:1000 {} {}",
         source.display(),
         dump("arg0"),
         dump("arg1"),
@@ -135,7 +135,8 @@ fn lanes_and_blocks_work_together_and_host_code_is_left_out() {
     let facts: Vec<u32> =
         facts.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
     let of_bits = 16 + 4 + 31;
-    assert_eq!(facts, [0xaaaa_aaaa, of_bits, 7 + 4 + 2, 10.0_f32.to_bits(), 10, 1023]);
+    let some = 8 + 2 + 16 * 128;
+    assert_eq!(facts, [0xaaaa_aaaa, of_bits, 7 + 4 + 2, 10.0_f32.to_bits(), 10, 1023, some]);
 }
 
 #[test]
@@ -149,4 +150,12 @@ fn what_is_not_declared_is_refused_with_the_way_round() {
     for part in ["double.cu:1:", "exp", "pip install nvidia-cuda-nvrtc-cu12"] {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }
+    // What is wrong in itself needs no other headers.
+    let text = "extern \"C\" __global__ void k(float *x) { x[0] = 1.0f }\n";
+    let source = written(folder.path(), "semicolon.cu", text);
+    let run = format!("run {} --grid 1 --block 1 --arg 'buf:f32[1]'", source.display());
+    let Some(ran) = with_clang(&run) else { return };
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("semicolon.cu:1:"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("pip install"), "{}", ran.stderr);
 }

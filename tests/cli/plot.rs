@@ -271,9 +271,12 @@ fn warps_are_drawn_over_time() {
         svg(&format!("timeline sgemm --size small --gpu h100-sxm --machine rules {more}"), name)
     };
     let whole = of("", "timeline.svg");
-    for words in
-        ["SM 0, CTA 0", "warp 31, sub-core 3", "waits at a barrier", "waits for shared memory"]
-    {
+    for words in [
+        "SM 0, CTA 0",
+        "warp 31, sub-core 3",
+        "waits at a barrier",
+        "waits for shared memory or a special function",
+    ] {
         assert!(whole.contains(words), "{words}");
     }
     // Neither the clocks nor the colours of a part differ from those of the whole.

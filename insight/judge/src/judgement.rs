@@ -62,6 +62,9 @@ pub struct Judgement {
     pub cases: Vec<Case>,
     /// Sizes and inputs that were not tried, with reasons.
     pub left_out: Vec<LeftOut>,
+    /// True if the time was over before all sizes and inputs were tried. Such a candidate is never
+    /// said to be faster.
+    pub is_cut_short: bool,
     /// The buffers that were compared, with their tolerances in the first run.
     pub outputs: Vec<Output>,
     /// The work of both sides, if the candidate is right and safe.
@@ -227,6 +230,7 @@ impl Judgement {
             evidence: Vec::new(),
             cases: Vec::new(),
             left_out: Vec::new(),
+            is_cut_short: false,
             outputs: Vec::new(),
             work: None,
             times: None,
@@ -281,13 +285,18 @@ impl Judgement {
     /// The verdict of what has been found.
     pub(crate) fn conclude(&mut self) {
         let worst = self.evidence.iter().map(|evidence| evidence.fault.verdict()).min();
+        let of_time = || self.of_time(self.times.as_ref().map(Times::decided));
+        self.verdict = worst.unwrap_or_else(of_time);
+    }
+
+    /// The verdict about a candidate without a fault.
+    fn of_time(&self, decided: Option<Decided>) -> Verdict {
         let skips = self.work.as_ref().is_some_and(|work| !work.skipped.is_empty());
-        self.verdict = match (worst, self.times.as_ref().map(Times::decided)) {
-            (Some(worst), _) => worst,
-            (None, Some(Decided::Slower)) => Verdict::Slower,
-            (None, Some(Decided::Faster)) if !skips => Verdict::Faster,
-            (None, _) => Verdict::Unsure,
-        };
+        match decided {
+            Some(Decided::Slower) => Verdict::Slower,
+            Some(Decided::Faster) if !skips && !self.is_cut_short => Verdict::Faster,
+            Some(Decided::Faster | Decided::Neither) | None => Verdict::Unsure,
+        }
     }
 
     /// The probability that a verdict about time is right, as far as measured times tell: that of
@@ -299,5 +308,19 @@ impl Judgement {
             Verdict::Slower | Verdict::Faster => Some((1.0 + COVERAGE) / 2.0),
             Verdict::Wrong | Verdict::Unsafe | Verdict::Unsure => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_faster_who_was_not_tried_to_the_end() {
+        let mut judgement = Judgement::new("fast", "slow");
+        assert_eq!(judgement.of_time(Some(Decided::Faster)), Verdict::Faster);
+        judgement.is_cut_short = true;
+        assert_eq!(judgement.of_time(Some(Decided::Faster)), Verdict::Unsure);
+        assert_eq!(judgement.of_time(Some(Decided::Slower)), Verdict::Slower);
     }
 }

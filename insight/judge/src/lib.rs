@@ -129,7 +129,9 @@ pub fn judge(request: &Request<'_>) -> Result<Judgement, ReadFailure> {
         let candidate = &compared.stage.candidate;
         let files =
             cuda_source::files(&candidate.plan, &candidate.loaded.module, request.source_root);
-        if judgement.evidence.is_empty() && request.reference.is_some() {
+        // Nothing is known of the work of a candidate that did not run to its end.
+        let was_tried = !judgement.cases.is_empty();
+        if judgement.evidence.is_empty() && was_tried && request.reference.is_some() {
             cost::compare(request, &compared, &files, &mut judgement)?;
         }
         judgement.code = Some(judgement::Code { loaded: compared.stage.candidate.loaded, files });

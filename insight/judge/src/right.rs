@@ -180,10 +180,17 @@ impl<'a> Runs<'a, '_> {
         }
         for variation in inputs {
             let answer = stage.answer(variation)?;
-            if answer.ran.end != End::Finished {
-                let what = variation.text();
-                self.leave_out(what, "the reference does not run to its end with them");
-                continue;
+            match answer.ran.end {
+                End::Finished => {}
+                End::OutOfTime => {
+                    self.cut_short(variation.text());
+                    continue;
+                }
+                End::Fault(_) | End::Explained | End::PastLimit => {
+                    let because = "the reference does not run to its end with them";
+                    self.leave_out(variation.text(), because);
+                    continue;
+                }
             }
             if !self.try_one(stage, size, variation, &answer)? {
                 return Ok(false);
@@ -241,11 +248,16 @@ impl<'a> Runs<'a, '_> {
             let answer = stage.answer(variation)?;
             let fewer =
                 || stage.is_complete(&answer).iter().zip(complete).any(|(now, was)| *was && !now);
-            let because = match &answer.ran.end {
-                End::OutOfTime | End::PastLimit => Some("the time is over"),
-                _ if !answer.ran.is_clean() => Some("the reference has findings there"),
-                _ if fewer() => Some("the reference leaves part of its results unwritten there"),
-                _ => None,
+            if matches!(answer.ran.end, End::OutOfTime | End::PastLimit) {
+                self.cut_short(size.name.clone());
+                return Ok(true);
+            }
+            let because = if !answer.ran.is_clean() {
+                Some("the reference has findings there")
+            } else if fewer() {
+                Some("the reference leaves part of its results unwritten there")
+            } else {
+                None
             };
             if let Some(because) = because {
                 self.leave_out(size.name.clone(), because);
@@ -271,7 +283,7 @@ impl<'a> Runs<'a, '_> {
     ) -> Result<bool, Failure> {
         let shown = stage.try_candidate(variation, answer)?;
         if shown.is_out_of_time {
-            self.leave_out(format!("{} {}", size.name, variation.text()), "the time is over");
+            self.cut_short(format!("{} {}", size.name, variation.text()));
             return Ok(true);
         }
         let agrees = shown.agrees();
@@ -312,6 +324,12 @@ impl<'a> Runs<'a, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Leaves out what there is no time for.
+    fn cut_short(&mut self, what: String) {
+        self.judgement.is_cut_short = true;
+        self.leave_out(what, "the time is over");
     }
 
     fn leave_out(&mut self, what: String, because: &str) {

@@ -18,6 +18,7 @@ pub(super) fn value(judgement: &Judgement) -> Value {
         "left_out": judgement.left_out.iter().map(|LeftOut { what, because }| {
             json!({ "what": what, "because": because })
         }).collect::<Vec<Value>>(),
+        "cut_short": judgement.is_cut_short,
         "results": judgement.outputs.iter().map(|Output { buffer, tolerance }| {
             json!({ "buffer": buffer, "rtol": tolerance.rtol, "atol": tolerance.atol })
         }).collect::<Vec<Value>>(),

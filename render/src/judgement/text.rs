@@ -13,7 +13,7 @@ pub(super) fn text(judgement: &Judgement) -> String {
     let Judgement { candidate, reference, verdict, .. } = judgement;
     let title = format!("{}: {candidate} against {reference}", verdict.name());
     let mut text = format!("{title}\n{}\n", "=".repeat(title.chars().count()));
-    text += &wrapped("", 2, WIDTH, &format!("{} {}", meaning(*verdict), tried(judgement)));
+    text += &wrapped("", 2, WIDTH, &format!("{} {}", meaning(judgement), tried(judgement)));
     for one in &judgement.evidence {
         let at = one.at.as_ref().map(|(size, inputs)| place_in_words(size, *inputs));
         for told in evidence::told(one, judgement) {
@@ -92,12 +92,15 @@ pub(crate) fn fault(told: &Told, at: Option<&str>) -> String {
 }
 
 /// What a verdict means, in a sentence.
-fn meaning(verdict: Verdict) -> &'static str {
-    match verdict {
+fn meaning(judgement: &Judgement) -> &'static str {
+    match judgement.verdict {
         Verdict::Wrong => "It does not do what the reference does.",
         Verdict::Unsafe => "It is right, and does what another run may punish.",
         Verdict::Slower => "It is right, and takes longer.",
         Verdict::Faster => "It is right, and takes less time.",
+        Verdict::Unsure if judgement.is_cut_short => {
+            "It is right as far as was tried, and the time was over before all was."
+        }
         Verdict::Unsure => {
             "It is right as far as was tried, and nothing decides whether it is faster."
         }

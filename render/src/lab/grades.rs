@@ -1,7 +1,8 @@
-//! The grades of a class: a row a submission, with the first reason.
+//! The grades of a class: a row a submission, with the first reason, or why it was not checked.
 
 use gpucast_forecast::Report;
-use gpucast_lab::check::{ALL_POINTS, Checked};
+use gpucast_forecast::failure::in_one_line;
+use gpucast_lab::check::{ALL_POINTS, Checked, Graded};
 use gpucast_lab::hand_out::in_words;
 use serde_json::{Value, json};
 
@@ -29,8 +30,8 @@ const HEADER: [&str; 7] = ["submission", "task", "points", "right", "targets", "
 /// # Errors
 ///
 /// If the result has a value that the form cannot hold, which no input brings about.
-pub fn document(class: &[Checked], format: GradeFormat) -> Result<String, Report> {
-    let rows = |absent| class.iter().map(|checked| row(checked, absent)).collect::<Vec<_>>();
+pub fn document(class: &[Graded], format: GradeFormat) -> Result<String, Report> {
+    let rows = |absent| class.iter().map(|graded| row(graded, absent)).collect::<Vec<_>>();
     match format {
         GradeFormat::Text => {
             let mut all = vec![HEADER.map(str::to_owned).to_vec()];
@@ -38,14 +39,7 @@ pub fn document(class: &[Checked], format: GradeFormat) -> Result<String, Report
             let left = [Align::Left, Align::Left];
             let numbers = [Align::Right; 4];
             let columns = [left.as_slice(), &numbers, &[Align::Left]].concat();
-            let sum: u32 = class.iter().map(Checked::points).sum();
-            let mean = f64::from(sum) / class.len().max(1) as f64;
-            let done = class.iter().filter(|checked| checked.is_done()).count();
-            let text = aligned(0, &columns, &all)
-                + &format!(
-                    "\n{} submissions, {done} done, {mean:.0} of {ALL_POINTS} points on average\n",
-                    class.len()
-                );
+            let text = format!("{}\n{}\n", aligned(0, &columns, &all), summary(class));
             Ok(control::visible(&text).into_owned())
         }
         GradeFormat::Csv => csv::document(&HEADER, &rows("")),
@@ -61,13 +55,48 @@ pub fn document(class: &[Checked], format: GradeFormat) -> Result<String, Report
         }
         GradeFormat::Json => json::document(&json!({
             "schema": "gpucast.lab-grades/1",
-            "submissions": class.iter().map(super::check::value).collect::<Vec<Value>>(),
+            "submissions": class.iter().map(value).collect::<Vec<Value>>(),
         })),
     }
 }
 
+/// The mean is of those that were checked.
+fn summary(class: &[Graded]) -> String {
+    let checked: Vec<&Checked> =
+        class.iter().filter_map(|graded| graded.outcome.as_ref().ok()).collect();
+    let sum: u32 = checked.iter().map(|checked| checked.points()).sum();
+    let mean = f64::from(sum) / checked.len().max(1) as f64;
+    let done = checked.iter().filter(|checked| checked.is_done()).count();
+    let unread = match class.len() - checked.len() {
+        0 => String::new(),
+        unread => format!(" {unread} not checked,"),
+    };
+    let all = class.len();
+    format!("{all} submissions,{unread} {done} done, {mean:.0} of {ALL_POINTS} points on average")
+}
+
+fn value(graded: &Graded) -> Value {
+    match &graded.outcome {
+        Ok(checked) => super::check::value(checked),
+        Err(reports) => json!({
+            "name": graded.name,
+            "task": graded.task,
+            "not_checked": in_one_line(reports),
+        }),
+    }
+}
+
 /// `absent` stands for what was not measured.
-fn row(checked: &Checked, absent: &str) -> Vec<String> {
+fn row(graded: &Graded, absent: &str) -> Vec<String> {
+    let checked = match &graded.outcome {
+        Ok(checked) => checked,
+        Err(reports) => {
+            let mut row = vec![graded.name.clone(), graded.task.clone()];
+            row.resize(HEADER.len() - 1, absent.to_owned());
+            row.push(format!("not checked: {}", in_one_line(reports)));
+            return row;
+        }
+    };
     let targets = checked.targets.as_ref();
     vec![
         checked.name.clone(),

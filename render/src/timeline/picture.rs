@@ -18,7 +18,7 @@ const KINDS: [(&str, u8); 7] = [
     ("waits for arithmetic", 6),
     ("waits for memory: bandwidth and queues", 7),
     ("waits at a barrier", 3),
-    ("waits for shared memory", 5),
+    ("waits for shared memory or a special function", 5),
     ("waits for its turn, or for something else", 2),
 ];
 

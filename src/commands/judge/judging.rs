@@ -127,7 +127,9 @@ fn without_launch(template: LaunchTemplate) -> LaunchTemplate {
     LaunchTemplate { options, ..LaunchTemplate::default() }
 }
 
-fn side(input: &str, template: LaunchTemplate, arguments: &Judge) -> Side {
+fn side(input: &str, mut template: LaunchTemplate, arguments: &Judge) -> Side {
+    // It is opened at each size, and compiled once.
+    template.options.cuda = template.options.cuda.remembering();
     let size = arguments.size.filter(|_| is_corpus_name(input)).map(Into::into);
     Side { input: input.to_owned(), template, size }
 }

@@ -1,6 +1,7 @@
 //! What became of a submission.
 
 use std::path::Path;
+use std::time::Instant;
 
 use gpucast_forecast::compiler;
 use gpucast_forecast::input::kernel_argument::ReadFailure;
@@ -27,7 +28,7 @@ pub struct Checking<'a> {
     /// How CUDA source is compiled, and which project names kernels.
     pub launch: &'a LaunchOptions,
     /// Settings by which launches are counted for targets.
-    pub counts: &'a Counts,
+    pub counts: Counts,
     /// Limits of each launch, and the moment at which all of it ends.
     pub options: Options,
     /// Hears of progress and can end it.
@@ -54,6 +55,16 @@ pub struct Checked {
     pub asked: usize,
 }
 
+/// A submission of a class, and what became of it.
+pub struct Graded {
+    /// Whose it is.
+    pub name: String,
+    /// The task.
+    pub task: String,
+    /// The result, or why it could not be checked.
+    pub outcome: Result<Checked, Vec<Report>>,
+}
+
 /// A size.
 pub struct Case {
     /// Its values, as `n=1000`.
@@ -76,10 +87,12 @@ pub struct Measured {
 pub const ALL_POINTS: u32 = 100;
 
 impl Case {
-    /// Returns true if results are right, and nothing was found.
+    /// Returns true if results are right in all runs, and nothing was found.
     #[must_use]
     pub fn is_right(&self) -> bool {
-        !matches!(self.judgement.verdict, Verdict::Wrong | Verdict::Unsafe)
+        let Judgement { verdict, cases, is_cut_short, .. } = &self.judgement;
+        let is_at_fault = matches!(verdict, Verdict::Wrong | Verdict::Unsafe);
+        !is_at_fault && !is_cut_short && !cases.is_empty()
     }
 }
 
@@ -177,8 +190,13 @@ impl Checking<'_> {
                 supervisor: self.supervisor,
             });
             let judgement = judgement.map_err(failure)?;
-            let does_compile = judgement.code.is_some();
+            let (does_compile, is_cut_short) = (judgement.code.is_some(), judgement.is_cut_short);
             checked.cases.push(Case { size: Size::given(parameters).name, judgement });
+            if is_cut_short || self.is_late() {
+                let (tried, all) = (checked.cases.len(), checked.sizes);
+                checked.notes.push(format!("the time was over at size {tried} of {all}"));
+                break;
+            }
             if !does_compile {
                 break;
             }
@@ -187,6 +205,27 @@ impl Checking<'_> {
             self.measure(&candidate, &reference, &mut checked)?;
         }
         Ok(checked)
+    }
+
+    /// Checks a submission of a class. One that cannot be read does not keep others from a grade.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Stopped`] if the supervisor says so, and wrong usage.
+    pub fn grade(&self, submission: &Submission) -> Result<Graded, Failure> {
+        let outcome = match self.check(submission) {
+            Ok(checked) => Ok(checked),
+            Err(Failure::Input(reports)) => Err(reports),
+            Err(failure @ (Failure::Usage(_) | Failure::Explained | Failure::Stopped)) => {
+                return Err(failure);
+            }
+        };
+        let (name, task) = (submission.name.clone(), self.task.name.clone());
+        Ok(Graded { name, task, outcome })
+    }
+
+    fn is_late(&self) -> bool {
+        self.options.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Measures the targets of a submission that is right.

@@ -1,5 +1,6 @@
 //! The launch of a submission: the task's, with what the student may change.
 
+use gpucast_forecast::input::toml_report::toml_report;
 use gpucast_forecast::{Report, SourceText};
 use toml::{Table, Value};
 
@@ -13,9 +14,7 @@ pub(crate) struct Launch {
 impl Launch {
     /// The launch file of a text.
     pub(crate) fn of(source: &SourceText) -> Result<Self, Report> {
-        let table = toml::from_str(&source.text).map_err(|error| {
-            source.report(error.span().unwrap_or(0..0), error.message().to_owned())
-        })?;
+        let table = toml::from_str(&source.text).map_err(|error| toml_report(source, &error))?;
         Ok(Self { table })
     }
 

@@ -26,6 +26,6 @@ pub mod submission;
 pub mod task;
 pub mod tasks;
 
-pub use check::{Checked, Checking};
+pub use check::{Checked, Checking, Graded};
 pub use submission::Submission;
 pub use task::Task;

@@ -39,7 +39,7 @@ fn checked(task: &Task, ptx: &str, launch: Option<&str>) -> Checked {
         task,
         gpu: &gpu,
         launch: &LaunchOptions::default(),
-        counts: &counts,
+        counts,
         options: Options::default(),
         supervisor: &Alone,
     };

@@ -22,6 +22,10 @@ template <typename T> __global__ void together(T *sums, unsigned *facts, int n)
     if (threadIdx.x < 8)
         atomicAdd(sums, part[threadIdx.x]);
     unsigned odd = __ballot_sync(0xffffffff, i & 1);
+    // 10 if some and not all threads are odd, in the block and in the warp; the block has 128.
+    int some = 2 * __syncthreads_or(i & 1) + __syncthreads_and(i & 1);
+    some += 8 * __any_sync(0xffffffff, i & 1) + 4 * __all_sync(0xffffffff, i & 1);
+    some += 16 * __syncthreads_count(i & 1);
     if (i == 0) {
         facts[0] = odd;
         facts[1] = __popc(odd) + __ffs(8) + __clz(1);
@@ -31,6 +35,8 @@ template <typename T> __global__ void together(T *sums, unsigned *facts, int n)
         facts[4] = (unsigned)(four.x + four.y + four.z + four.w);
         printf("%d of %u\n", n, grid.x);
     }
+    if (i == 0)
+        facts[6] = (unsigned)some;
     atomicMax(&facts[5], (unsigned)i);
 }
 
@@ -39,10 +45,10 @@ int main()
     float *sums;
     unsigned *facts;
     cudaMalloc(&sums, sizeof(float));
-    cudaMalloc(&facts, 6 * sizeof(unsigned));
+    cudaMalloc(&facts, 7 * sizeof(unsigned));
     dim3 grid(4), block(256);
     together<float><<<grid, block>>>(sums, facts, 1000);
-    std::vector<unsigned> got(6);
-    cudaMemcpy(got.data(), facts, 24, cudaMemcpyDeviceToHost);
+    std::vector<unsigned> got(7);
+    cudaMemcpy(got.data(), facts, 28, cudaMemcpyDeviceToHost);
     printf("%s %f\n", cudaGetErrorString(cudaDeviceSynchronize()), std::sqrt(2.0));
 }

@@ -36,6 +36,17 @@ const ASSERT: &str = "#undef assert
 #endif
 ";
 
+/// Clang's words about a name, or a form of it, that no header declares.
+const MISSES: [&str; 7] = [
+    "undeclared identifier",
+    "unknown type name",
+    "no type named",
+    "no member named",
+    "no matching function",
+    "call to deleted function",
+    "file not found",
+];
+
 /// What a source that needs more than our headers can do.
 const MORE: &str = "CUDA's own headers are not found, and gpucast's are for the words of lessons; \
                     `pip install nvidia-cuda-nvrtc-cu12` brings a compiler with all of them";
@@ -69,9 +80,11 @@ impl Headers {
         }
     }
 
-    /// What a refused source can do.
-    pub(super) fn hint(&self) -> Option<String> {
-        matches!(self, Self::Own).then(|| MORE.to_owned())
+    /// What a source can do that clang has refused with this message: only missing names are the
+    /// headers' fault.
+    pub(super) fn hint(&self, message: &str) -> Option<String> {
+        let is_missing = || MISSES.iter().any(|words| message.contains(words));
+        (matches!(self, Self::Own) && is_missing()).then(|| MORE.to_owned())
     }
 }
 

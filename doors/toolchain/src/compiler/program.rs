@@ -65,9 +65,16 @@ pub(super) fn compile(path: &Path, dialect: Dialect, job: &Job) -> Result<Compil
     command.arg(&*path_argument(&job.source.name)).arg("-o").arg(&ptx);
     let finished = output_within(&mut command, PATIENCE, job.search.stop).map_err(cannot)?;
     if !finished.success {
-        let hint = (dialect == Dialect::Clang).then(|| headers.hint()).flatten();
         let refusal = job.refusal(name, &finished.text).into_iter();
-        return Err(refusal.map(|report| report.maybe_hint(hint.clone())).collect());
+        let hint = |report: &Report| match dialect {
+            Dialect::Nvcc => None,
+            Dialect::Clang => headers.hint(&report.message),
+        };
+        let hinted = |report: Report| {
+            let hint = hint(&report);
+            report.maybe_hint(hint)
+        };
+        return Err(refusal.map(hinted).collect());
     }
     let ptx = std::fs::read_to_string(&ptx).map_err(cannot)?;
     let ptx = options::with_registers(ptx, passed.registers);

@@ -75,27 +75,17 @@ GPUCAST_DEVICE void __syncwarp(unsigned mask = 0xffffffff)
 {
     asm volatile("bar.warp.sync %0;" ::"r"(mask) : "memory");
 }
-GPUCAST_DEVICE int __syncthreads_or(int predicate)
-{
-    int any;
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; bar.red.or.pred p, 0, p; selp.s32 %0, 1, 0, p; }"
-                 : "=r"(any) : "r"(predicate) : "memory");
-    return any;
-}
-GPUCAST_DEVICE int __syncthreads_and(int predicate)
-{
-    int all;
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; bar.red.and.pred p, 0, p; selp.s32 %0, 1, 0, p; }"
-                 : "=r"(all) : "r"(predicate) : "memory");
-    return all;
-}
-GPUCAST_DEVICE int __syncthreads_count(int predicate)
-{
-    int count;
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; bar.red.popc.u32 %0, 0, p; }"
-                 : "=r"(count) : "r"(predicate) : "memory");
-    return count;
-}
+#define GPUCAST_BARRIER(name, instruction)                                                         \
+    GPUCAST_DEVICE int name(int predicate)                                                         \
+    {                                                                                              \
+        int all;                                                                                   \
+        asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; " instruction " }"                     \
+                     : "=r"(all) : "r"(predicate) : "memory");                                     \
+        return all;                                                                                \
+    }
+GPUCAST_BARRIER(__syncthreads_or, "bar.red.or.pred p, 0, p; selp.s32 %0, 1, 0, p;")
+GPUCAST_BARRIER(__syncthreads_and, "bar.red.and.pred p, 0, p; selp.s32 %0, 1, 0, p;")
+GPUCAST_BARRIER(__syncthreads_count, "bar.red.popc.u32 %0, 0, p;")
 GPUCAST_DEVICE void __threadfence() { asm volatile("membar.gl;" ::: "memory"); }
 GPUCAST_DEVICE void __threadfence_block() { asm volatile("membar.cta;" ::: "memory"); }
 GPUCAST_DEVICE void __threadfence_system() { asm volatile("membar.sys;" ::: "memory"); }
@@ -105,27 +95,17 @@ GPUCAST_DEVICE unsigned __activemask()
     asm volatile("activemask.b32 %0;" : "=r"(mask));
     return mask;
 }
-GPUCAST_DEVICE unsigned __ballot_sync(unsigned mask, int predicate)
-{
-    unsigned ballot;
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, %2; }"
-                 : "=r"(ballot) : "r"(predicate), "r"(mask));
-    return ballot;
-}
-GPUCAST_DEVICE int __any_sync(unsigned mask, int predicate)
-{
-    int any;
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.any.pred p, p, %2; selp.s32 %0, 1, 0, p; }"
-                 : "=r"(any) : "r"(predicate), "r"(mask));
-    return any;
-}
-GPUCAST_DEVICE int __all_sync(unsigned mask, int predicate)
-{
-    int all;
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.all.pred p, p, %2; selp.s32 %0, 1, 0, p; }"
-                 : "=r"(all) : "r"(predicate), "r"(mask));
-    return all;
-}
+#define GPUCAST_VOTE(type, name, instruction)                                                      \
+    GPUCAST_DEVICE type name(unsigned mask, int predicate)                                         \
+    {                                                                                              \
+        type all;                                                                                  \
+        asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; " instruction " }"                     \
+                     : "=r"(all) : "r"(predicate), "r"(mask));                                     \
+        return all;                                                                                \
+    }
+GPUCAST_VOTE(unsigned, __ballot_sync, "vote.sync.ballot.b32 %0, p, %2;")
+GPUCAST_VOTE(int, __any_sync, "vote.sync.any.pred p, p, %2; selp.s32 %0, 1, 0, p;")
+GPUCAST_VOTE(int, __all_sync, "vote.sync.all.pred p, p, %2; selp.s32 %0, 1, 0, p;")
 
 #define GPUCAST_SHUFFLE_OF_WORDS(name, mode, second, bound)                                        \
     GPUCAST_DEVICE unsigned __gpucast_##name(unsigned mask, unsigned value, second lane, int width) \
