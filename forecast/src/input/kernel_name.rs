@@ -23,6 +23,35 @@ pub fn demangled_short(name: &str) -> Option<String> {
     demangle(name, &DemangleOptions::new().no_params().no_return_type())
 }
 
+/// The last name of a C++ name, without template arguments, parameters and tags of its ABI: of
+/// `a::f<int>` it is `f`.
+pub fn bare(name: &str) -> &str {
+    // Brackets of operators do not occur in names of kernels.
+    let mut depth = 0_u32;
+    let mut start = 0;
+    let mut end = None;
+    for (at, letter) in name.char_indices() {
+        match letter {
+            '<' | '(' | '[' => {
+                if depth == 0 {
+                    end.get_or_insert(at);
+                }
+                depth += 1;
+            }
+            '>' | ')' | ']' => depth = depth.saturating_sub(1),
+            ':' if depth == 0 => {
+                start = at + 1;
+                end = None;
+            }
+            _ => {}
+        }
+    }
+    match &name[start..end.unwrap_or(name.len())] {
+        "" => name,
+        bare => bare,
+    }
+}
+
 /// Letters of a name in text for people; the names of templates of templates are longer than pages.
 const LONGEST_READABLE: usize = 120;
 
@@ -200,6 +229,24 @@ mod tests {
             ambiguous.facts,
             ["scale(double*, double const*, double)", "scale(float*, float const*, float)"]
         );
+    }
+
+    #[test]
+    fn the_last_name_is_without_all_that_a_compiler_adds() {
+        // As Numba names a kernel `saxpy` of a script.
+        let of_numba = "_ZN8__main__5saxpyB2v1B5cw51cEd5ArrayIfLi1E1C7mutable7alignedE";
+        let short = demangled_short(of_numba).unwrap();
+        for (name, expected) in [
+            (short.as_str(), "saxpy"),
+            ("__main__::saxpy[abi:v1][abi:cw51c](double)", "saxpy"),
+            ("a::scale<b::Half>", "scale"),
+            ("product(float*, n::T)", "product"),
+            ("sum(int*)::part", "part"),
+            ("plain", "plain"),
+            ("", ""),
+        ] {
+            assert_eq!(bare(name), expected, "{name}");
+        }
     }
 
     #[test]

@@ -273,7 +273,7 @@ fn parameters(name: &str, variables: Vec<Variable>, declared: &[Declared]) -> Ve
     let signature = kernel_name::demangled(name);
     let types = signature.as_deref().map(parameter_types).unwrap_or_default();
     let short = kernel_name::demangled_short(name).unwrap_or_else(|| name.to_owned());
-    let bare = short.split('<').next().unwrap_or_default().rsplit("::").next().unwrap_or_default();
+    let bare = kernel_name::bare(&short);
     let fits = |one: &&Declared| one.name == bare && one.parameters.len() == variables.len();
     let all: Vec<&Declared> = declared.iter().filter(fits).collect();
     // Of overloads nobody knows which one is meant.

@@ -138,6 +138,5 @@ fn sentence(loaded: &Loaded, kernel: &str, finding: &Finding, others: usize) -> 
 
 /// The name of a variable in the source: without the kernel in which it is declared.
 fn variable(name: &str) -> String {
-    let readable = kernel_name::readable(name);
-    readable.rsplit("::").next().unwrap_or_default().to_owned()
+    kernel_name::bare(&kernel_name::readable(name)).to_owned()
 }

@@ -7,6 +7,7 @@ use gpucast_counters::machine::BackEnd;
 use gpucast_counters::table::Row;
 use gpucast_forecast::Report;
 use gpucast_forecast::input::cuda_source::{CudaFile, printable};
+use gpucast_forecast::input::kernel_name;
 use gpucast_forecast::number;
 use gpucast_forecast::run::counting::Counted;
 use gpucast_forecast::run::execute::Loaded;
@@ -104,20 +105,9 @@ impl InlinedFrame {
 
 /// A function's name without its parameters, template arguments and namespaces.
 fn short(function: &str) -> String {
-    let name = gpucast_forecast::input::kernel_name::readable(function);
-    let mut depth = 0_u32;
-    let mut plain = String::new();
-    for letter in name.chars() {
-        match letter {
-            '<' => depth += 1,
-            '>' => depth = depth.saturating_sub(1),
-            '(' if depth == 0 && !plain.is_empty() => break,
-            _ if depth == 0 => plain.push(letter),
-            _ => {}
-        }
-    }
-    let plain = plain.rsplit("::").next().unwrap_or_default().trim();
-    let last = plain.rsplit(' ').next().unwrap_or_default();
+    let name = kernel_name::readable(function);
+    // The result's type stands before the name of a template's instance.
+    let last = kernel_name::bare(&name).rsplit(' ').next().unwrap_or_default();
     if last.is_empty() { name } else { last.to_owned() }
 }
 

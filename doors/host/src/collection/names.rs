@@ -72,7 +72,7 @@ impl KernelNames {
     pub fn of(symbol: &str) -> Self {
         let short = kernel_name::demangled_short(symbol);
         Self {
-            function: bare(short.as_deref().unwrap_or(symbol)).to_owned(),
+            function: kernel_name::bare(short.as_deref().unwrap_or(symbol)).to_owned(),
             demangled: kernel_name::demangled(symbol).unwrap_or_else(|| symbol.to_owned()),
             mangled: symbol.to_owned(),
         }
@@ -86,34 +86,6 @@ impl KernelNames {
             NameBase::Demangled => &self.demangled,
             NameBase::Mangled => &self.mangled,
         }
-    }
-}
-
-/// The last name of a C++ name without its parameters: of `a::f<int>` it is `f`.
-fn bare(name: &str) -> &str {
-    // Brackets of operators do not occur in names of kernels.
-    let mut depth = 0_u32;
-    let mut start = 0;
-    let mut end = None;
-    for (at, letter) in name.char_indices() {
-        match letter {
-            '<' | '(' => {
-                if depth == 0 {
-                    end.get_or_insert(at);
-                }
-                depth += 1;
-            }
-            '>' | ')' => depth = depth.saturating_sub(1),
-            ':' if depth == 0 => {
-                start = at + 1;
-                end = None;
-            }
-            _ => {}
-        }
-    }
-    match &name[start..end.unwrap_or(name.len())] {
-        "" => name,
-        bare => bare,
     }
 }
 
