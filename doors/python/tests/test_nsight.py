@@ -49,6 +49,20 @@ class Profiles(unittest.TestCase):
             self.assertEqual((row["Kernel"], row["GPU"], row["NumRuns"]), ("saxpy", "A100 SXM4 80 GB", 1))
             self.assertEqual(row["ComputeClock"], 1_410_000)
 
+    def test_parameters_may_have_any_name_but_those_of_columns(self) -> None:
+        @nsight.analyze.kernel(configs=[(256,), (512,)], runs=2)
+        def benchmark(config: int) -> None:
+            with nsight.annotate("saxpy"):
+                self.launch(config)
+
+        rows = benchmark().rows
+        self.assertEqual([(row["config"], row["NumRuns"]) for row in rows], [(256, 2), (512, 2)])
+        with self.assertRaisesRegex(nsight.exceptions.ProfilerException, "Metric is a column"):
+
+            @nsight.analyze.kernel
+            def other(Metric: int) -> None:
+                self.launch(Metric)
+
     def test_metrics_are_derived_compared_and_repeated(self) -> None:
         @nsight.analyze.kernel(
             configs=[(4096, 2.0)],

@@ -50,12 +50,23 @@ def _aggregated(rows: Sequence[Row], parameters: Sequence[str]) -> Row:
 
 FACTS = ("Metric", "Unit", "Kernel", "GPU", "Host", "ComputeClock", "MemoryClock")
 
+FIGURES = (
+    *("AvgValue", "StdDev", "MinValue", "MaxValue", "NumRuns", "CI95_Lower", "CI95_Upper"),
+    *("RelativeStdDevPct", "StableMeasurement", "Normalized", "Geomean"),
+)
+
+COLUMNS = frozenset(("Annotation", "Value", *FACTS, *FIGURES))
+"""The columns that are no parameter's."""
+
+CONFIG = "number of the configuration"
+"""A key of rows that is no column, and no name of a parameter."""
+
 
 def aggregated(rows: Sequence[Row], against: str | None, parameters: Sequence[str]) -> list[Row]:
     """A row for each annotation, configuration and metric, in the order of their first runs."""
     groups: dict[tuple[int, str, str], list[Row]] = {}
     for row in rows:
-        groups.setdefault((row["config"], row["Annotation"], row["Metric"]), []).append(row)
+        groups.setdefault((row[CONFIG], row["Annotation"], row["Metric"]), []).append(row)
     made = {key: _aggregated(group, parameters) for key, group in groups.items()}
     if against is not None:
         bases = {
@@ -88,7 +99,7 @@ def _geometric_mean(values: Sequence[float]) -> float:
 def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
     """The rows as CSV."""
     text = io.StringIO()
-    columns = [name for name in rows[0] if name != "config"]
+    columns = [name for name in rows[0] if name != CONFIG]
     writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)

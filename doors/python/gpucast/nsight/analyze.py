@@ -17,7 +17,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, overloa
 
 from .. import _gpucast
 from ._launches import chosen_gpu, recorded, values_of
-from ._results import NAN, ProfileResults, Row, aggregated, csv_of
+from ._results import COLUMNS, CONFIG, NAN, ProfileResults, Row, aggregated, csv_of
 from ._verbosity import VerbosityLevel
 from .exceptions import ProfilerException
 
@@ -147,6 +147,9 @@ class _Profile:
         variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         all_parameters = inspect.signature(function).parameters.values()
         self.parameters = [one for one in all_parameters if one.kind not in variadic]
+        taken = [one.name for one in self.parameters if one.name in COLUMNS]
+        if taken:
+            raise ProfilerException(f"{taken[0]} is a column of results; name the parameter otherwise")
 
     def configurations(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], configs: Any, own: Any
@@ -222,7 +225,7 @@ class _Profile:
             ]
             for name, value, unit in [*figures, *self._derived(figures, config)]:
                 yield {
-                    "config": number,
+                    CONFIG: number,
                     "Annotation": part.name,
                     "Value": value,
                     "Metric": name,
