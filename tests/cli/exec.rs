@@ -265,6 +265,8 @@ fn a_timeline_of_a_program_has_the_launches_and_copies_of_its_report() {
     let has = |name: &str| calls.iter().any(|call| call["name"] == name);
     assert!(has("cudaLaunchKernel") && has("cudaMemcpyAsync"), "{calls:?}");
     assert!(calls.iter().any(|call| number(&call["dur"]) > 0.0), "nothing waits");
+    // The first of them has made the device.
+    assert_eq!(calls.iter().filter(|call| call["name"] == "cudaMalloc").count(), 3);
     let ends_of = |kind: &str| -> std::collections::BTreeMap<i64, f64> {
         let all = events.iter().filter(|event| event["ph"] == kind);
         all.map(|event| (event["id"].as_i64().unwrap(), number(&event["ts"]))).collect()

@@ -1,9 +1,10 @@
 //! The one device of the process, and what programs have registered for it.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use gpucast_host::{BlockRange, Device, Error, FunctionId, Image, ModuleId, Settings};
 
@@ -39,24 +40,36 @@ pub(crate) fn begin(by: Begun) {
     BEGUN.fetch_max(by as u8, Ordering::Relaxed);
 }
 
-/// True if a timeline has the program's calls.
-static TOLD: AtomicBool = AtomicBool::new(false);
+/// True if a timeline has the program's calls. Nobody knows before there is a device.
+static TOLD: OnceLock<bool> = OnceLock::new();
+
+thread_local! {
+    /// The call that this thread is in, while there is no device.
+    static FIRST: RefCell<Option<String>> = const { RefCell::new(None) };
+}
 
 /// Makes a call of an interface, and tells the timeline of it if there is one.
 pub(crate) fn told<T>(name: &str, call: impl FnOnce() -> T) -> T {
-    if !TOLD.load(Ordering::Relaxed) {
-        return call();
-    }
     // A timeline without a call is no reason to fail one.
-    let _ = on_device(|device| {
-        device.call_begins(name);
-        Ok(())
-    });
+    match TOLD.get() {
+        Some(false) => return call(),
+        Some(true) => {
+            let _ = on_device(|device| {
+                device.call_begins(name);
+                Ok(())
+            });
+        }
+        // The call that makes the device begins with it.
+        None => FIRST.set(Some(name.to_owned())),
+    }
     let result = call();
-    let _ = on_device(|device| {
-        device.call_ends();
-        Ok(())
-    });
+    FIRST.take();
+    if TOLD.get() == Some(&true) {
+        let _ = on_device(|device| {
+            device.call_ends();
+            Ok(())
+        });
+    }
     result
 }
 
@@ -141,8 +154,13 @@ impl State {
         let device = self.device.get_or_insert_with(|| {
             self.process = std::process::id();
             let device = Settings::of_environment().and_then(|settings| {
-                TOLD.store(settings.keep_timeline, Ordering::Relaxed);
-                Device::new(settings, Arc::new(ThisProcess::new()))
+                let is_told = settings.keep_timeline;
+                let mut device = Device::new(settings, Arc::new(ThisProcess::new()))?;
+                let first = FIRST.take().filter(|_| is_told);
+                first.iter().for_each(|name| device.call_begins(name));
+                // There is one device, so this is the first time.
+                let _ = TOLD.set(is_told);
+                Ok(device)
             });
             crate::abi::at_exit(report_at_exit);
             device.map(Box::new).map_err(|report| {

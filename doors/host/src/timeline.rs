@@ -3,7 +3,7 @@
 //! The host takes no time, so a call lasts only while it waits for the GPU. What an engine does
 //! never overlaps, and so it has a track of its own for each stream.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 
 use serde::{Deserialize, Serialize};
 
@@ -102,8 +102,9 @@ impl From<Engine> for Direction {
 }
 
 thread_local! {
-    /// The place of the call that this thread is in.
-    static CALL: Cell<Option<usize>> = const { Cell::new(None) };
+    /// The places of the calls that this thread is in, the innermost last: a call that waits may
+    /// run a callback of the host, which makes calls of its own. `None` is one that is not kept.
+    static CALLS: RefCell<Vec<Option<usize>>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Timeline {
@@ -115,16 +116,18 @@ impl Timeline {
 
     /// A call of this thread begins.
     pub(crate) fn begin(&mut self, name: &str, now_ms: f64) {
-        if self.is_full() {
-            return CALL.set(None);
+        let is_full = self.is_full();
+        CALLS.with_borrow_mut(|calls| calls.push((!is_full).then_some(self.calls.len())));
+        if is_full {
+            return;
         }
-        CALL.set(Some(self.calls.len()));
         self.calls.push(Call { name: name.to_owned(), from_ms: now_ms, until_ms: now_ms });
     }
 
-    /// The call of this thread ends.
+    /// The innermost call of this thread ends.
     pub(crate) fn end(&mut self, now_ms: f64) {
-        if let Some(call) = CALL.take().and_then(|at| self.calls.get_mut(at)) {
+        let ended = CALLS.with_borrow_mut(Vec::pop).flatten();
+        if let Some(call) = ended.and_then(|at| self.calls.get_mut(at)) {
             call.until_ms = now_ms;
         }
     }
@@ -132,7 +135,8 @@ impl Timeline {
     /// Keeps an operation of the call that this thread is in.
     pub(crate) fn add(&mut self, what: What, stream: StreamId, start_ms: f64, time_ms: f64) {
         if !self.is_full() {
-            self.work.push(Work { what, stream, call: CALL.get(), start_ms, time_ms });
+            let call = CALLS.with_borrow(|calls| calls.last().copied().flatten());
+            self.work.push(Work { what, stream, call, start_ms, time_ms });
         }
     }
 }
@@ -140,6 +144,25 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_belongs_to_the_innermost_call() {
+        let mut timeline = Timeline::default();
+        let fill = || What::Fill { bytes: 4 };
+        timeline.begin("cudaStreamSynchronize", 0.0);
+        timeline.begin("cudaMemset", 1.0);
+        timeline.add(fill(), 0, 1.0, 1.0);
+        timeline.end(2.0);
+        timeline.add(fill(), 0, 2.0, 1.0);
+        timeline.end(3.0);
+        // The end of a call whose beginning nobody has told.
+        timeline.end(4.0);
+        timeline.add(fill(), 0, 4.0, 1.0);
+        let calls: Vec<Option<usize>> = timeline.work.iter().map(|work| work.call).collect();
+        assert_eq!(calls, [Some(1), Some(0), None]);
+        let ends: Vec<f64> = timeline.calls.iter().map(|call| call.until_ms).collect();
+        assert_eq!(ends, [3.0, 2.0]);
+    }
 
     #[test]
     fn what_does_not_fit_is_counted() {
