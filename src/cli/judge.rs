@@ -6,7 +6,7 @@ use clap::Args;
 use gpucast_forecast::LaunchOptions;
 use gpucast_forecast::input::launch_template;
 use gpucast_judge::Expected;
-use gpucast_render::TextOrJson;
+use gpucast_render::judgement::JudgementFormat;
 
 use super::options::parameter;
 use super::{LaunchTemplate, MachineOptions, MeasurementOptions, Size, size, words};
@@ -123,10 +123,10 @@ pub(crate) struct Judge {
     pub(crate) source_root: Option<PathBuf>,
 
     /// The form of the result
-    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
-    pub(crate) format: TextOrJson,
+    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::judgement_format())]
+    pub(crate) format: JudgementFormat,
 
-    /// Write the result to a file; its name may say the form: x.json
+    /// Write the result to a file; its name may say the form: x.json, x.html
     #[arg(short, long, help_heading = "Output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

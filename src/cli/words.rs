@@ -4,6 +4,7 @@
 use clap::ValueEnum;
 use clap::builder::{EnumValueParser, TypedValueParser};
 use gpucast_render::difference::DifferenceFormat;
+use gpucast_render::judgement::JudgementFormat;
 use gpucast_render::lab::GradeFormat;
 use gpucast_render::marks::MarkFormat;
 use gpucast_render::profile::{By, SourceChoice};
@@ -50,6 +51,18 @@ words! {
         Text,
         /// For programs, versioned
         Json,
+    }
+}
+
+words! {
+    /// Forms of a judgement.
+    judgement_format as JudgementFormatWord for JudgementFormat {
+        /// For people
+        Text,
+        /// For programs, versioned
+        Json,
+        /// For a browser: one file that refers to nothing outside
+        Html,
     }
 }
 

@@ -1,11 +1,13 @@
 //! `gpucast judge`: what it says of candidates, and its exit status.
 
+use std::fs;
 #[cfg(unix)]
-use std::{fs, path::Path};
+use std::path::Path;
 
+use scraper::{Html, Selector};
 use serde_json::json;
 
-use crate::gpucast::gpucast;
+use crate::gpucast::{gpucast, inputs};
 
 const REFERENCE: &str = "--reference judge/saxpy.toml";
 
@@ -29,6 +31,46 @@ fn findings_that_the_reference_does_not_have_are_shown_with_their_lines() {
 #[test]
 fn a_candidate_that_does_not_parse_is_wrong() {
     insta::assert_snapshot!(judged("broken/several.ptx", 10));
+}
+
+#[test]
+fn a_page_shows_the_fault_in_its_code_and_escapes_what_it_quotes() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = |run: &str, status: i32| {
+        let path = folder.path().join("judgement.html");
+        let outcome = gpucast(&format!("judge {run} -o '{}'", path.display()));
+        assert_eq!(outcome.status, status, "{}", outcome.transcript());
+        Html::parse_document(&fs::read_to_string(path).unwrap())
+    };
+    let texts = |page: &Html, of: &str| -> Vec<String> {
+        let selector = Selector::parse(of).unwrap();
+        page.select(&selector).map(|one| one.text().collect()).collect()
+    };
+    let unsafe_one = page(&format!("judge/past-the-end.ptx {REFERENCE}"), 11);
+    assert!(unsafe_one.errors.is_empty(), "{:?}", unsafe_one.errors);
+    assert_eq!(
+        texts(&unsafe_one, "h1"),
+        ["unsafe: judge/past-the-end.ptx against judge/saxpy.toml"]
+    );
+    let source = fs::read_to_string(inputs().join("judge/past-the-end.ptx")).unwrap();
+    // Its CUDA file is not there, so the PTX is shown.
+    let told = texts(&unsafe_one, "section caption").remove(0);
+    let line: usize = told.strip_prefix("Around judge/past-the-end.ptx:").unwrap().parse().unwrap();
+    let shown = texts(&unsafe_one, "tr.heat-4 code").remove(0);
+    assert_eq!(Some(shown.as_str()), source.lines().nth(line - 1));
+    // Both times, the work of both sides, and the runs.
+    let faster = "transpose-padded.toml --reference transpose.toml --gpu gtx-480 --machine rules";
+    let faster = page(faster, 13);
+    let headings = texts(&faster, "h2");
+    for part in ["Time on gtx-480", "Work against the reference’s", "What was tried", "Limits"] {
+        assert!(headings.iter().any(|heading| heading == part), "{part}: {headings:?}");
+    }
+    // What a candidate says is text, not a part of the page.
+    let wrong = folder.path().join("<b>bold.ptx");
+    fs::write(&wrong, ".version 7.8\n.target sm_80\n<script>alert(1)</script>\n").unwrap();
+    let wrong = page(&format!("'{}' {REFERENCE}", wrong.display()), 10);
+    assert_eq!((texts(&wrong, "b").len(), texts(&wrong, "script").len()), (0, 1));
+    assert!(texts(&wrong, "td.code code").iter().any(|line| line.contains("<script>")));
 }
 
 #[test]

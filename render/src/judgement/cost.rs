@@ -29,13 +29,19 @@ pub(super) fn text(judgement: &Judgement) -> String {
 fn times_text(times: &Times) -> String {
     let mut text = format!("\nTime on {}\n", times.gpu);
     let row = |name: &str, side: &SideTime| {
-        let interval = side
-            .interval_ms
-            .map_or_else(|| "no interval".to_owned(), |[low, high]| duration_range(low, high));
-        vec![name.to_owned(), side.text.clone(), interval, format!("bound by {}", side.bound)]
+        let bound = format!("bound by {}", side.bound);
+        vec![name.to_owned(), side.text.clone(), interval(side), bound]
     };
     let rows = [row("reference", &times.reference), row("candidate", &times.candidate)];
     text += &aligned(2, &[Align::Left, Align::Right, Align::Left, Align::Left], &rows);
+    text += &wrapped("", 2, WIDTH, &speed_up(times));
+    let SideTime { model, measured_as, .. } = &times.candidate;
+    text += &wrapped("", 2, WIDTH, &format!("By {model}, measured as {}.", measured_as.text()));
+    text
+}
+
+/// How much faster the candidate is, and what that decides.
+pub(super) fn speed_up(times: &Times) -> String {
     let mut sentence = format!("{} × as fast", number::real(times.speed_up));
     sentence += &match times.interval {
         Some([low, high]) => format!(
@@ -50,20 +56,23 @@ fn times_text(times: &Times) -> String {
         Decided::Slower => ": slower.",
         Decided::Neither => ": nothing decides which is faster.",
     };
-    text += &wrapped("", 2, WIDTH, &sentence);
-    let SideTime { model, measured_as, .. } = &times.candidate;
-    text += &wrapped("", 2, WIDTH, &format!("By {model}, measured as {}.", measured_as.text()));
-    text
+    sentence
 }
 
-fn work_text(work: &Work) -> String {
-    let mut text = "\nWork against the reference's\n".to_owned();
+/// The interval of a time, in words.
+pub(super) fn interval(side: &SideTime) -> String {
+    let ends = side.interval_ms;
+    ends.map_or_else(|| "no interval".to_owned(), |[low, high]| duration_range(low, high))
+}
+
+/// What each side reads, writes and computes: a row for each, with both numbers.
+pub(super) fn work_rows(work: &Work) -> Vec<[String; 3]> {
     let bytes = |bytes: u64| number::count(bytes);
-    let mut rows = vec![["", "reference", "candidate"].map(str::to_owned).to_vec()];
+    let mut rows = Vec::new();
     for Moved { buffer, reference, candidate, .. } in &work.moved {
         let mut row = |name: String, of: fn(&Bytes) -> u64| {
             if of(reference) + of(candidate) > 0 {
-                rows.push(vec![name, bytes(of(reference)), bytes(of(candidate))]);
+                rows.push([name, bytes(of(reference)), bytes(of(candidate))]);
             }
         };
         row(format!("distinct bytes of {buffer} read"), |bytes| bytes.read);
@@ -71,8 +80,15 @@ fn work_text(work: &Work) -> String {
     }
     for Operations { metric, reference, candidate } in &work.operations {
         let [reference, candidate] = [reference, candidate].map(|&of| number::whole_or_real(of));
-        rows.push(vec![(*metric).to_owned(), reference, candidate]);
+        rows.push([(*metric).to_owned(), reference, candidate]);
     }
+    rows
+}
+
+fn work_text(work: &Work) -> String {
+    let mut text = "\nWork against the reference's\n".to_owned();
+    let mut rows = vec![["", "reference", "candidate"].map(str::to_owned).to_vec()];
+    rows.extend(work_rows(work).into_iter().map(Vec::from));
     text += &aligned(2, &[Align::Left, Align::Right, Align::Right], &rows);
     for skipped in &work.skipped {
         text += &wrapped("", 2, WIDTH, &format!("{}.", capitalised(&sentence(skipped))));
@@ -81,7 +97,7 @@ fn work_text(work: &Work) -> String {
 }
 
 /// What a candidate leaves out, in a sentence without a full stop.
-fn sentence(skipped: &Skipped) -> String {
+pub(super) fn sentence(skipped: &Skipped) -> String {
     match skipped {
         Skipped::Reads { buffer, reference, candidate } => format!(
             "the candidate reads {} of the {} bytes of {buffer} that the reference reads, so that \

@@ -72,9 +72,9 @@ fn faults(one: &Evidence, judgement: &Judgement) -> Vec<Value> {
             value["size"] = json!(size);
             value["inputs"] = inputs(*variation);
         }
-        if let Some((file, line)) = told.place {
-            value["file"] = json!(file);
-            value["line"] = json!(line);
+        if let Some(place) = told.place {
+            value["file"] = json!(place.file);
+            value["line"] = json!(place.line);
         }
         if let Some(hint) = told.hint {
             value["hint"] = json!(hint);

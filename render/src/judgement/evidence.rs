@@ -1,5 +1,8 @@
 //! Faults of a candidate in words, each with its file and line.
 
+use std::fmt;
+use std::sync::Arc;
+
 use gpucast_forecast::input::expectation::{Comparison, Mismatch};
 use gpucast_forecast::{Report, number};
 use gpucast_judge::judgement::{Code, Evidence, Fault, Judgement};
@@ -17,8 +20,46 @@ pub(crate) struct Told {
     pub(crate) message: String,
     pub(crate) facts: Vec<String>,
     pub(crate) hint: Option<String>,
-    /// The file and the line, from 1 on.
-    pub(crate) place: Option<(String, u32)>,
+    pub(crate) place: Option<Place>,
+}
+
+/// A line of a file.
+pub(crate) struct Place {
+    pub(crate) file: String,
+    /// From 1 on.
+    pub(crate) line: u32,
+    /// The code there.
+    pub(crate) code: Quotable,
+}
+
+/// A line with the text that it stands in: that of a place, or its PTX where there is no CUDA file.
+pub(crate) struct Quotable {
+    pub(crate) file: String,
+    /// From 1 on.
+    pub(crate) line: u32,
+    text: Arc<str>,
+}
+
+impl Quotable {
+    /// The line and its neighbours, each with its number.
+    pub(crate) fn around(&self, neighbours: u32) -> Vec<(u32, &str)> {
+        let first = self.line.saturating_sub(neighbours).max(1);
+        let numbers = first..=self.line.saturating_add(neighbours);
+        numbers.zip(self.text.lines().skip(first as usize - 1)).collect()
+    }
+}
+
+impl Place {
+    fn new(file: &str, line: u32, text: Arc<str>) -> Self {
+        let code = Quotable { file: file.to_owned(), line, text };
+        Self { file: file.to_owned(), line, code }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
 }
 
 impl Told {
@@ -28,7 +69,8 @@ impl Told {
 
     fn of_report(code: &'static str, report: &Report) -> Self {
         let place = report.anchor.as_ref().map(|anchor| {
-            (anchor.source.name.to_string(), u32::try_from(anchor.position().0).unwrap_or(u32::MAX))
+            let line = u32::try_from(anchor.position().0).unwrap_or(u32::MAX);
+            Place::new(&anchor.source.name, line, Arc::clone(&anchor.source.text))
         });
         let (facts, hint) = (report.facts.clone(), report.hint.clone());
         Self { facts, hint, place, ..Self::new(code, report.message.clone()) }
@@ -85,8 +127,8 @@ pub(crate) fn told(evidence: &Evidence, judgement: &Judgement) -> Vec<Told> {
             let mut told = Told::new(code, message);
             told.facts.push(format!("{buffer}[{}] is the first", conflict.element));
             told.place = place(conflict.write.as_ref(), judgement);
-            if let Some((file, line)) = place(conflict.other.as_ref(), judgement) {
-                told.facts.push(format!("the other access: {file}:{line}"));
+            if let Some(place) = place(conflict.other.as_ref(), judgement) {
+                told.facts.push(format!("the other access: {place}"));
             }
             told.hint = Some("use an atomic, or give each block elements of its own".to_owned());
             vec![told]
@@ -108,14 +150,19 @@ fn finding_told(
 }
 
 /// The file and line of an instruction: those of CUDA where the module names them.
-fn place(site: Option<&Site>, judgement: &Judgement) -> Option<(String, u32)> {
+fn place(site: Option<&Site>, judgement: &Judgement) -> Option<Place> {
     let (site, code) = (site?, judgement.code.as_ref()?);
+    let source = &code.loaded.source;
+    let of_ptx = Place::new(&source.name, site.line, Arc::clone(&source.text));
     let own = site.location.and_then(|location| code.loaded.module.own_place(location));
-    let of_cuda = own.filter(|own| own.line > 0).and_then(|own| {
-        let file = code.files.get(&own.file)?;
-        Some((file.name.clone(), own.line))
-    });
-    Some(of_cuda.unwrap_or_else(|| (code.loaded.source.name.to_string(), site.line)))
+    let of_cuda = own.filter(|own| own.line > 0);
+    let Some((own, file)) = of_cuda.and_then(|own| Some((own, code.files.get(&own.file)?))) else {
+        return Some(of_ptx);
+    };
+    Some(match &file.lines {
+        Some(lines) => Place::new(&file.name, own.line, lines.join("\n").into()),
+        None => Place { file: file.name.clone(), line: own.line, ..of_ptx },
+    })
 }
 
 fn differs(buffer: &str, comparison: &Comparison) -> String {

@@ -27,12 +27,15 @@ pub(super) fn text(judgement: &Judgement) -> String {
     for LeftOut { what, because } in &judgement.left_out {
         text += &wrapped("- ", 4, WIDTH, &format!("{what}: {because}"));
     }
-    text += &free(judgement);
+    let free = free(judgement);
+    if !free.is_empty() {
+        text += &format!("\nNot held back on this system: {free}\n");
+    }
     control::visible(&text).into_owned()
 }
 
-/// What the system does not hold back of a candidate.
-fn free(judgement: &Judgement) -> String {
+/// What the system does not hold back of a candidate; empty if that is nothing.
+pub(super) fn free(judgement: &Judgement) -> String {
     let Some(confinement) = &judgement.confinement else { return String::new() };
     let means = [
         ("memory and time", confinement.holds_limits),
@@ -40,14 +43,11 @@ fn free(judgement: &Judgement) -> String {
         ("network", confinement.holds_network),
     ];
     let free: Vec<&str> = means.iter().filter(|(_, holds)| !holds).map(|(name, _)| *name).collect();
-    match free.as_slice() {
-        [] => String::new(),
-        free => format!("\nNot held back on this system: {}\n", free.join(", ")),
-    }
+    free.join(", ")
 }
 
 /// The runs, in a sentence.
-fn tried(judgement: &Judgement) -> String {
+pub(super) fn tried(judgement: &Judgement) -> String {
     let agreeing = judgement.cases.iter().filter(|case| case.agrees).count();
     let mut sizes: Vec<&str> = Vec::new();
     for case in &judgement.cases {
@@ -67,7 +67,7 @@ fn tried(judgement: &Judgement) -> String {
     }
 }
 
-fn place_in_words(size: &str, inputs: Variation) -> String {
+pub(super) fn place_in_words(size: &str, inputs: Variation) -> String {
     match size {
         "" => inputs.text(),
         size => format!("{size}, {}", inputs.text()),
@@ -79,7 +79,7 @@ pub(crate) fn fault(told: &Told, at: Option<&str>) -> String {
     if let Some(at) = at {
         sentence += &format!(" ({at})");
     }
-    let place = told.place.as_ref().map(|(file, line)| format!("{file}:{line}: "));
+    let place = told.place.as_ref().map(|place| format!("{place}: "));
     let mut text = format!("\n{}\n", told.code);
     text += &wrapped("", 2, WIDTH, &(place.unwrap_or_default() + &sentence));
     for fact in &told.facts {
@@ -92,7 +92,7 @@ pub(crate) fn fault(told: &Told, at: Option<&str>) -> String {
 }
 
 /// What a verdict means, in a sentence.
-fn meaning(judgement: &Judgement) -> &'static str {
+pub(super) fn meaning(judgement: &Judgement) -> &'static str {
     match judgement.verdict {
         Verdict::Wrong => "It does not do what the reference does.",
         Verdict::Unsafe => "It is right, and does what another run may punish.",

@@ -126,8 +126,8 @@ fn case(case: &Case) -> Value {
         "reasons": told.map(|told| json!({
             "code": told.code,
             "message": told.message,
-            "file": told.place.as_ref().map(|(file, _)| file),
-            "line": told.place.as_ref().map(|(_, line)| line),
+            "file": told.place.as_ref().map(|place| &place.file),
+            "line": told.place.as_ref().map(|place| place.line),
         })).collect::<Vec<Value>>(),
     })
 }

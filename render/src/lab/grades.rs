@@ -116,7 +116,7 @@ fn reason(checked: &Checked) -> String {
         let first = case.judgement.evidence.first();
         let told = first.and_then(|one| evidence::told(one, &case.judgement).into_iter().next());
         let Some(told) = told else { return format!("wrong at {}", case.size) };
-        let line = told.place.map(|(_, line)| format!(", line {line}")).unwrap_or_default();
+        let line = told.place.map(|place| format!(", line {}", place.line)).unwrap_or_default();
         return format!("{} ({}{line})", told.message, case.size);
     }
     let open = checked.targets.iter().flatten().find(|target| !target.is_met());
