@@ -108,6 +108,96 @@ fn tensor_maps_are_arguments() {
     insta::assert_snapshot!("broken-tensor-maps", refused.join("\n"));
 }
 
+/// Images are copied along their width by a map of `im2col_wide`: the last two pixels of the first
+/// image's row, the first one of the next image's, and a halo of two.
+#[test]
+fn images_are_copied_along_their_width() {
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = std::fs::read_to_string("tests/inputs/tensor-map.ptx").unwrap();
+    let mut along_width = ptx.clone();
+    for (from, to) in [
+        ("sm_90", "sm_100"),
+        ("version 8.0", "version 8.6"),
+        (".align 128 .b8 box[64]", ".align 512 .b8 box[320]"),
+        ("[bar], 32;", "[bar], 320;"),
+        ("tensor.2d.shared::cluster.global.tile", "tensor.3d.shared::cta.global.im2col::w"),
+        ("{%column, %row}], [%bar];", "{%zero, %column, %zero}], [%bar], {2, 0};"),
+    ] {
+        assert!(along_width.contains(from), "{from}");
+        along_width = along_width.replace(from, to);
+    }
+    std::fs::write(folder.path().join("width.ptx"), along_width).unwrap();
+    let values: Vec<String> = (32..112).map(|value| value.to_string()).collect();
+    let text = format!(
+        r#"module = "width.ptx"
+
+[buffers.a]
+type = "f32"
+len = 128 # two images of one row of four pixels of 16 channels
+init = "iota"
+
+[buffers.b]
+type = "f32"
+len = 80
+init = "zero"
+
+[[launch]]
+kernel = "copy_box"
+grid = [1, 1, 1]
+block = [1, 1, 1]
+args = [
+    {{ tensor_map = {{ buffer = "a", type = "f32", global_dim = [16, 4, 2], swizzle = "64B", im2col_wide = {{ pixel_box_lower_corner_width = 0, pixel_box_upper_corner_width = 0, channels_per_pixel = 16, pixels_per_column = 3 }} }} }},
+    {{ tensor_map = {{ buffer = "b", type = "f32", global_dim = [16, 5], box_dim = [16, 5], swizzle = "64B" }} }},
+]
+
+[[expect]]
+buffer = "b"
+values = [{}]
+"#,
+        values.join(", ")
+    );
+    let file = folder.path().join("width.toml");
+    std::fs::write(&file, &text).unwrap();
+    let ran = stdout(&format!("run {} --check memory,race,init,sync", file.display()));
+    assert!(ran.contains("ok b: 80 elements agree") && ran.contains("nothing found"), "{ran}");
+    // Counts find the same copies, whether by slices or by executing everything.
+    let counts = |how: &str| {
+        let command = "--gpu h100-sxm --format csv --counting";
+        stdout(&format!("profile {} {command} {how}", file.display()))
+            .lines()
+            .filter(|line| line.contains("dram_") || line.contains("shared_"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert!(counts("full").contains("dram_read"), "{}", counts("full"));
+    assert_eq!(counts("auto"), counts("full"));
+    for (from, to, expected) in [
+        (", pixels_per_column = 3", "", "pixels_per_column is missing; mode \"w128\" has 128"),
+        ("corner_width = 0, ch", "corner_width = -4, ch", "the extent of a bounding box of pixels"),
+        ("pixels_per_column = 3", "pixels_per_column = 3, mode = \"h\"", "known are w, w128"),
+        ("swizzle = \"64B\", im2col", "im2col", "the swizzle mode of a tensor map for im2col::w"),
+        ("im2col_wide", "box_dim = [1], im2col_wide", "columns of images have no box_dim"),
+        (
+            "im2col_wide",
+            "im2col = { pixel_box_lower_corner = [0], pixel_box_upper_corner = [0], \
+             channels_per_pixel = 16, pixels_per_column = 3 }, im2col_wide",
+            "a tensor map has either im2col or im2col_wide",
+        ),
+        (
+            "pixels_per_column = 3",
+            "mode = \"w128\"",
+            "the mode of the tensor map is 3, but must be 2 to be copied by im2col::w",
+        ),
+    ] {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from}");
+        std::fs::write(&file, changed).unwrap();
+        let outcome = gpucast(&format!("run {}", file.display()));
+        assert_eq!(outcome.status, 1, "{to}");
+        assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    }
+}
+
 /// Kernels that take `const CUtensorMap *`, or structures with several maps in memory, find them in
 /// a buffer of the launch file, beside pointers.
 #[test]

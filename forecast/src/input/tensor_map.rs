@@ -1,5 +1,5 @@
-//! Tensor maps among the arguments of a launch file, in the terms of `cuTensorMapEncodeTiled` and
-//! `cuTensorMapEncodeIm2col`.
+//! Tensor maps among the arguments of a launch file, in the terms of `cuTensorMapEncodeTiled`,
+//! `cuTensorMapEncodeIm2col` and `cuTensorMapEncodeIm2colWide`.
 //!
 //! ```toml
 //! [[launch]]
@@ -8,7 +8,9 @@
 //! } }]
 //! ```
 
-use gpucast_interpreter::tensor_map::{ADDRESS_OFFSET, Element, Fill, Im2col, Swizzle, TensorMap};
+use gpucast_interpreter::tensor_map::{
+    ADDRESS_OFFSET, Element, Fill, Im2col, Im2colMode, Swizzle, TensorMap,
+};
 use serde::Deserialize;
 
 use super::structure::Structure;
@@ -39,6 +41,7 @@ pub(super) struct TensorMapTable {
     #[serde(default)]
     fill: FillName,
     im2col: Option<Im2colTable>,
+    im2col_wide: Option<Im2colWideTable>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -96,6 +99,29 @@ struct Im2colTable {
     pixels_per_column: u16,
 }
 
+/// `im2col_wide = { … }`, for copies of images along their width.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Im2colWideTable {
+    /// Left edge of the box that filters start in.
+    pixel_box_lower_corner_width: i16,
+    /// Right edge, counted from the end.
+    pixel_box_upper_corner_width: i16,
+    channels_per_pixel: u16,
+    /// The mode "w128" goes without.
+    pixels_per_column: Option<u16>,
+    #[serde(default)]
+    mode: WideModeName,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum WideModeName {
+    #[default]
+    W,
+    W128,
+}
+
 impl TensorMapTable {
     /// The argument, with the address of buffer `index`, which has `bytes` bytes.
     ///
@@ -110,7 +136,14 @@ impl TensorMapTable {
             None => dense_strides(&self.global_dim, element),
         };
         let steps = self.element_strides.clone().unwrap_or_else(|| vec![1; rank]);
-        let im2col = self.im2col.as_ref().map(|table| table.im2col(rank)).transpose()?;
+        let im2col = match (&self.im2col, &self.im2col_wide) {
+            (None, None) => None,
+            (Some(table), None) => Some(table.im2col(rank)?),
+            (None, Some(table)) => Some(table.im2col()?),
+            (Some(_), Some(_)) => {
+                return Err("a tensor map has either im2col or im2col_wide".to_owned());
+            }
+        };
         let box_dim = match im2col {
             Some(_) if !self.box_dim.is_empty() => {
                 return Err("columns of images have no box_dim".to_owned());
@@ -186,10 +219,30 @@ impl Im2colTable {
     fn im2col(&self, rank: usize) -> Result<Im2col, String> {
         let spatial = rank.saturating_sub(2);
         Ok(Im2col {
+            mode: Im2colMode::Space,
             lower: filled("pixel_box_lower_corner", &self.pixel_box_lower_corner, spatial)?,
             upper: filled("pixel_box_upper_corner", &self.pixel_box_upper_corner, spatial)?,
             channels: self.channels_per_pixel,
             pixels: self.pixels_per_column,
+        })
+    }
+}
+
+impl Im2colWideTable {
+    fn im2col(&self) -> Result<Im2col, String> {
+        let (mode, pixels) = match (self.mode, self.pixels_per_column) {
+            (WideModeName::W, Some(pixels)) => (Im2colMode::Width, pixels),
+            (WideModeName::W, None) => {
+                return Err("pixels_per_column is missing; mode \"w128\" has 128".to_owned());
+            }
+            (WideModeName::W128, pixels) => (Im2colMode::Width128, pixels.unwrap_or(0)),
+        };
+        Ok(Im2col {
+            mode,
+            lower: [self.pixel_box_lower_corner_width, 0, 0],
+            upper: [self.pixel_box_upper_corner_width, 0, 0],
+            channels: self.channels_per_pixel,
+            pixels,
         })
     }
 }

@@ -20,7 +20,9 @@ use crate::program::asynchronous::{Boxes, Direction, TensorCopy, TensorOp};
 use crate::program::memory_op::{AtomicOperation, MemoryOp, Space, window};
 use crate::program::op::Op;
 use crate::semantics::float::ftz_f32;
-use crate::tensor_map::{self, BadMap, BoxPlace, BoxRow, Element, Field, Fill, Swizzle, TensorMap};
+use crate::tensor_map::{
+    self, BadMap, BoxPlace, BoxRow, Element, Field, Fill, Im2col, Im2colMode, Swizzle, TensorMap,
+};
 
 /// Boxes in shared memory are aligned to this number of bytes (manual, section 5.5.7).
 const BOX_ALIGNMENT: u32 = 128;
@@ -149,12 +151,7 @@ fn copied(
         kind: FaultKind::BadOperand { what, value, allowed },
     };
     let bad_map = |map: BadMap| bad(map.what, map.value, map.allowed);
-    let offsets = match copy.boxes {
-        Boxes::Pixels(rows) => {
-            rows.map(|row| row.map_or(0, |row| frame.lane::<u32>(row, at) as u16))
-        }
-        _ => [0; 3],
-    };
+    let pixels = |row: Option<u32>| row.map_or(0, |row| frame.lane::<u32>(row, at) as u16);
     let map_address = checked_addresses(frame, &copy.map)[at];
     let global_address = copy.global_address.map(|row| frame.lane::<u64>(row, at));
     let mut values = copy.coordinates.iter().map(|&row| frame.lane::<u32>(row, at) as i32);
@@ -173,20 +170,22 @@ fn copied(
         let allowed = ["1", "2", "3", "4", "5"][(copy.rank - 1).min(4)];
         return Err(bad("the rank of the tensor map", map.rank as u64, allowed));
     }
-    let of_images = map.im2col.is_some();
-    if of_images != matches!(copy.boxes, Boxes::Pixels(_)) {
-        let allowed =
-            if of_images { "0 to be copied in tiles" } else { "1 to be copied as columns" };
-        return Err(bad("the mode of the tensor map", of_images.into(), allowed));
-    }
     let coordinates: [i32; 5] = std::array::from_fn(|_| values.next().unwrap_or(0));
-    let place = match copy.boxes {
-        Boxes::Tile => BoxPlace::Tile(coordinates),
-        Boxes::FourRows => {
+    let made_for = map.im2col.map_or(0, |im2col| im2col.mode as u64);
+    let place = match (copy.boxes, &map.im2col) {
+        (Boxes::Tile, None) => BoxPlace::Tile(coordinates),
+        (Boxes::FourRows, None) => {
             let [column, rows @ ..] = coordinates;
             BoxPlace::Rows { column, rows }
         }
-        Boxes::Pixels(_) => BoxPlace::Pixels { first: coordinates, offsets },
+        (Boxes::Pixels { mode, offsets, halo }, Some(im2col)) if im2col.mode == mode => {
+            let (offsets, halo) = (offsets.map(pixels), pixels(halo));
+            let to_shared = matches!(copy.direction, Direction::ToShared { .. });
+            check_pixels(&map, im2col, coordinates, (halo, offsets[0]), to_shared)
+                .map_err(bad_map)?;
+            BoxPlace::Pixels { first: coordinates, offsets, halo }
+        }
+        (boxes, _) => return Err(bad("the mode of the tensor map", made_for, mode_of(boxes))),
     };
     aligned(&[shared; 32], 1 << lane, BOX_ALIGNMENT)?;
     let bytes = map.row_count(&place).saturating_mul(map.row_bytes().into());
@@ -207,6 +206,60 @@ fn copied(
     };
     let rows = map.rows(&place);
     Ok(Copied { lane, map, rows, shared, bytes })
+}
+
+/// The mode that a map must have been made for.
+const fn mode_of(boxes: Boxes) -> &'static str {
+    match boxes {
+        Boxes::Tile | Boxes::FourRows => "0 to be copied in tiles",
+        Boxes::Pixels { mode: Im2colMode::Space, .. } => "1 to be copied as columns",
+        Boxes::Pixels { mode: Im2colMode::Width, .. } => "2 to be copied by im2col::w",
+        Boxes::Pixels { mode: Im2colMode::Width128, .. } => "3 to be copied by im2col::w::128",
+    }
+}
+
+/// Checks the place of a copy of pixels: `wHalo` and `wOffset` and the first pixel along the width
+/// (manual, sections 5.5.5.1 and 9.7.9.25.5.2), and what is stored ("Restriction on Tensor Copy
+/// instructions", section 9.7.9.25.5.1).
+fn check_pixels(
+    map: &TensorMap,
+    im2col: &Im2col,
+    first: [i32; 5],
+    (halo, offset): (u16, u16),
+    to_shared: bool,
+) -> Result<(), BadMap> {
+    let bad = |what, value, allowed| Err(BadMap { what, value, allowed });
+    if im2col.mode != Im2colMode::Space {
+        let of_128 = im2col.mode == Im2colMode::Width128;
+        if of_128 && halo != 0 {
+            // The manual shows their places in shared memory in a figure (figure 19) alone.
+            let allowed = "0 (where the pixels of other halos lie is not published in words)";
+            return bad("the halo of im2col::w::128", halo.into(), allowed);
+        }
+        if halo >= 512 {
+            return bad("the halo of im2col::w", halo.into(), "0 to 511");
+        }
+        if offset >= 32 {
+            return bad("the offset of im2col::w", offset.into(), "0 to 31");
+        }
+        let beyond = i64::from(first[1]) - im2col.last(map, 0);
+        if beyond > 0 {
+            let what = "the pixels from the right edge of the bounding box to the first one";
+            return bad(what, beyond as u64, "0 (it lies in the box or to its left)");
+        }
+    }
+    if !to_shared {
+        if let Some(&below) = first[..map.rank].iter().find(|&&coordinate| coordinate < 0) {
+            let what = "a coordinate to store pixels at";
+            return bad(what, u64::from(below as u32), "at least 0, as an s32");
+        }
+        let outside = im2col.outside(map.rank);
+        if outside > 0 {
+            let what = "the pixels by which a bounding box reaches out of the image";
+            return bad(what, outside, "0 to be stored");
+        }
+    }
+    Ok(())
 }
 
 /// The space of a tensor map, and its address there.

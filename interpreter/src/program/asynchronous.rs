@@ -2,7 +2,7 @@
 
 use super::memory_op::{AtomicOperation, MemoryOp};
 use super::op::GuardPredicate;
-use crate::tensor_map::{Element, Field};
+use crate::tensor_map::{Element, Field, Im2colMode};
 
 /// `cp.async`: from global memory to the CTA's own shared memory. Both addresses are memory
 /// operations of the size that is copied.
@@ -199,8 +199,14 @@ pub(crate) enum Boxes {
     Tile,
     /// `tile::gather4` and `tile::scatter4`.
     FourRows,
-    /// `im2col`, with the rows of the offsets; `im2col_no_offs` has none.
-    Pixels([Option<u32>; 3]),
+    /// The `im2col` modes.
+    Pixels {
+        mode: Im2colMode,
+        /// Rows of the offsets into the filter, or of `wOffset`; none of those that are 0.
+        offsets: [Option<u32>; 3],
+        /// Row of `wHalo`.
+        halo: Option<u32>,
+    },
 }
 
 /// The destination of a tensor's elements.

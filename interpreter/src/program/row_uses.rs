@@ -225,8 +225,8 @@ impl RowUses {
             .for_each(|operand| self.memory(operand));
         self.reads.extend(copy.global_address);
         self.reads.extend_from_slice(&copy.coordinates);
-        if let Boxes::Pixels(offsets) = copy.boxes {
-            self.reads.extend(offsets.into_iter().flatten());
+        if let Boxes::Pixels { mode: _, offsets, halo } = copy.boxes {
+            self.reads.extend(offsets.into_iter().chain([halo]).flatten());
         }
         if let Direction::ToShared { mbarrier, multicast, .. } = &copy.direction {
             self.memory(mbarrier);

@@ -9,8 +9,9 @@ pub(crate) enum BoxPlace {
     Tile([i32; 5]),
     /// Four rows of a matrix: the first column, then the rows.
     Rows { column: i32, rows: [i32; 4] },
-    /// The first pixel, by dimension, and the place in the filter, by spatial dimension.
-    Pixels { first: [i32; 5], offsets: [u16; 3] },
+    /// The first pixel, by dimension, the place in the filter, by spatial dimension, and the pixels
+    /// that follow the map's.
+    Pixels { first: [i32; 5], offsets: [u16; 3], halo: u16 },
 }
 
 /// A stretch of a box along dimension 0.
@@ -43,7 +44,9 @@ impl TensorMap {
     pub(crate) fn row_count(&self, place: &BoxPlace) -> u64 {
         match (place, &self.im2col) {
             (BoxPlace::Rows { .. }, _) => 4,
-            (BoxPlace::Pixels { .. }, Some(im2col)) => im2col.pixels.into(),
+            (BoxPlace::Pixels { halo, .. }, Some(im2col)) => {
+                u64::from(im2col.pixel_count()) + u64::from(*halo)
+            }
             _ => (1..self.rank).map(|index| u64::from(self.steps(index))).product(),
         }
     }
@@ -54,7 +57,9 @@ impl TensorMap {
             BoxPlace::Rows { column, rows } => {
                 rows.map(|row| self.row([column.into(), row.into(), 0, 0, 0])).to_vec()
             }
-            BoxPlace::Pixels { first, offsets } => self.pixels(first, offsets),
+            BoxPlace::Pixels { first, offsets, .. } => {
+                self.pixels(first, offsets, self.row_count(place))
+            }
             BoxPlace::Tile(first) => self.tile(first),
         }
     }
@@ -84,28 +89,27 @@ impl TensorMap {
     }
 
     /// Pixels within the bounding box, row by row of the image, on to the next image at its end;
-    /// the filter's offset moves where each is read.
-    fn pixels(&self, first: [i32; 5], offsets: [u16; 3]) -> Vec<BoxRow> {
+    /// the filter's offset moves where each is read. Along the width alone, the box has one row.
+    /// Moving the box and its first pixel by `wOffset` reads the same (manual, section 5.5.5.4).
+    fn pixels(&self, first: [i32; 5], offsets: [u16; 3], count: u64) -> Vec<BoxRow> {
         let Some(im2col) = &self.im2col else { return Vec::new() };
-        let spatial = self.rank - 2;
+        let walked = im2col.walked(self.rank);
         let mut at = first.map(i64::from);
-        (0..im2col.pixels)
+        (0..count)
             .map(|_| {
                 let mut moved = at;
-                for index in 0..spatial {
+                for index in 0..walked {
                     moved[1 + index] += i64::from(offsets[index]);
                 }
                 let row = self.row(moved);
                 let mut dimension = 1;
                 loop {
-                    if dimension > spatial {
-                        at[dimension] += 1;
+                    if dimension > walked {
+                        at[self.rank - 1] += 1;
                         break;
                     }
                     at[dimension] += i64::from(self.element_stride[dimension]);
-                    let last = i64::from(self.global_dim[dimension]) - 1
-                        + i64::from(im2col.upper[dimension - 1]);
-                    if at[dimension] <= last {
+                    if at[dimension] <= im2col.last(self, dimension - 1) {
                         break;
                     }
                     at[dimension] = im2col.lower[dimension - 1].into();

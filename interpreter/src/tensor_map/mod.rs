@@ -5,10 +5,12 @@
 //! fields have their first values, which kernels that make maps themselves rely on.
 
 mod geometry;
+mod im2col;
 
 use gpucast_ptx_frontend::ScalarType;
 
 pub(crate) use geometry::{BoxPlace, BoxRow};
+pub use im2col::{Im2col, Im2colMode};
 
 /// Bytes of a tensor map.
 pub const BYTES: usize = 128;
@@ -127,6 +129,16 @@ impl Swizzle {
             }
     }
 
+    /// Its number in the manual's table for `tensormap.replace`, beside that of the atomicity.
+    const fn mode(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::B32 => 1,
+            Self::B64 => 2,
+            Self::B128 | Self::B128Atom32 => 3,
+        }
+    }
+
     /// Bytes within which it moves parts, which no row of a box may exceed if it is a swizzle at
     /// all.
     pub(crate) const fn width(self) -> u32 {
@@ -147,19 +159,6 @@ pub enum Fill {
     Zero,
     /// NaNs, of floating-point elements.
     Nan,
-}
-
-/// The conversion of images to columns: each row of a box is one pixel's channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Im2col {
-    /// First position of each spatial dimension that filters start from, innermost first.
-    pub lower: [i16; 3],
-    /// The same for the last, counted from the dimension's end.
-    pub upper: [i16; 3],
-    /// Channels of a pixel that are copied.
-    pub channels: u16,
-    /// Pixels that are copied.
-    pub pixels: u16,
 }
 
 /// A tensor map. Dimension 0 is the one whose elements lie next to each other.
@@ -183,7 +182,7 @@ pub struct TensorMap {
     pub swizzle: Swizzle,
     /// Value of elements outside the tensor.
     pub fill: Fill,
-    /// The mode for images.
+    /// The mode for images; tiles have none.
     pub im2col: Option<Im2col>,
 }
 
@@ -294,13 +293,8 @@ impl TensorMap {
             .copy_from_slice(&self.global_address.to_le_bytes());
         bytes[at::ELEMENT] = self.element as u8;
         bytes[at::RANK] = self.rank.saturating_sub(1).min(255) as u8;
-        (bytes[at::SWIZZLE], bytes[at::ATOMICITY]) = match self.swizzle {
-            Swizzle::None => (0, 0),
-            Swizzle::B32 => (1, 0),
-            Swizzle::B64 => (2, 0),
-            Swizzle::B128 => (3, 0),
-            Swizzle::B128Atom32 => (3, 1),
-        };
+        bytes[at::SWIZZLE] = self.swizzle.mode();
+        bytes[at::ATOMICITY] = u8::from(self.swizzle == Swizzle::B128Atom32);
         bytes[at::FILL] = u8::from(self.fill == Fill::Nan);
         for index in 0..5 {
             bytes[at::global_dim(index)].copy_from_slice(&self.global_dim[index].to_le_bytes());
@@ -312,7 +306,7 @@ impl TensorMap {
             bytes[at::global_stride(index)].copy_from_slice(&stride);
         }
         if let Some(im2col) = &self.im2col {
-            bytes[at::MODE] = 1;
+            bytes[at::MODE] = im2col.mode as u8;
             for index in 0..3 {
                 bytes[at::lower(index)].copy_from_slice(&im2col.lower[index].to_le_bytes());
                 bytes[at::upper(index)].copy_from_slice(&im2col.upper[index].to_le_bytes());
@@ -360,12 +354,17 @@ impl TensorMap {
             other => return Err(bad("the fill mode of a tensor map", other, "0 or 1")),
         };
         let short = |range: std::ops::Range<usize>| [bytes[range.start], bytes[range.start + 1]];
-        let im2col = (bytes[at::MODE] == 1).then(|| Im2col {
+        let mode = bytes[at::MODE];
+        let im2col = Im2colMode::of(mode).map(|mode| Im2col {
+            mode,
             lower: std::array::from_fn(|index| i16::from_le_bytes(short(at::lower(index)))),
             upper: std::array::from_fn(|index| i16::from_le_bytes(short(at::upper(index)))),
             channels: u16::from_le_bytes(short(at::CHANNELS)),
             pixels: u16::from_le_bytes(short(at::PIXELS)),
         });
+        if im2col.is_none() && mode != 0 {
+            return Err(bad("the mode of a tensor map", mode, "0 to 3"));
+        }
         let wide = |range: std::ops::Range<usize>| {
             bytes[range].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
         };
@@ -414,12 +413,7 @@ impl TensorMap {
             }
         }
         if let Some(im2col) = &self.im2col {
-            if !(1..=256).contains(&im2col.channels) {
-                return bad("the channels of a pixel", im2col.channels.into(), "1 to 256");
-            }
-            if !(1..=1024).contains(&im2col.pixels) {
-                return bad("the pixels of a column", im2col.pixels.into(), "1 to 1024");
-            }
+            im2col.check(self)?;
         } else if let Some(&size) =
             self.box_dim[..self.rank].iter().find(|size| !(1..=256).contains(*size))
         {

@@ -8,7 +8,9 @@
     reason = "helpers of tests are not inside the test functions that the lints spare"
 )]
 
-use gpucast_interpreter::tensor_map::{Element, Fill, Im2col, Swizzle, TensorMap};
+mod along_width;
+
+use gpucast_interpreter::tensor_map::{Element, Fill, Im2col, Im2colMode, Swizzle, TensorMap};
 use gpucast_interpreter::{
     AccessKind, Argument, DeviceMemory, Launch, Observer, Options, Program, RunError, Silent, run,
 };
@@ -309,7 +311,13 @@ fn columns_of_images_are_those_of_a_convolution() {
     // Channels, width, height, images; a filter of 3 x 3 with padding 1 and stride 2 in width.
     let (channels, width, height, images) = (8, 7, 5, 3);
     let mut map = dense(Element::F32, &[channels, width, height, images], &[]);
-    map.im2col = Some(Im2col { lower: [-1, -1, 0], upper: [-1, -1, 0], channels: 4, pixels: 40 });
+    map.im2col = Some(Im2col {
+        mode: Im2colMode::Space,
+        lower: [-1, -1, 0],
+        upper: [-1, -1, 0],
+        channels: 4,
+        pixels: 40,
+    });
     map.element_stride = [1, 2, 1, 1, 1];
     let tensor = noise(tensor_bytes(&map));
     // Output positions: w = -1, 1, 3, 5 and h = -1 … 3 before the filter's place is added.

@@ -1,7 +1,9 @@
 //! Tensor maps, which kernels give to bulk copies. Their 128 bytes are opaque to programs.
 
 use gpucast_host::Error;
-use gpucast_interpreter::tensor_map::{ADDRESS_OFFSET, Element, Fill, Im2col, Swizzle, TensorMap};
+use gpucast_interpreter::tensor_map::{
+    ADDRESS_OFFSET, Element, Fill, Im2col, Im2colMode, Swizzle, TensorMap,
+};
 
 use super::driver_functions;
 use crate::abi::{In, Out};
@@ -103,12 +105,23 @@ impl Tensor {
         Ok(map)
     }
 
+    /// The map of images, whose boxes have one element in each dimension.
+    fn map_of_images(&self, im2col: Im2col) -> Result<TensorMap, Error> {
+        let rank = self.rank()?;
+        self.map(std::array::from_fn(|index| u16::from(index < rank)), Some(im2col))
+    }
+
     fn rank(&self) -> Result<usize, Error> {
         match self.rank {
             1..=5 => Ok(self.rank as usize),
             _ => Err(Error::InvalidValue),
         }
     }
+}
+
+/// A number of 16 bits, which all numbers of pixels and their places are.
+fn short<T: TryInto<U>, U>(value: T) -> Result<U, Error> {
+    value.try_into().map_err(|_| Error::InvalidValue)
 }
 
 driver_functions! {
@@ -171,17 +184,61 @@ driver_functions! {
             swizzle,
             fill,
         };
-        let rank = tensor.rank()?;
-        let spatial = rank.saturating_sub(2);
-        let short = |value: u32| u16::try_from(value).map_err(|_| Error::InvalidValue);
+        let spatial = tensor.rank()?.saturating_sub(2);
         let im2col = Im2col {
+            mode: Im2colMode::Space,
             lower: list(lower, spatial)?,
             upper: list(upper, spatial)?,
             channels: short(channels)?,
             pixels: short(pixels)?,
         };
-        let box_dim = std::array::from_fn(|index| u16::from(index < rank));
-        map.put_all(tensor.map(box_dim, Some(im2col))?.encode())
+        map.put_all(tensor.map_of_images(im2col)?.encode())
+    }
+
+    /// Describes images whose pixels are copied along their width.
+    fn cuTensorMapEncodeIm2colWide(
+        map: Out<u8>,
+        element: i32,
+        rank: u32,
+        address: u64,
+        dimensions: In<u64>,
+        strides: In<u64>,
+        lower: i32,
+        upper: i32,
+        channels: u32,
+        pixels: u32,
+        steps: In<u32>,
+        interleave: i32,
+        mode: i32,
+        swizzle: i32,
+        _l2_promotion: i32,
+        fill: i32,
+    ) {
+        let tensor = Tensor {
+            element,
+            rank,
+            address,
+            dimensions,
+            strides,
+            steps,
+            interleave,
+            swizzle,
+            fill,
+        };
+        // `CUtensorMapIm2ColWideMode`; the second one ignores `pixels`.
+        let (mode, pixels) = match mode {
+            0 => (Im2colMode::Width, short(pixels)?),
+            1 => (Im2colMode::Width128, 0),
+            _ => return Err(Error::InvalidValue),
+        };
+        let im2col = Im2col {
+            mode,
+            lower: [short(lower)?, 0, 0],
+            upper: [short(upper)?, 0, 0],
+            channels: short(channels)?,
+            pixels,
+        };
+        map.put_all(tensor.map_of_images(im2col)?.encode())
     }
 
     /// Changes the address in a map.

@@ -99,6 +99,7 @@ CUresult cuGetErrorName(CUresult, const char **);
 CUresult cuGetExportTable(const void **, const void *);
 CUresult cuTensorMapEncodeTiled(void *, int, unsigned, uint64_t, const uint64_t *, const uint64_t *, const unsigned *, const unsigned *, int, int, int, int);
 CUresult cuTensorMapEncodeIm2col(void *, int, unsigned, uint64_t, const uint64_t *, const uint64_t *, const int *, const int *, unsigned, unsigned, const unsigned *, int, int, int, int);
+CUresult cuTensorMapEncodeIm2colWide(void *, int, unsigned, uint64_t, const uint64_t *, const uint64_t *, int, int, unsigned, unsigned, const unsigned *, int, int, int, int, int);
 CUresult cuTensorMapReplaceAddress(void *, uint64_t);
 
 #define MUST(condition)                                          \
@@ -162,6 +163,17 @@ static void tensor_maps(CUresult (*allocate)(uint64_t *, size_t))
     unsigned one_step[4] = {1, 1, 1, 1};
     DO(cuTensorMapEncodeIm2col(&of_box, 6, 4, from, image, strides, lower, upper, 16, 64, one_step, 0, 1, 0, 0));
     MUST(cuTensorMapEncodeIm2col(&of_box, 6, 2, from, image, strides, lower, upper, 16, 64, one_step, 0, 1, 0, 0) == INVALID_VALUE);
+
+    /* Along the width: the mode with 128 pixels ignores their number, and a swizzle of 32 bytes is too narrow. */
+    enum { SWIZZLE_64B = 2, W = 0, W128 = 1 };
+    DO(cuTensorMapEncodeIm2colWide(&of_box, 6, 4, from, image, strides, -1, 0, 16, 64, one_step, 0, W, SWIZZLE_64B, 0, 0));
+    DO(cuTensorMapEncodeIm2colWide(&of_box, 6, 4, from, image, strides, -1, 0, 16, 9999, one_step, 0, W128, SWIZZLE_64B, 0, 0));
+    MUST(cuTensorMapEncodeIm2colWide(&of_box, 6, 4, from, image, strides, -1, 0, 16, 9999, one_step, 0, W, SWIZZLE_64B, 0, 0) == INVALID_VALUE);
+    MUST(cuTensorMapEncodeIm2colWide(&of_box, 6, 4, from, image, strides, -1, 0, 16, 64, one_step, 0, 2, SWIZZLE_64B, 0, 0) == INVALID_VALUE);
+    MUST(cuTensorMapEncodeIm2colWide(&of_box, 6, 4, from, image, strides, -32769, 0, 16, 64, one_step, 0, W, SWIZZLE_64B, 0, 0) == INVALID_VALUE);
+    MUST(cuTensorMapEncodeIm2colWide(&of_box, 6, 4, from, image, strides, 8, 0, 16, 64, one_step, 0, W, SWIZZLE_64B, 0, 0) == INVALID_VALUE);
+    MUST(cuTensorMapEncodeIm2colWide(&of_box, 6, 4, from, image, strides, -1, 0, 16, 64, one_step, 0, W, SWIZZLE_32B, 0, 0) == INVALID_VALUE);
+    MUST(cuTensorMapEncodeIm2colWide(&of_box, 6, 4, from, image, strides, -1, 0, 16, 64, one_step, 1, W, SWIZZLE_64B, 0, 0) == NOT_SUPPORTED);
 }
 
 /* CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY2D, CUDA_MEMCPY3D and so on. */

@@ -13,7 +13,7 @@ use super::async_copy::literal;
 use super::builder::{Builder, Lowered, operand};
 use super::memory;
 use crate::access_kind::AccessKind;
-use crate::tensor_map::{Element, Field};
+use crate::tensor_map::{Element, Field, Im2colMode};
 
 /// `cp.async.bulk.tensor` and `cp.reduce.async.bulk.tensor`.
 pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowered<()> {
@@ -24,9 +24,6 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
     }
     if has(M::OverrideGlobalDim) || has(M::OverrideGlobalDimStride) {
         return Err("other dimensions than a tensor map's are not executed yet".to_owned());
-    }
-    if has(M::Im2colW) || has(M::Im2colW128) || has(M::Im2colNoOffsW) {
-        return Err("im2col::w is not executed yet".to_owned());
     }
     let to_shared = has(M::MbarrierCompleteTxBytes);
     let (tensor, shared) = if to_shared { (1, 0) } else { (0, 1) };
@@ -50,7 +47,12 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
         .ok_or("the dimension is missing")?
         + 1;
     let four_rows = has(M::TileGather4) || has(M::TileScatter4);
-    let pixels = has(M::Im2col) || has(M::Im2colNoOffs);
+    let pixels = match () {
+        () if has(M::Im2col) || has(M::Im2colNoOffs) => Some(Im2colMode::Space),
+        () if has(M::Im2colW) || has(M::Im2colNoOffsW) => Some(Im2colMode::Width),
+        () if has(M::Im2colW128) => Some(Im2colMode::Width128),
+        () => None,
+    };
     let wanted = if four_rows { 5 } else { rank };
     if coordinates.len() != wanted {
         return Err(format!("{} coordinates stand where {wanted} belong", coordinates.len()));
@@ -58,7 +60,7 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
     if four_rows && rank != 2 {
         return Err("four rows are those of a tensor of two dimensions".to_owned());
     }
-    if pixels && rank < 3 {
+    if pixels.is_some() && rank < 3 {
         return Err("images have three dimensions or more".to_owned());
     }
     let (reads, writes) = (AccessKind::Load, AccessKind::Store);
@@ -78,18 +80,18 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
         T::B128,
     )?;
     let mut rest = instruction.operands.iter().skip(if to_shared { 3 } else { 2 });
-    let mut offsets = [None; 3];
-    if has(M::Im2col) {
-        let Some(Operand::Vector(values)) = rest.next() else {
-            return Err("the offsets into the filter are missing".to_owned());
-        };
-        if values.len() != rank - 2 {
-            return Err(format!("{} offsets stand where {} belong", values.len(), rank - 2));
-        }
-        for (offset, value) in offsets.iter_mut().zip(values) {
-            *offset = Some(builder.value(value, T::U16)?);
-        }
-    }
+    // `wHalo` stands before `wOffset`.
+    let along_width = has(M::Im2colW) || has(M::Im2colW128);
+    let count = match () {
+        () if along_width => 2,
+        () if has(M::Im2col) => rank - 2,
+        () => 0,
+    };
+    let values = if count == 0 { &[] } else { filter_operands(rest.next(), count)? };
+    let values = values.iter().map(|value| builder.value(value, T::U16));
+    let mut values = values.collect::<Lowered<Vec<u32>>>()?.into_iter();
+    let halo = if along_width { values.next() } else { None };
+    let offsets = std::array::from_fn(|_| values.next());
     let direction = match at_global {
         AccessKind::Load => {
             let stated = Some(StateSpace::Shared);
@@ -114,16 +116,27 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
         }
         _ => Direction::ToGlobal,
     };
-    let boxes = match () {
-        () if four_rows => Boxes::FourRows,
-        () if pixels => Boxes::Pixels(offsets),
-        () => Boxes::Tile,
+    let boxes = match pixels {
+        _ if four_rows => Boxes::FourRows,
+        Some(mode) => Boxes::Pixels { mode, offsets, halo },
+        None => Boxes::Tile,
     };
     let global = MemoryOp { space: Space::Global, kind: at_global, ..map.clone() };
     let copy =
         TensorCopy { map, global_address, rank, boxes, coordinates, global, shared, direction };
     emit(builder, TensorOp::Copy(Box::new(copy)));
     Ok(())
+}
+
+/// The `count` values that say where the filter reads, or how far.
+fn filter_operands(operand: Option<&Operand>, count: usize) -> Lowered<&[Operand]> {
+    let Some(Operand::Vector(values)) = operand else {
+        return Err("the offsets into the filter are missing".to_owned());
+    };
+    if values.len() != count {
+        return Err(format!("{} offsets stand where {count} belong", values.len()));
+    }
+    Ok(values)
 }
 
 /// The access to a tensor map, which stands as a value but is an address.
