@@ -19,7 +19,8 @@
 //! | `exec/lanes`, `exec/access` | the inner loop: operations and accesses of a warp |
 //! | `exec/warp`, `exec/cta`, `exec/cluster` | splits, barriers, CTAs that run together |
 //! | `exec/parallel`, `exec/sums`, `exec/watch` | CTAs on threads, and the check that order cannot be seen |
-//! | `exec/asynchronous`, `exec/ending`, `exec/tensor_memory` | copies, mbarriers and `tcgen05` |
+//! | `exec/async_copy`, `exec/bulk_copy`, `exec/tensor_copy` | copies of elements, ranges and tensors |
+//! | `exec/mbarrier`, `exec/ending`, `exec/tensor_memory` | mbarriers, when copies end, `tcgen05` |
 //! | `semantics` | pure functions near the manual |
 //! | `memory`, `texture`, `tensor_map` | device memory and the objects that describe it |
 //! | `observer` | the events of an execution |
