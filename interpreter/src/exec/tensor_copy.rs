@@ -157,13 +157,30 @@ fn copied(
     let mut values = copy.coordinates.iter().map(|&row| frame.lane::<u32>(row, at) as i32);
     let shared = checked_addresses(frame, &copy.shared)[at];
     let (space, address) = map_place(&copy.map, map_address, lane)?;
-    let bytes: [u8; tensor_map::BYTES] =
+    let mut bytes: [u8; tensor_map::BYTES] =
         memories.read(space, lane, address).map_err(|kind| AccessFault { lane, kind })?;
-    let mut map = TensorMap::decode(&bytes).map_err(bad_map)?;
+    // What the instruction replaces need not be good in the map.
+    let mut overridden = |field: Field, value: u64| {
+        let (range, value) = field.replaced(value);
+        let length = range.len();
+        bytes[range].copy_from_slice(&value[..length]);
+    };
     if let Some(address) = global_address {
-        map.global_address = address;
-        map.check().map_err(bad_map)?;
+        overridden(Field::GlobalAddress, address);
     }
+    if let Some(shape) = &copy.shape {
+        for (index, &row) in (0..).zip(&shape.sizes) {
+            let size = frame.lane::<u32>(row, at) & 0xff;
+            overridden(Field::GlobalDim(index), size.into());
+        }
+        let upper = shape.upper_strides.map_or(0, |row| frame.lane::<u32>(row, at));
+        for (index, &row) in (0..).zip(&shape.lower_strides) {
+            let upper = u64::from(upper >> (4 * index) & 0xf);
+            let units = u64::from(frame.lane::<u32>(row, at)) | upper << 32;
+            overridden(Field::GlobalStride(index), units << 4);
+        }
+    }
+    let map = TensorMap::decode(&bytes).map_err(bad_map)?;
     // Dimensions without extent may be left out.
     let is_narrower = map.im2col.is_none() && map.is_flat_from(copy.rank);
     if map.rank != copy.rank && !is_narrower {
@@ -171,6 +188,12 @@ fn copied(
         return Err(bad("the rank of the tensor map", map.rank as u64, allowed));
     }
     let coordinates: [i32; 5] = std::array::from_fn(|_| values.next().unwrap_or(0));
+    if copy.shape.is_some()
+        && let Some(&other) = coordinates.iter().find(|&&coordinate| coordinate != 0)
+    {
+        let what = "a coordinate in a tensor of other sizes than its map's";
+        return Err(bad(what, u64::from(other as u32), "0"));
+    }
     let made_for = map.im2col.map_or(0, |im2col| im2col.mode as u64);
     let place = match (copy.boxes, &map.im2col) {
         (Boxes::Tile, None) => BoxPlace::Tile(coordinates),

@@ -182,6 +182,8 @@ pub(crate) struct TensorCopy {
     pub(crate) map: MemoryOp,
     /// Row of the 64-bit address that stands for the one in the map.
     pub(crate) global_address: Option<u32>,
+    /// Sizes and strides that stand for those in the map.
+    pub(crate) shape: Option<ShapeRows>,
     /// Dimensions that the map must have.
     pub(crate) rank: usize,
     pub(crate) boxes: Boxes,
@@ -191,6 +193,17 @@ pub(crate) struct TensorCopy {
     pub(crate) global: MemoryOp,
     pub(crate) shared: MemoryOp,
     pub(crate) direction: Direction,
+}
+
+/// Rows of a tensor's sizes and strides (manual, "Tensor Attribute Override").
+#[derive(Clone, Debug)]
+pub(crate) struct ShapeRows {
+    /// Elements of each dimension, 8 bits.
+    pub(crate) sizes: Vec<u32>,
+    /// The lower 32 bits of strides, in units of 16 bytes.
+    pub(crate) lower_strides: Vec<u32>,
+    /// Four further bits of each stride, from the lowest on; tensors of one dimension have none.
+    pub(crate) upper_strides: Option<u32>,
 }
 
 /// The elements that a tensor's box holds.

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::asynchronous::{Boxes, TensorOp};
+use super::asynchronous::{Boxes, ShapeRows, TensorOp};
 use super::asynchronous::{BulkOp, CopyExtent, Direction, MbarrierAction, MbarrierOp, TensorCopy};
 use super::matrix_op::{MatrixOp, WarpgroupA};
 use super::memory_op::MemoryOp;
@@ -224,6 +224,9 @@ impl RowUses {
             .into_iter()
             .for_each(|operand| self.memory(operand));
         self.reads.extend(copy.global_address);
+        if let Some(ShapeRows { sizes, lower_strides, upper_strides }) = &copy.shape {
+            self.reads.extend(sizes.iter().chain(lower_strides).chain(upper_strides).copied());
+        }
         self.reads.extend_from_slice(&copy.coordinates);
         if let Boxes::Pixels { mode: _, offsets, halo } = copy.boxes {
             self.reads.extend(offsets.into_iter().chain([halo]).flatten());

@@ -9,6 +9,7 @@
 )]
 
 mod along_width;
+mod overrides;
 
 use gpucast_interpreter::tensor_map::{Element, Fill, Im2col, Im2colMode, Swizzle, TensorMap};
 use gpucast_interpreter::{

@@ -5,7 +5,7 @@ use gpucast_ptx_frontend::isa::{Modifier as M, Opcode};
 use gpucast_ptx_frontend::module::{Address, AddressBase, Instruction, Operand};
 use gpucast_ptx_frontend::types::StateSpace;
 
-use super::super::asynchronous::{Boxes, Direction, TensorCopy, TensorOp};
+use super::super::asynchronous::{Boxes, Direction, ShapeRows, TensorCopy, TensorOp};
 use super::super::memory_op::{AtomicOperation, MemoryOp, Space};
 use super::super::op::Code;
 use super::super::side_tables;
@@ -22,9 +22,6 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
     if instruction.modifiers.iter().any(reports) {
         return Err("reports about the data of bulk copies are not made yet".to_owned());
     }
-    if has(M::OverrideGlobalDim) || has(M::OverrideGlobalDimStride) {
-        return Err("other dimensions than a tensor map's are not executed yet".to_owned());
-    }
     let to_shared = has(M::MbarrierCompleteTxBytes);
     let (tensor, shared) = if to_shared { (1, 0) } else { (0, 1) };
     let Operand::Indexed(parts) = operand(instruction, tensor)? else {
@@ -38,14 +35,18 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
         Some(address) if has(M::OverrideGlobalAddress) => Some(builder.value(address, T::U64)?),
         _ => None,
     };
-    let coordinates = coordinates.iter().map(|coordinate| builder.value(coordinate, T::S32));
-    let coordinates = coordinates.collect::<Lowered<Vec<u32>>>()?;
+    let coordinates = rows(builder, coordinates, T::S32)?;
     let dimensions = [M::D1, M::D2, M::D3, M::D4, M::D5];
     let rank = dimensions
         .iter()
         .position(|&dimension| has(dimension))
         .ok_or("the dimension is missing")?
         + 1;
+    let shape = match (has(M::OverrideGlobalDim) || has(M::OverrideGlobalDimStride), parts.get(2..))
+    {
+        (true, Some(parts)) => Some(shape(builder, parts, rank)?),
+        _ => None,
+    };
     let four_rows = has(M::TileGather4) || has(M::TileScatter4);
     let pixels = match () {
         () if has(M::Im2col) || has(M::Im2colNoOffs) => Some(Im2colMode::Space),
@@ -88,8 +89,7 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
         () => 0,
     };
     let values = if count == 0 { &[] } else { filter_operands(rest.next(), count)? };
-    let values = values.iter().map(|value| builder.value(value, T::U16));
-    let mut values = values.collect::<Lowered<Vec<u32>>>()?.into_iter();
+    let mut values = rows(builder, values, T::U16)?.into_iter();
     let halo = if along_width { values.next() } else { None };
     let offsets = std::array::from_fn(|_| values.next());
     let direction = match at_global {
@@ -122,10 +122,55 @@ pub(super) fn copy(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
         None => Boxes::Tile,
     };
     let global = MemoryOp { space: Space::Global, kind: at_global, ..map.clone() };
-    let copy =
-        TensorCopy { map, global_address, rank, boxes, coordinates, global, shared, direction };
-    emit(builder, TensorOp::Copy(Box::new(copy)));
+    emit(
+        builder,
+        TensorOp::Copy(Box::new(TensorCopy {
+            map,
+            global_address,
+            shape,
+            rank,
+            boxes,
+            coordinates,
+            global,
+            shared,
+            direction,
+        })),
+    );
     Ok(())
+}
+
+/// The rows of values.
+fn rows(builder: &mut Builder<'_>, values: &[Operand], ty: T) -> Lowered<Vec<u32>> {
+    values.iter().map(|value| builder.value(value, ty)).collect()
+}
+
+/// The sizes and strides among the parts of a tensor's operand, from the sizes on to the
+/// coordinates (manual, "Tensor Attribute Override").
+fn shape(builder: &mut Builder<'_>, parts: &[Operand], rank: usize) -> Lowered<ShapeRows> {
+    let of_count = |values: &[Operand], count: usize| match values.len() == count {
+        true => Ok(()),
+        false => Err(format!("{} sizes or strides stand where {count} belong", values.len())),
+    };
+    match parts {
+        [Operand::Vector(sizes), _coordinates] if rank == 1 => {
+            of_count(sizes, 1)?;
+            Ok(ShapeRows {
+                sizes: rows(builder, sizes, T::U16)?,
+                lower_strides: Vec::new(),
+                upper_strides: None,
+            })
+        }
+        [Operand::Vector(sizes), Operand::Vector(lower), upper, _coordinates] if rank > 1 => {
+            of_count(sizes, rank)?;
+            of_count(lower, rank - 1)?;
+            Ok(ShapeRows {
+                sizes: rows(builder, sizes, T::U16)?,
+                lower_strides: rows(builder, lower, T::U32)?,
+                upper_strides: Some(builder.value(upper, T::U16)?),
+            })
+        }
+        _ => Err("the sizes and strides of the tensor are missing".to_owned()),
+    }
 }
 
 /// The `count` values that say where the filter reads, or how far.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::dataflow::registers_in;
-use gpucast_ptx_frontend::isa::Opcode as O;
+use gpucast_ptx_frontend::isa::{Modifier, Opcode as O};
 use gpucast_ptx_frontend::module::{AddressBase, Immediate, Instruction, Operand, VariableId};
 use gpucast_ptx_frontend::types::{StateSpace, TypeKind};
 
@@ -163,10 +163,11 @@ impl<'m> Analysis<'m> {
                     roots =
                         roots.with(if base == Roots::default() { Roots::ANYTHING } else { base });
                 }
-                // The address is in the tensor's map or the texture.
+                // The address is in the tensor's map or the texture, or replaces that of the map.
                 Operand::Indexed(parts) => {
                     let map = self.of_map(nodes, item).filter(|&map| self.passes_maps(map));
-                    if parts.is_empty() || map.is_none() {
+                    let replaces = instruction.has(Modifier::OverrideGlobalAddress);
+                    if parts.is_empty() || map.is_none() || replaces {
                         roots = Roots::ANYTHING;
                     }
                     roots = roots.with(map.unwrap_or_default());
