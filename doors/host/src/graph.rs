@@ -83,6 +83,43 @@ pub enum Work {
     Free(u64),
     /// Another graph, as it was when the node was made.
     Child(Box<Graph>),
+    /// The graphs that a condition chooses among.
+    Conditional(Conditional),
+}
+
+/// A number in memory that kernels set, and what it chooses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conditional {
+    /// The number's address, which programs know as the condition's handle.
+    pub handle: u64,
+    /// The number when a launch begins; without it, the one that is there.
+    pub default: Option<u32>,
+    /// How a body is chosen.
+    pub choice: Choice,
+    /// The bodies.
+    pub bodies: Vec<Graph>,
+}
+
+/// How a condition chooses a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The first one unless it is 0, and else the second one, if there is one.
+    If,
+    /// The only one, again and again, until it is 0.
+    While,
+    /// The one of this number, if there is one.
+    Switch,
+}
+
+impl Conditional {
+    /// The body that a number chooses.
+    pub(crate) fn chosen(&self, number: u32) -> Option<usize> {
+        let body = match self.choice {
+            Choice::If | Choice::While => usize::from(number == 0),
+            Choice::Switch => number as usize,
+        };
+        (body < self.bodies.len()).then_some(body)
+    }
 }
 
 impl Work {
@@ -100,6 +137,24 @@ impl Work {
             Self::Record(_) => 7,
             Self::Allocate { .. } => 10,
             Self::Free(_) => 11,
+            Self::Conditional(_) => 13,
+        }
+    }
+
+    /// The graphs in it.
+    pub(crate) fn graphs(&self) -> &[Graph] {
+        match self {
+            Self::Child(graph) => std::slice::from_ref(graph),
+            Self::Conditional(conditional) => &conditional.bodies,
+            _ => &[],
+        }
+    }
+
+    fn graphs_mut(&mut self) -> &mut [Graph] {
+        match self {
+            Self::Child(graph) => std::slice::from_mut(graph),
+            Self::Conditional(conditional) => &mut conditional.bodies,
+            _ => &mut [],
         }
     }
 }
@@ -135,6 +190,8 @@ pub(crate) struct Step {
     pub(crate) work: Work,
     /// Indices of steps before it.
     pub(crate) after: Vec<usize>,
+    /// The steps of each body of a conditional.
+    pub(crate) bodies: Vec<Arc<Vec<Step>>>,
 }
 
 /// A graph as it was when it was made ready.
@@ -152,6 +209,19 @@ pub struct GraphRun {
     /// The end of what the launch waits for, and of each step so far.
     pub(crate) begin_ms: f64,
     pub(crate) ends_ms: Vec<f64>,
+    /// The body that the next step executes.
+    pub(crate) body: Option<Box<GraphRun>>,
+}
+
+impl GraphRun {
+    pub(crate) fn new(stream: StreamId, steps: Arc<Vec<Step>>, begin_ms: f64) -> Self {
+        Self { stream, steps, begin_ms, ends_ms: Vec::new(), body: None }
+    }
+
+    /// The end of all steps so far.
+    pub(crate) fn end_ms(&self) -> f64 {
+        self.ends_ms.iter().copied().fold(self.begin_ms, f64::max)
+    }
 }
 
 /// The state of a stream's capture.
@@ -184,8 +254,10 @@ pub(crate) struct Graphs {
     /// The graph of each node.
     pub(crate) nodes: BTreeMap<NodeId, GraphId>,
     pub(crate) executables: BTreeMap<ExecutableId, Executable>,
-    /// The graphs that programs were given for nodes that stand for one. They are the nodes'.
-    pub(crate) children: BTreeMap<NodeId, GraphId>,
+    /// The graphs that programs were given for nodes with graphs in them. They are the nodes'.
+    pub(crate) children: BTreeMap<NodeId, Vec<GraphId>>,
+    /// What each condition's number is when a launch begins, by its address.
+    pub(crate) conditions: BTreeMap<u64, Option<u32>>,
     pub(crate) captures: Vec<Capture>,
     /// The addresses of memory that graphs have, which stays as long as the device.
     pub(crate) blocks: BTreeSet<u64>,
@@ -211,19 +283,13 @@ impl Graph {
 
     /// Nodes with those of graphs in it.
     pub(crate) fn size(&self) -> usize {
-        let size = |node: &Node| match &node.work {
-            Work::Child(graph) => 1 + graph.size(),
-            _ => 1,
-        };
-        self.nodes.values().map(size).sum()
+        let inner = |node: &Node| node.work.graphs().iter().map(Self::size).sum::<usize>();
+        self.nodes.values().map(|node| 1 + inner(node)).sum()
     }
 
     pub(crate) fn depth(&self) -> usize {
-        let depth = |node: &Node| match &node.work {
-            Work::Child(graph) => graph.depth(),
-            _ => 0,
-        };
-        1 + self.nodes.values().map(depth).max().unwrap_or(0)
+        let inner = self.nodes.values().flat_map(|node| node.work.graphs()).map(Self::depth);
+        1 + inner.max().unwrap_or(0)
     }
 
     /// The nodes, each behind those that it waits for.
@@ -273,7 +339,9 @@ impl Graph {
             let end = match &node.work {
                 Work::Child(graph) => graph.flatten(&before, steps)?,
                 work => {
-                    steps.push(Step { work: work.clone(), after: before });
+                    let bodies = work.graphs().iter().map(Self::steps);
+                    let bodies = bodies.collect::<Result<_, Error>>()?;
+                    steps.push(Step { work: work.clone(), after: before, bodies });
                     vec![steps.len() - 1]
                 }
             };
@@ -285,10 +353,25 @@ impl Graph {
         Ok(last.iter().filter_map(|id| ends.get(id)).flatten().copied().collect())
     }
 
-    pub(crate) fn executable(self) -> Result<Executable, Error> {
+    fn steps(&self) -> Result<Arc<Vec<Step>>, Error> {
         let mut steps = Vec::new();
         self.flatten(&[], &mut steps)?;
-        Ok(Executable { graph: self, steps: Arc::new(steps) })
+        Ok(Arc::new(steps))
+    }
+
+    pub(crate) fn executable(self) -> Result<Executable, Error> {
+        let steps = self.steps()?;
+        Ok(Executable { graph: self, steps })
+    }
+
+    /// The conditions of the graph and of those in it that a launch begins with a number.
+    pub(crate) fn defaults(&self) -> Vec<(u64, u32)> {
+        let own = self.nodes.values().filter_map(|node| match &node.work {
+            Work::Conditional(Conditional { handle, default, .. }) => Some((*handle, (*default)?)),
+            _ => None,
+        });
+        let inner = self.nodes.values().flat_map(|node| node.work.graphs());
+        own.chain(inner.flat_map(Self::defaults)).collect()
     }
 
     /// Returns true if another graph has as many nodes of the same kinds with the same edges.
@@ -374,8 +457,9 @@ impl Graphs {
     pub(crate) fn current(&self, id: GraphId) -> Result<Graph, Error> {
         let mut graph = self.graph(id)?.clone();
         for (id, node) in &mut graph.nodes {
-            if let Some(&child) = self.children.get(id) {
-                node.work = Work::Child(Box::new(self.current(child)?));
+            let children = self.children.get(id).into_iter().flatten();
+            for (place, &child) in node.work.graphs_mut().iter_mut().zip(children) {
+                *place = self.current(child)?;
             }
         }
         Ok(graph)
@@ -402,9 +486,9 @@ impl Graphs {
         Ok(())
     }
 
-    /// Forgets the graph that a program was given for a node.
+    /// Forgets the graphs that a program was given for a node.
     pub(crate) fn forget_child(&mut self, node: NodeId) {
-        if let Some(child) = self.children.remove(&node) {
+        for child in self.children.remove(&node).into_iter().flatten() {
             // It is there as long as its node.
             let _ = self.forget(child);
         }
@@ -420,10 +504,8 @@ impl Graphs {
 
     /// Checks that a graph has room for a node.
     pub(crate) fn has_room(graph: &Graph, work: &Work) -> Result<(), Error> {
-        let (more, depth) = match work {
-            Work::Child(child) => (child.size(), child.depth()),
-            _ => (1, 0),
-        };
+        let more = work.graphs().iter().map(Graph::size).sum::<usize>().max(1);
+        let depth = work.graphs().iter().map(Graph::depth).max().unwrap_or(0);
         if graph.size() + more > MOST_NODES || depth >= DEEPEST {
             return Err(Error::OutOfMemory);
         }
@@ -464,6 +546,27 @@ mod tests {
         outer.nodes.get_mut(&2).unwrap().work = Work::Child(Box::default());
         let executable = outer.executable().unwrap();
         assert_eq!(executable.steps[1].after, [0]);
+    }
+
+    #[test]
+    fn conditions_choose_bodies() {
+        let conditional = |choice, bodies| Conditional {
+            handle: 8,
+            default: Some(3),
+            choice,
+            bodies: vec![graph(&[(10, &[])]); bodies],
+        };
+        let chosen = |choice, bodies| [0, 1, 2].map(|one| conditional(choice, bodies).chosen(one));
+        assert_eq!(chosen(Choice::If, 1), [None, Some(0), Some(0)]);
+        assert_eq!(chosen(Choice::If, 2), [Some(1), Some(0), Some(0)]);
+        assert_eq!(chosen(Choice::While, 1), [None, Some(0), Some(0)]);
+        assert_eq!(chosen(Choice::Switch, 2), [Some(0), Some(1), None]);
+        let mut outer = graph(&[(1, &[]), (2, &[1])]);
+        outer.nodes.get_mut(&1).unwrap().work = Work::Conditional(conditional(Choice::If, 2));
+        assert_eq!((outer.size(), outer.depth(), outer.defaults()), (4, 2, vec![(8, 3)]));
+        let executable = outer.executable().unwrap();
+        assert_eq!(executable.steps.len(), 2);
+        assert_eq!(executable.steps[0].bodies.iter().map(|body| body.len()).sum::<usize>(), 2);
     }
 
     #[test]

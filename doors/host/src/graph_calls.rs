@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use crate::clock::{DEFAULT_STREAM, EventId, StreamId};
 use crate::graph::{
-    Capture, CaptureStatus, Edge, ExecutableId, Graph, GraphId, GraphRun, Graphs, HostCall, Node,
-    NodeId, Work,
+    Capture, CaptureStatus, Choice, Conditional, Edge, ExecutableId, Graph, GraphId, GraphRun,
+    Graphs, HostCall, Node, NodeId, Step, Work,
 };
 use crate::request::LaunchRequest;
 use crate::{BlockKind, Device, Error};
+
+/// More bodies of a node are no program's.
+const MOST_BODIES: usize = 1 << 10;
 
 impl Device {
     /// An empty graph.
@@ -23,7 +26,7 @@ impl Device {
     ///
     /// [`Error::InvalidValue`] if there is none of this number, or it is that of a node.
     pub fn destroy_graph(&mut self, id: GraphId) -> Result<(), Error> {
-        if self.graphs.children.values().any(|&child| child == id) {
+        if self.graphs.children.values().flatten().any(|&child| child == id) {
             return Err(Error::InvalidValue);
         }
         self.graphs.forget(id)
@@ -90,17 +93,82 @@ impl Device {
     ///
     /// [`Error::InvalidValue`] if the node is not there or stands for none.
     pub fn child_graph(&mut self, node: NodeId) -> Result<GraphId, Error> {
-        if let Some(&child) = self.graphs.children.get(&node) {
-            return Ok(child);
+        match self.graphs.node(node)?.1.work {
+            Work::Child(_) => self.graphs_in(node)?.first().copied().ok_or(Error::InvalidValue),
+            _ => Err(Error::InvalidValue),
         }
-        let Work::Child(child) = &self.graphs.node(node)?.1.work else {
-            return Err(Error::InvalidValue);
+    }
+
+    /// The graphs in a node, which are the node's.
+    fn graphs_in(&mut self, node: NodeId) -> Result<Vec<GraphId>, Error> {
+        if let Some(children) = self.graphs.children.get(&node) {
+            return Ok(children.clone());
+        }
+        let graphs = self.graphs.node(node)?.1.work.graphs().to_vec();
+        let mut children = Vec::new();
+        for graph in graphs {
+            let graph = self.graphs.renamed(graph);
+            children.push(self.graphs.keep(graph));
+        }
+        self.graphs.children.insert(node, children.clone());
+        Ok(children)
+    }
+
+    /// A condition for a node of a graph: the address of a number that kernels set. Every launch
+    /// begins with `default`, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidValue`] if there is no such graph, and errors of [`Self::allocate`].
+    pub fn condition(&mut self, graph: GraphId, default: Option<u32>) -> Result<u64, Error> {
+        self.graphs.graph(graph)?;
+        let handle = self.allocate_for_graph(4)?;
+        self.set_condition(handle, 0)?;
+        self.graphs.conditions.insert(handle, default);
+        Ok(handle)
+    }
+
+    /// Adds a node whose condition chooses one of `bodies` graphs, and returns the node and these,
+    /// which are empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidValue`] if there is no such condition, the number of bodies does not fit the
+    /// choice, or as [`Self::add_node`].
+    pub fn add_conditional(
+        &mut self,
+        graph: GraphId,
+        after: &[NodeId],
+        (handle, choice): (u64, Choice),
+        bodies: usize,
+    ) -> Result<(NodeId, Vec<GraphId>), Error> {
+        let default = *self.graphs.conditions.get(&handle).ok_or(Error::InvalidValue)?;
+        let fits = match choice {
+            Choice::If => (1..=2).contains(&bodies),
+            Choice::While => bodies == 1,
+            Choice::Switch => (1..=MOST_BODIES).contains(&bodies),
         };
-        let child = Graph::clone(child);
-        let child = self.graphs.renamed(child);
-        let child = self.graphs.keep(child);
-        self.graphs.children.insert(node, child);
-        Ok(child)
+        if !fits {
+            return Err(Error::InvalidValue);
+        }
+        let bodies = vec![Graph::default(); bodies];
+        let work = Work::Conditional(Conditional { handle, default, choice, bodies });
+        let node = self.add_node(graph, after, work)?;
+        Ok((node, self.graphs_in(node)?))
+    }
+
+    /// The number of a condition.
+    fn condition_now(&self, handle: u64) -> Result<u32, Error> {
+        let bytes = self.memory.slice(handle, 4).and_then(|bytes| bytes.try_into().ok());
+        bytes.map(u32::from_le_bytes).ok_or(Error::InvalidValue)
+    }
+
+    fn set_condition(&mut self, handle: u64, number: u32) -> Result<(), Error> {
+        let bytes = self.memory.slice_mut(handle, 4).ok_or(Error::InvalidValue)?;
+        bytes.copy_from_slice(&number.to_le_bytes());
+        self.contents.changed(handle);
+        self.checking.written(handle, 4);
+        Ok(())
     }
 
     /// Removes a node and its edges.
@@ -256,10 +324,14 @@ impl Device {
         let executable = self.graphs.executables.get(&id).ok_or(Error::InvalidValue)?;
         let (graph, steps) = (executable.graph.clone(), Arc::clone(&executable.steps));
         let begin_ms = self.clock.ready(stream)?;
+        let defaults = graph.defaults();
         if self.capture(stream, || Work::Child(Box::new(graph)))? {
             return Ok(None);
         }
-        Ok(Some(GraphRun { stream, steps, begin_ms, ends_ms: Vec::new() }))
+        for (handle, number) in defaults {
+            self.set_condition(handle, number)?;
+        }
+        Ok(Some(GraphRun::new(stream, steps, begin_ms)))
     }
 
     /// Does the next step of a launch. A call of the program's own is left to the caller. `None` if
@@ -277,13 +349,46 @@ impl Device {
         &mut self,
         run: &mut GraphRun,
     ) -> Result<Option<Option<HostCall>>, Error> {
-        let Some(step) = run.steps.get(run.ends_ms.len()) else {
-            self.clock
-                .advance(run.stream, run.ends_ms.iter().copied().fold(run.begin_ms, f64::max));
-            return Ok(None);
-        };
+        // SAFETY: by the contract.
+        let done = unsafe { self.step(run) }?;
+        if done.is_none() {
+            self.clock.advance(run.stream, run.end_ms());
+        }
+        Ok(done)
+    }
+
+    /// As [`Self::graph_step`], without the end of the whole.
+    ///
+    /// # Safety
+    ///
+    /// As [`Self::copy`].
+    #[allow(unsafe_code, reason = "addresses of the program are copied to and from")]
+    unsafe fn step(&mut self, run: &mut GraphRun) -> Result<Option<Option<HostCall>>, Error> {
+        let steps = Arc::clone(&run.steps);
+        let Some(step) = steps.get(run.ends_ms.len()) else { return Ok(None) };
+        if let Some(body) = &mut run.body {
+            // SAFETY: by the contract.
+            if let Some(call) = unsafe { self.step(body) }? {
+                return Ok(Some(call));
+            }
+            let end_ms = body.end_ms();
+            let is_loop =
+                matches!(&step.work, Work::Conditional(Conditional { choice: Choice::While, .. }));
+            run.body = if is_loop { self.chosen(step, run.stream, end_ms)? } else { None };
+            if run.body.is_none() {
+                run.ends_ms.push(end_ms);
+            }
+            return Ok(Some(None));
+        }
         let before = step.after.iter().filter_map(|&at| run.ends_ms.get(at).copied());
         let begin_ms = before.fold(run.begin_ms, f64::max);
+        if let Work::Conditional(_) = &step.work {
+            run.body = self.chosen(step, run.stream, begin_ms)?;
+            if run.body.is_none() {
+                run.ends_ms.push(begin_ms);
+            }
+            return Ok(Some(None));
+        }
         let branch = self.clock.branch(run.stream, begin_ms);
         let mut call = None;
         let outcome = match step.work.clone() {
@@ -300,12 +405,29 @@ impl Device {
             }
             Work::Record(event) => self.clock.record_event(event, branch),
             Work::Wait(event) => self.clock.wait_event(branch, event),
-            Work::Empty | Work::Allocate { .. } | Work::Free(_) | Work::Child(_) => Ok(()),
+            Work::Empty
+            | Work::Allocate { .. }
+            | Work::Free(_)
+            | Work::Child(_)
+            | Work::Conditional(_) => Ok(()),
         };
         let end_ms = self.clock.end_branch(branch).unwrap_or(begin_ms);
         outcome?;
         run.ends_ms.push(end_ms);
         Ok(Some(call))
+    }
+
+    /// The body that a conditional's number chooses now.
+    fn chosen(
+        &self,
+        step: &Step,
+        stream: StreamId,
+        begin_ms: f64,
+    ) -> Result<Option<Box<GraphRun>>, Error> {
+        let Work::Conditional(conditional) = &step.work else { return Ok(None) };
+        let chosen = conditional.chosen(self.condition_now(conditional.handle)?);
+        let steps = chosen.and_then(|body| step.bodies.get(body));
+        Ok(steps.map(|steps| Box::new(GraphRun::new(stream, Arc::clone(steps), begin_ms))))
     }
 
     /// Begins to put the work of a stream into a graph.

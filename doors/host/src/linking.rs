@@ -71,6 +71,37 @@ struct Unit<'t> {
     items: Vec<Item<'t>>,
 }
 
+/// The function of the device runtime that the driver defines itself: PTX declares it, and NVIDIA's
+/// library of that runtime does not have it.
+const BY_DRIVER: &str = "cudaGraphSetConditional";
+
+/// Its definition. The handle of a condition is the address of its number.
+const DRIVER: &str = ".version 3.1
+.target sm_20
+.address_size 64
+.visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)
+{
+    .reg .b64 %handle;
+    .reg .b32 %value;
+    ld.param.b64 %handle, [handle];
+    ld.param.b32 %value, [value];
+    st.global.b32 [%handle], %value;
+    ret;
+}
+";
+
+/// Joins a text with what the driver defines of it. `None` if it needs nothing.
+///
+/// # Errors
+///
+/// As [`link`].
+pub(crate) fn completed(text: &str) -> Result<Option<String>, LinkError> {
+    match text.contains(BY_DRIVER) {
+        true => link(&[text.to_owned()]).map(Some),
+        false => Ok(None),
+    }
+}
+
 /// Joins units to one text. A unit without kernels, of which no other one needs anything, is left
 /// out: that of the device runtime, as a rule.
 ///
@@ -78,7 +109,12 @@ struct Unit<'t> {
 ///
 /// [`LinkError`] if there is no unit, or a name is defined twice.
 pub fn link(texts: &[String]) -> Result<String, LinkError> {
-    let units: Vec<Unit<'_>> = texts.iter().map(|text| Unit::of(text)).collect();
+    let mut units: Vec<Unit<'_>> = texts.iter().map(|text| Unit::of(text)).collect();
+    let names = |item: &Item<'_>| item.name == Some(BY_DRIVER);
+    let mut named = units.iter().flat_map(|unit| &unit.items).filter(|item| names(item)).peekable();
+    if named.peek().is_some() && named.all(|item| item.scope == Scope::Extern) {
+        units.push(Unit::of(DRIVER));
+    }
     let units = needed(units);
     let defined = definitions(&units)?;
     let version = units.iter().map(|unit| unit.version).max().ok_or(LinkError::Nothing)?;

@@ -156,7 +156,13 @@ impl Device {
 
     fn read(&mut self, bytes: &[u8]) -> Result<Ready, Error> {
         match self.ptx(bytes) {
-            Ok(source) => self.read_source(source),
+            Ok(source) => {
+                let completed = linking::completed(&source.text);
+                match completed.map_err(|error| self.unlinked(&error))? {
+                    Some(text) => self.read_source(SourceText::new(source.name, text)),
+                    None => self.read_source(source),
+                }
+            }
             Err(refusal) => Err(self.refused(&refusal)),
         }
     }
@@ -173,11 +179,13 @@ impl Device {
         if let Some(refusal) = without.filter(|_| texts.is_empty()) {
             return Err(self.refused(&refusal));
         }
-        let linked = linking::link(&texts).map_err(|error| {
-            self.program.note(&format!("the program's modules cannot be linked: {error}"));
-            Error::InvalidPtx
-        })?;
+        let linked = linking::link(&texts).map_err(|error| self.unlinked(&error))?;
         self.read_source(SourceText::new("linked.ptx".to_owned(), linked))
+    }
+
+    fn unlinked(&self, error: &linking::LinkError) -> Error {
+        self.program.note(&format!("the program's modules cannot be linked: {error}"));
+        Error::InvalidPtx
     }
 
     fn refused(&self, refusal: &Refusal) -> Error {

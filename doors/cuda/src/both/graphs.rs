@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
-use gpucast_host::graph::{CaptureStatus, Edge, ExecutableId, GraphId, HostCall, NodeId, Work};
+use gpucast_host::graph::{
+    CaptureStatus, Choice, Edge, ExecutableId, GraphId, HostCall, NodeId, Work,
+};
 use gpucast_host::{Device, Error, Extent, LaunchRequest, PitchedMemory};
 
 use super::arrays::ShownEnd;
 use super::streams::{Stream, stream};
 use crate::abi::{self, Callback, In, Out};
-use crate::notices;
 use crate::state::on_device;
 
 /// `cudaGraph_t` and `CUgraph`.
@@ -116,6 +117,8 @@ impl NodeParameters {
     const COPY: u64 = 32;
     /// The kind that allocates.
     const ALLOCATES: i32 = 10;
+    /// The kind with a condition.
+    const CONDITIONAL: i32 = 13;
 
     fn kind(self) -> Result<i32, Error> {
         In::at_number(self.0).get()
@@ -146,19 +149,10 @@ impl NodeParameters {
             6 => self.body().map(Work::Wait),
             7 => self.body().map(Work::Record),
             11 => self.body().map(Work::Free),
-            13 => conditional(),
+            // The bodies of a conditional node are changed by their own nodes.
             _ => Err(Error::NotSupported),
         }
     }
-}
-
-/// Refuses a conditional node, with a sentence for the user.
-pub(crate) fn conditional<T>() -> Result<T, Error> {
-    notices::once(
-        "conditional nodes of CUDA graphs are not executed; the call returns \"operation not \
-         supported\"",
-    );
-    Err(Error::NotSupported)
 }
 
 /// A call of the program, as its numbers.
@@ -254,6 +248,67 @@ pub(crate) fn add_allocation(
     parameters.put(AllocationParameters { address, ..given })
 }
 
+/// `cudaConditionalNodeParams` and `CUDA_CONDITIONAL_NODE_PARAMS`, whose context behind it is the
+/// only one.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct ConditionalParameters {
+    handle: u64,
+    choice: i32,
+    size: u32,
+    /// The address of the bodies' handles.
+    bodies: u64,
+}
+
+/// Flag of a condition's handle: each launch begins with its default number.
+const ASSIGNS_DEFAULT: u32 = 1;
+
+/// The handles of each conditional node's bodies, which C reads as long as the node is there.
+static BODIES: Mutex<BTreeMap<NodeHandle, Box<[GraphHandle]>>> = Mutex::new(BTreeMap::new());
+
+/// Makes the condition of a node, and writes its handle.
+pub(crate) fn create_condition(
+    place: Out<u64>,
+    graph: GraphHandle,
+    default: u32,
+    flags: u32,
+) -> Result<(), Error> {
+    place.check()?;
+    let default = match flags {
+        0 => None,
+        ASSIGNS_DEFAULT => Some(default),
+        _ => return Err(Error::InvalidValue),
+    };
+    place.put(on_device(|device| device.condition(graph, default))?)
+}
+
+/// Adds a node whose condition chooses a body, and writes its handle and those of the bodies.
+fn add_conditional(
+    place: Out<NodeHandle>,
+    graph: GraphHandle,
+    after: In<NodeHandle>,
+    count: usize,
+    parameters: Out<ConditionalParameters>,
+) -> Result<(), Error> {
+    let given = parameters.given()?;
+    place.check()?;
+    let after = nodes(after, count)?;
+    let choice = match given.choice {
+        0 => Choice::If,
+        1 => Choice::While,
+        2 => Choice::Switch,
+        _ => return Err(Error::InvalidValue),
+    };
+    let (condition, size) = ((given.handle, choice), given.size as usize);
+    let (node, bodies) =
+        on_device(|device| device.add_conditional(graph, &after, condition, size))?;
+    let bodies = bodies.into_boxed_slice();
+    let address = bodies.as_ptr().expose_provenance() as u64;
+    BODIES.lock().unwrap_or_else(PoisonError::into_inner).insert(node, bodies);
+    place.put(node)?;
+    parameters.put(ConditionalParameters { bodies: address, ..given })
+}
+
 /// Adds a node of any kind, and writes its handle.
 pub(crate) fn add_any(
     place: Out<NodeHandle>,
@@ -266,6 +321,10 @@ pub(crate) fn add_any(
     if parameters.kind()? == NodeParameters::ALLOCATES {
         let body = Out::at_number(parameters.0 + NodeParameters::BODY);
         return add_allocation(place, graph, after, count, body);
+    }
+    if parameters.kind()? == NodeParameters::CONDITIONAL {
+        let body = Out::at_number(parameters.0 + NodeParameters::BODY);
+        return add_conditional(place, graph, after, count, body);
     }
     add(place, graph, after, count, parameters.work(own)?)
 }
@@ -360,6 +419,7 @@ pub(crate) fn shown_launch(node: NodeHandle) -> Result<(LaunchRequest, In<*const
 /// Removes a node.
 pub(crate) fn destroy_node(node: NodeHandle) -> Result<(), Error> {
     SHOWN.lock().unwrap_or_else(PoisonError::into_inner).remove(&node);
+    BODIES.lock().unwrap_or_else(PoisonError::into_inner).remove(&node);
     on_device(|device| device.destroy_node(node))
 }
 

@@ -265,9 +265,15 @@ driver_functions! {
         graphs::add_any(place, graph, after, count, parameters, &OWN_FORMS)
     }
 
-    /// Refuses what only conditional nodes need.
-    fn cuGraphConditionalHandleCreate(_handle: *mut c_void, _graph: GraphHandle) {
-        graphs::conditional()
+    /// Makes the condition of a node.
+    fn cuGraphConditionalHandleCreate(
+        place: Out<u64>,
+        graph: GraphHandle,
+        _context: *mut c_void,
+        default: u32,
+        flags: u32,
+    ) {
+        graphs::create_condition(place, graph, default, flags)
     }
 
     /// Changes a node of any kind.

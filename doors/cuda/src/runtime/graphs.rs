@@ -285,9 +285,14 @@ runtime_functions! {
         graphs::add_any(place, graph, after, count, parameters, &OWN_FORMS)
     }
 
-    /// Refuses what only conditional nodes need.
-    fn cudaGraphConditionalHandleCreate(_handle: *mut c_void, _graph: GraphHandle) {
-        graphs::conditional()
+    /// Makes the condition of a node.
+    fn cudaGraphConditionalHandleCreate(
+        place: Out<u64>,
+        graph: GraphHandle,
+        default: u32,
+        flags: u32,
+    ) {
+        graphs::create_condition(place, graph, default, flags)
     }
 
     /// Changes a node of any kind.

@@ -51,6 +51,7 @@ CUresult cuStreamSynchronize(Handle);
 CUresult cuGraphCreate(Handle *, unsigned);
 CUresult cuGraphDestroy(Handle);
 CUresult cuGraphAddNode(Handle *, Handle, const Handle *, size_t, const void *);
+CUresult cuGraphConditionalHandleCreate(uint64_t *, Handle, Handle, unsigned, unsigned);
 CUresult cuGraphAddNode_v2(Handle *, Handle, const Handle *, const void *, size_t, const void *);
 CUresult cuGraphKernelNodeGetParams_v2(Handle, void *);
 CUresult cuGraphMemcpyNodeGetParams(Handle, void *);
@@ -534,6 +535,105 @@ static void two_units(CUresult (*allocate)(uint64_t *, size_t))
     DO(cuModuleUnload(module));
 }
 
+/* NVRTC 12.9 makes this, with -rdc=true, of
+     extern "C" __device__ void cudaGraphSetConditional(unsigned long long handle, unsigned value);
+     extern "C" __global__ void countdown(unsigned long long handle, int *left, int *done)
+     { ++*done; cudaGraphSetConditional(handle, --*left); } */
+static const char countdown[] =
+    ".version 8.8\n.target sm_75\n.address_size 64\n"
+    ".extern .func cudaGraphSetConditional (.param .b64 cudaGraphSetConditional_param_0,\n"
+    "    .param .b32 cudaGraphSetConditional_param_1);\n"
+    ".visible .entry countdown(.param .u64 countdown_param_0, .param .u64 countdown_param_1,\n"
+    "    .param .u64 countdown_param_2)\n"
+    "{ .reg .b32 %r<5>; .reg .b64 %rd<6>;\n"
+    "ld.param.u64 %rd1, [countdown_param_0]; ld.param.u64 %rd2, [countdown_param_1];\n"
+    "ld.param.u64 %rd3, [countdown_param_2]; cvta.to.global.u64 %rd4, %rd2;\n"
+    "cvta.to.global.u64 %rd5, %rd3; ld.global.u32 %r1, [%rd5]; add.s32 %r2, %r1, 1;\n"
+    "st.global.u32 [%rd5], %r2; ld.global.u32 %r3, [%rd4]; add.s32 %r4, %r3, -1;\n"
+    "st.global.u32 [%rd4], %r4;\n"
+    "{ .reg .b32 temp_param_reg; .param .b64 param0; st.param.b64 [param0+0], %rd1;\n"
+    ".param .b32 param1; st.param.b32 [param1+0], %r4;\n"
+    "call.uni cudaGraphSetConditional, (param0, param1); }\n"
+    "ret; }\n";
+
+enum { IF, WHILE, SWITCH };
+
+/* Adds a node with a condition, and gives its bodies. */
+static Handle *conditional(Handle graph, Handle after, uint64_t condition, int choice, unsigned size, Handle *node)
+{
+    struct { int kind, reserved[3]; uint64_t handle; int choice; unsigned size; Handle *bodies, context; uint64_t rest[27]; } any;
+    memset(&any, 0, sizeof any);
+    any.kind = 13;
+    any.handle = condition;
+    any.choice = choice;
+    any.size = size;
+    DO(cuGraphAddNode_v2(node, graph, &after, NULL, after ? 1 : 0, &any));
+    return any.bodies;
+}
+
+/* Graphs whose kernels decide what is executed: a loop, a choice of two in it, and one of three. */
+static void conditions(CUresult (*allocate)(uint64_t *, size_t))
+{
+    struct { Handle function; unsigned extents[6], shared; void **parameters, **extra; } launch;
+    struct { uint64_t to; size_t pitch; unsigned value, bytes; size_t width, height; } fill;
+    uint64_t loop, two, three, left, done, at;
+    Handle module, kernel, graph, node, inner, ready, *bodies;
+    int numbers[3];
+    DO(cuModuleLoadData(&module, countdown));
+    DO(cuModuleGetFunction(&kernel, module, "countdown"));
+    DO(allocate(&left, 4));
+    DO(allocate(&done, 4));
+    DO(allocate(&at, 4));
+    DO(cuGraphCreate(&graph, 0));
+    DO(cuGraphConditionalHandleCreate(&loop, graph, NULL, 1, 1));
+    DO(cuGraphConditionalHandleCreate(&two, graph, NULL, 0, 1));
+    DO(cuGraphConditionalHandleCreate(&three, graph, NULL, 2, 1));
+    MUST(cuGraphConditionalHandleCreate(&at, graph, NULL, 0, 8) == INVALID_VALUE);
+    /* while (loop) { countdown(loop); if (two) at = 1; else at = 2; } then at = 30 of 10, 20, 30 */
+    bodies = conditional(graph, NULL, loop, WHILE, 1, &node);
+    memset(&launch, 0, sizeof launch);
+    memset(&fill, 0, sizeof fill);
+    void *arguments[] = {&loop, &left, &done};
+    launch.function = kernel;
+    for (int i = 0; i < 6; i++)
+        launch.extents[i] = 1;
+    launch.parameters = arguments;
+    DO(cuGraphAddKernelNode(&inner, bodies[0], NULL, 0, &launch));
+    Handle *choices = conditional(bodies[0], inner, two, IF, 2, &inner);
+    fill.to = at;
+    fill.bytes = 4;
+    fill.width = fill.height = 1;
+    for (unsigned i = 0; i < 2; i++) {
+        fill.value = i + 1;
+        DO(cuGraphAddMemsetNode(&inner, choices[i], NULL, 0, &fill, NULL));
+    }
+    DO(cuGraphInstantiateWithFlags(&ready, graph, 0));
+    for (int times = 1; times <= 2; times++) {
+        DO(cuMemsetD32_v2(left, 5, 1));
+        DO(cuMemsetD32_v2(done, 0, 1));
+        DO(cuGraphLaunch(ready, NULL));
+        DO(cuMemcpyDtoH_v2(&numbers[0], left, 4));
+        DO(cuMemcpyDtoH_v2(&numbers[1], done, 4));
+        DO(cuMemcpyDtoH_v2(&numbers[2], at, 4));
+        MUST(numbers[0] == 0 && numbers[1] == 5 && numbers[2] == 2);
+    }
+    DO(cuGraphExecDestroy(ready));
+    bodies = conditional(graph, node, three, SWITCH, 3, &node);
+    for (unsigned i = 0; i < 3; i++) {
+        fill.value = 10 * (i + 1);
+        DO(cuGraphAddMemsetNode(&inner, bodies[i], NULL, 0, &fill, NULL));
+    }
+    DO(cuGraphInstantiateWithFlags(&ready, graph, 0));
+    MUST(cuGraphDestroy(bodies[0]) == INVALID_VALUE);
+    DO(cuMemsetD32_v2(left, 1, 1));
+    DO(cuGraphLaunch(ready, NULL));
+    DO(cuMemcpyDtoH_v2(&numbers[2], at, 4));
+    MUST(numbers[2] == 30);
+    DO(cuGraphDestroy(graph));
+    DO(cuGraphExecDestroy(ready));
+    DO(cuModuleUnload(module));
+}
+
 /* Numbers that no header has, null pointers, and files that never end. */
 static void unknown_numbers(Handle function)
 {
@@ -633,6 +733,7 @@ int main(void)
     MUST(shared == 0);
     unknown_numbers(function);
     two_units(allocate);
+    conditions(allocate);
     tensor_maps(allocate);
     textures(allocate);
     DO(cuMemFree_v2(da));

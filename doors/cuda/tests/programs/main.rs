@@ -503,9 +503,7 @@ fn of_equal_launches_few_are_counted_and_all_have_their_time() {
 #[test]
 fn a_function_that_is_not_there_is_named_once() {
     let ran = run("13", "unsupported", running()).right();
-    for words in ["cudaGraphDebugDotPrint", "conditional nodes of CUDA graphs"] {
-        assert_eq!(ran.stderr().matches(words).count(), 1, "{}", ran.stderr());
-    }
+    assert_eq!(ran.stderr().matches("cudaGraphDebugDotPrint").count(), 1, "{}", ran.stderr());
 }
 
 #[test]

@@ -681,11 +681,6 @@ static void unsupported(void)
 #ifndef __CUDACC__
     MUST(cudaGraphDebugDotPrint(NULL, NULL, 0) == cudaErrorNotSupported);
     MUST(cudaGraphDebugDotPrint(NULL, NULL, 0) == cudaErrorNotSupported);
-    /* The kind alone decides; no graph is needed. CUDA 13 has a pointer to data more. */
-    int conditional[64] = {13};
-    cudaGraphNode_t node;
-    MUST(cudaGraphAddNode(&node, NULL, NULL, 0, 0, (size_t)conditional) == cudaErrorNotSupported);
-    MUST(cudaGraphAddNode(&node, NULL, NULL, 0, 0, (size_t)conditional) == cudaErrorNotSupported);
 #endif
 }
 
