@@ -3,11 +3,13 @@
 pub(crate) mod advise;
 pub(crate) mod bench;
 mod calibrate;
+mod confined;
 mod counts;
 mod cuda;
 pub(crate) mod diff;
 mod early;
 pub(crate) mod exec;
+pub(crate) mod explain;
 mod explore;
 mod gpus;
 pub(crate) mod judge;
@@ -20,6 +22,7 @@ mod options;
 pub(crate) mod plot;
 mod prediction;
 pub(crate) mod report;
+pub(crate) mod serve;
 pub(crate) mod shared_sweep;
 mod size;
 mod sweep_grid;
@@ -44,6 +47,7 @@ use crate::failure::Report;
 use crate::project::{self, Guarded};
 
 pub(crate) use calibrate::{Calibrate, CalibrateCost, CalibrateOffload, ScaleChoice};
+pub(crate) use confined::{ConfinedOptions, ErrorFormat};
 pub(crate) use counts::Counts;
 pub(crate) use early::Early;
 pub(crate) use explore::{Compare, Sensitivity, Sweep};
@@ -97,6 +101,9 @@ pub(crate) struct Cli {
     #[allow(dead_code, reason = "`Early` has read it; here it is only allowed to be there")]
     #[arg(long, global = true)]
     no_project: bool,
+
+    #[command(flatten)]
+    pub(crate) confined: ConfinedOptions,
 }
 
 /// Reason why there is nothing to run.
@@ -155,6 +162,14 @@ pub(crate) fn parse(early: &Early) -> Result<Cli, Unparsed> {
     }
 }
 
+/// What is wrong with a command line, without the usage below it.
+pub(crate) fn report(error: &clap::Error) -> Report {
+    let text = error.render().to_string();
+    let text = text.split("\n\nUsage:").next().unwrap_or_default();
+    let text = text.split("\n\nFor more information").next().unwrap_or_default();
+    Report::new(text.strip_prefix("error: ").unwrap_or(text).trim())
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Predict a kernel's time on one GPU or several
@@ -200,6 +215,13 @@ pub(crate) enum Command {
     /// Parse PTX, alone or in containers; show what each kernel uses and needs, and what could not
     /// be executed
     Check(Check),
+    /// Say what a code, a metric, a rule of advice or a field of a GPU means
+    Explain(explain::Explain),
+    /// Answer for programs and agents until it is stopped: HTTP with JSON, or MCP
+    ///
+    /// It runs the program gpucast-serve, which lies beside this one. `gpucast serve -- --help`
+    /// shows its options.
+    Serve(serve::Serve),
     /// The GPUs that are known by name
     #[command(subcommand)]
     Gpus(Gpus),

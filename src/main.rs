@@ -11,6 +11,7 @@
 
 mod cli;
 mod commands;
+mod confine;
 mod failure;
 mod interrupt;
 mod output;
@@ -21,7 +22,7 @@ mod trust;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use crate::cli::{Early, Unparsed};
+use crate::cli::{Early, ErrorFormat, Unparsed};
 use crate::failure::Failure;
 use crate::output::manner::{self, Verbosity};
 
@@ -41,13 +42,18 @@ fn main() -> ExitCode {
     let cli = match parsed {
         Ok(cli) => cli,
         Err(Unparsed::Project(report)) => {
-            manner::set(colour, Verbosity::Usual);
+            manner::set(colour, Verbosity::Usual, early.errors);
             output::diagnostic::print(&[report]);
             return ExitCode::from(INPUT);
         }
         Err(Unparsed::CommandLine(error)) => {
             // `--help` and `--version` come along here, too, and go to the standard output.
             let code = if error.use_stderr() { USAGE } else { 0 };
+            if error.use_stderr() && early.errors == ErrorFormat::Json {
+                manner::set(colour, Verbosity::Usual, early.errors);
+                output::diagnostic::print(&[cli::report(&error)]);
+                return ExitCode::from(code);
+            }
             let _ = error.print();
             let _ = std::io::stdout().flush();
             return ExitCode::from(code);
@@ -60,6 +66,7 @@ fn main() -> ExitCode {
             (false, true) => Verbosity::Verbose,
             (false, false) => Verbosity::Usual,
         },
+        early.errors,
     );
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,6 +6,7 @@ use gpucast_forecast::{Anchor, Report};
 use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
 };
+use serde_json::json;
 use textwrap::{WordSeparator, WordSplitter};
 
 use super::control;
@@ -149,6 +150,25 @@ fn render(report: &Report, mut theme: GraphicalTheme, width: usize) -> String {
     }
 }
 
+/// A report as a line of JSON: `message`, and `place`, `facts`, `hint` and `command` where it has
+/// them.
+pub fn line_of_json(report: &Report) -> String {
+    let mut value = json!({ "schema": "gpucast.report/1", "message": report.message });
+    if let Some(anchor) = &report.anchor {
+        let (line, column) = anchor.position();
+        value["place"] = json!({ "file": anchor.source.name, "line": line, "column": column });
+    }
+    if !report.facts.is_empty() {
+        value["facts"] = json!(report.facts);
+    }
+    for (name, text) in [("hint", &report.hint), ("command", &report.command)] {
+        if let Some(text) = text {
+            value[name] = json!(text);
+        }
+    }
+    format!("{value}\n")
+}
+
 /// A report without colours, and with ASCII rules only.
 pub fn plain(report: &Report) -> String {
     render(report, GraphicalTheme::none(), WIDTH)
@@ -174,6 +194,19 @@ mod tests {
             .fact("in kernel k, CTA 0,0,0")
             .hint("write something else");
         insta::assert_snapshot!(plain(&report));
+    }
+
+    #[test]
+    fn a_report_for_programs_is_a_line_with_its_parts() {
+        let source = SourceText::new("a.ptx", "first\nsecond\n");
+        let report = source.report(9..10, "wrong\nword").fact("a fact").hint("a hint");
+        let line = line_of_json(&report);
+        assert_eq!(line.matches('\n').count(), 1, "{line}");
+        let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(value["message"], "wrong\nword");
+        assert_eq!(value["place"], json!({ "file": "a.ptx", "line": 2, "column": 4 }));
+        assert_eq!((&value["facts"][0], &value["hint"]), (&json!("a fact"), &json!("a hint")));
+        assert_eq!(value.get("command"), None);
     }
 
     #[test]

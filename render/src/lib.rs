@@ -29,6 +29,7 @@
 //! | [`collection`], [`corpus`] | measurement kernels, and kernels of publications |
 //! | [`measured`], [`calibration`] | measured parameters of a GPU, fitted ones of a model |
 //! | [`diagnostic`] | faults of the input, with the text that they are in |
+//! | [`explanation`] | what a code, a metric or a field means |
 //! | [`marks`] | findings at their lines, for other programs |
 //! | [`pictures`], [`report`] | all of it, drawn |
 //! | [`timeline`] | a simulated launch over time |
@@ -52,6 +53,7 @@ pub mod counts_at;
 pub mod csv;
 pub mod diagnostic;
 pub mod difference;
+pub mod explanation;
 mod fastest;
 pub mod findings;
 mod format;

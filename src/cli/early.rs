@@ -6,6 +6,8 @@ use std::path::Path;
 
 use clap::{Arg, ColorChoice, Command, ValueEnum as _};
 
+use super::ErrorFormat;
+
 /// The options that count before the words are parsed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Early {
@@ -13,6 +15,8 @@ pub(crate) struct Early {
     pub(crate) colour: Option<ColorChoice>,
     /// True if `gpucast.toml` is left out.
     pub(crate) without_project: bool,
+    /// The value of `--error-format`.
+    pub(crate) errors: ErrorFormat,
     /// The ending of the file that `--output` names, in lower case.
     ending: Option<String>,
 }
@@ -34,6 +38,10 @@ impl Early {
                     let value = attached.or_else(|| words.next()).unwrap_or_default();
                     // A wrong word is complained about when it is parsed.
                     early.colour = ColorChoice::from_str(&value, false).ok();
+                }
+                "--error-format" => {
+                    let value = attached.or_else(|| words.next()).unwrap_or_default();
+                    early.errors = ErrorFormat::from_str(&value, false).unwrap_or_default();
                 }
                 "-o" | "--output" => {
                     early.ending = ending(&attached.or_else(|| words.next()).unwrap_or_default());

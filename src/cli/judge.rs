@@ -114,10 +114,6 @@ pub(crate) struct Judge {
     #[arg(long, help_heading = "Limits", value_name = "SIZE", default_value = "4GiB", value_parser = size::bytes)]
     pub(crate) memory_limit: u64,
 
-    /// The folder of the process that judges, which the program starts itself
-    #[arg(long, hide = true, value_name = "FOLDER")]
-    pub(crate) confined: Option<PathBuf>,
-
     /// Where else the CUDA files lie that the PTX names; by default in or below its own folder
     #[arg(long, help_heading = "Output", value_name = "FOLDER")]
     pub(crate) source_root: Option<PathBuf>,

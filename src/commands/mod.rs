@@ -12,6 +12,7 @@ pub(crate) mod counts;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod exec;
+pub(crate) mod explain;
 pub(crate) mod gpus;
 pub(crate) mod judge;
 pub(crate) mod kernels;
@@ -26,6 +27,7 @@ pub(crate) mod proposal;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sensitivity;
+pub(crate) mod serve;
 pub(crate) mod sweep;
 pub(crate) mod trace;
 pub(crate) mod trust;
@@ -33,14 +35,19 @@ pub(crate) mod tune;
 mod usual_gpu;
 
 use crate::cli::{Cli, Command};
+use crate::confine;
 use crate::failure::{Failure, Report};
 
 /// Runs a command.
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
-    if let Command::Judge(arguments) = &cli.command {
-        // Threads that have begun would stay free.
-        judge::confine(arguments)?;
-    }
+    // Threads that have begun would stay free.
+    let confined = cli.confined.folder.as_deref().map(|folder| {
+        let readable = match &cli.command {
+            Command::Judge(arguments) => judge::readable(arguments),
+            _ => Vec::new(),
+        };
+        confine::confine(folder, cli.confined.limits(), readable)
+    });
     if let Some(threads) = cli.threads {
         rayon::ThreadPoolBuilder::new()
             .num_threads(threads.into())
@@ -55,7 +62,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Sensitivity(arguments) => sensitivity::run(&arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Diff(arguments) => diff::run(&arguments),
-        Command::Judge(arguments) => judge::run(&arguments),
+        Command::Judge(arguments) => judge::run(&arguments, confined),
         Command::Profile(arguments) => profile::run(arguments),
         Command::Trace(arguments) => trace::run(&arguments),
         Command::Counts(arguments) => counts::run(&arguments),
@@ -68,6 +75,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Report(arguments) => report::run(&arguments),
         Command::Doctor => doctor::run(),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Gpus(command) => gpus::run(command),
         Command::Calibrate(command) => calibrate::run(&command),
         Command::Corpus(command) => corpus::run(command),

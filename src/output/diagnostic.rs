@@ -5,6 +5,7 @@ use std::io::Write as _;
 use gpucast_render::{control, diagnostic};
 
 use super::manner;
+use crate::cli::ErrorFormat;
 use crate::failure::Report;
 
 /// Greatest number of reports of one failure that are worth reading.
@@ -15,9 +16,10 @@ pub(crate) fn print(reports: &[Report]) {
     let mut stderr = std::io::stderr().lock();
     let look = manner::look();
     for report in reports.iter().take(MOST_REPORTS) {
-        let text = match look.framed {
-            true => diagnostic::drawn(report, look.coloured),
-            false => diagnostic::plain(report),
+        let text = match (manner::errors(), look.framed) {
+            (ErrorFormat::Json, _) => diagnostic::line_of_json(report),
+            (ErrorFormat::Text, true) => diagnostic::drawn(report, look.coloured),
+            (ErrorFormat::Text, false) => diagnostic::plain(report),
         };
         // A closed standard error leaves nobody to tell.
         let _ = stderr.write_all(text.as_bytes());

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 
 use clap::ColorChoice;
 
+use crate::cli::ErrorFormat;
+
 /// How much is said beside results and errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Verbosity {
@@ -23,17 +25,23 @@ pub(crate) enum Verbosity {
 struct Manner {
     colour: ColorChoice,
     verbosity: Verbosity,
+    errors: ErrorFormat,
 }
 
 static MANNER: OnceLock<Manner> = OnceLock::new();
 
 /// Sets the manner, once.
-pub(crate) fn set(colour: ColorChoice, verbosity: Verbosity) {
-    MANNER.get_or_init(|| Manner { colour, verbosity });
+pub(crate) fn set(colour: ColorChoice, verbosity: Verbosity, errors: ErrorFormat) {
+    MANNER.get_or_init(|| Manner { colour, verbosity, errors });
 }
 
 fn manner() -> Manner {
     MANNER.get().copied().unwrap_or_default()
+}
+
+/// How errors look.
+pub(super) fn errors() -> ErrorFormat {
+    manner().errors
 }
 
 /// How much is said.

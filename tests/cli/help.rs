@@ -37,6 +37,7 @@ fn every_command_explains_itself() {
         "plot divergence",
         "report",
         "check",
+        "explain",
         "gpus",
         "gpus list",
         "gpus show",

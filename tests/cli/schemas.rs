@@ -40,7 +40,7 @@ macro_rules! calibrate_cost {
     };
 }
 
-static DOCUMENTS: [Documented; 28] = [
+static DOCUMENTS: [Documented; 29] = [
     Documented {
         schema: "gpucast.predictions/1",
         meaning: "Predicted times with the counts and values behind them: `predict`",
@@ -228,6 +228,17 @@ static DOCUMENTS: [Documented; 28] = [
             "gpus diff a100 a100 --format json",
         ],
         fits: &["gpus diff l4 l40 --format json"],
+    },
+    Documented {
+        schema: "gpucast.explanation/1",
+        meaning: "What pages say of a word: `explain`",
+        shown_by: &[
+            "explain few-blocks --format json",
+            "explain gld_efficiency --format json",
+            "explain sm_count --format json",
+            "explain missing-lanes --format json",
+        ],
+        fits: &["explain unsteady --format json", "explain warp --format json"],
     },
     Documented {
         schema: "gpucast.corpus/1",

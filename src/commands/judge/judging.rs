@@ -26,7 +26,7 @@ use crate::output::{Output, Terminal};
 /// Judges, writes the document to the standard output, and gives the verdict.
 pub(super) fn judge_here(
     arguments: &Judge,
-    confinement: Option<Confinement>,
+    confinement: Confinement,
     phase: &(dyn Fn(Phase) + Sync),
 ) -> Result<Verdict, Failure> {
     let parameters: Parameters = arguments.param.iter().cloned().collect();
@@ -65,7 +65,7 @@ pub(super) fn judge_here(
         supervisor: &supervisor,
     };
     let mut judged = judge(&request)?;
-    judged.confinement = confinement;
+    judged.confinement = Some(confinement);
     Output::open(None)?.write(&judgement::document(&judged, arguments.format)?)?;
     Ok(judged.verdict)
 }

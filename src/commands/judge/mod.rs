@@ -5,38 +5,33 @@
 //!    └── ends it at the limit; whose fault that is stands in the folder ◄── phase
 //! ```
 
-mod confine;
 mod judging;
 mod parent;
+mod readable;
 
 use std::fs;
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
 
-use gpucast_judge::judgement::Confinement;
 use gpucast_judge::{Phase, Verdict};
 
 use crate::cli::judge::Judge;
+use crate::confine::{Confined, Limits};
 use crate::failure::Failure;
 
-static CONFINED: Mutex<Option<Confinement>> = Mutex::new(None);
-
-/// Gives up what the process that judges does not need, before it has read anything of a
-/// candidate. The process that starts it stays as it is.
-pub(crate) fn confine(arguments: &Judge) -> Result<(), Failure> {
-    if let Some(folder) = &arguments.confined {
-        let confinement = confine::confine(arguments, folder)?;
-        confine::tell(&confinement, folder);
-        *CONFINED.lock().unwrap_or_else(PoisonError::into_inner) = Some(confinement);
-    }
-    Ok(())
+/// The files and folders that a confined process reads to judge.
+pub(crate) fn readable(arguments: &Judge) -> Vec<PathBuf> {
+    readable::readable(arguments)
 }
 
-pub(crate) fn run(arguments: &Judge) -> Result<(), Failure> {
-    let Some(folder) = &arguments.confined else { return parent::run(arguments) };
-    let confinement = CONFINED.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let phase = |phase: Phase| tell(folder, phase);
-    ended(judging::judge_here(arguments, confinement, &phase)?)
+/// Judges here if the process is confined, else in one that is.
+pub(crate) fn run(arguments: &Judge, confined: Option<Confined>) -> Result<(), Failure> {
+    let Some(Confined { folder, held }) = confined else { return parent::run(arguments) };
+    let phase = |phase: Phase| tell(&folder, phase);
+    ended(judging::judge_here(arguments, held, &phase)?)
+}
+
+fn limits(arguments: &Judge) -> Limits {
+    Limits { seconds: arguments.time_limit, bytes: arguments.memory_limit }
 }
 
 /// The file in which a child says which side is at work.

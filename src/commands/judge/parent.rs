@@ -1,5 +1,6 @@
 //! The process that starts another one to judge, and outlives it.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -10,8 +11,9 @@ use std::time::{Duration, Instant};
 use gpucast_judge::{Judgement, Verdict};
 use gpucast_render::judgement;
 
-use super::{OF_CANDIDATE, PHASE, confine, ended};
+use super::{OF_CANDIDATE, PHASE, ended, limits};
 use crate::cli::judge::Judge;
+use crate::confine::{self, Limits};
 use crate::failure::{Failure, Report};
 use crate::interrupt;
 use crate::output::Output;
@@ -32,7 +34,7 @@ pub(super) fn run(arguments: &Judge) -> Result<(), Failure> {
     let folder = folder.map_err(|error| cannot(&error))?;
     let program = std::env::current_exe().map_err(|error| cannot(&error))?;
     let mut command = Command::new(program);
-    command.args(words(folder.path())).stdin(Stdio::null()).stdout(Stdio::piped());
+    command.args(words(arguments, folder.path())).stdin(Stdio::null()).stdout(Stdio::piped());
     command.env("TMPDIR", folder.path()).env("GPUCAST_CACHE", folder.path().join("cache"));
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -64,13 +66,17 @@ pub(super) fn run(arguments: &Judge) -> Result<(), Failure> {
     }
 }
 
-/// The words of the command line with the one that makes a child of the program. Its result goes to
-/// the parent, whatever the words say.
-fn words(folder: &Path) -> Vec<std::ffi::OsString> {
-    let mut words = std::env::args_os().skip(1);
-    let command = words.by_ref().take_while(|word| word != "judge").collect::<Vec<_>>();
-    let own = ["judge".into(), "--confined".into(), folder.into()];
-    command.into_iter().chain(own).chain(words).collect()
+/// The words of the command line behind those that make a confined process of the program. Its
+/// result goes to the parent, whatever the words say.
+fn words(arguments: &Judge, folder: &Path) -> Vec<OsString> {
+    let Limits { seconds, bytes } = limits(arguments);
+    let own = [
+        "--confined".into(),
+        folder.into(),
+        format!("--confined-seconds={seconds}").into(),
+        format!("--confined-bytes={bytes}").into(),
+    ];
+    own.into_iter().chain(std::env::args_os().skip(1)).collect()
 }
 
 /// The end of a child.
@@ -119,7 +125,7 @@ fn ended_early(arguments: &Judge, folder: &Path, output: &mut Output) -> Result<
         return Err(Report::new(message).hint(hint).into());
     }
     let mut judged = Judgement::past_limit(&arguments.candidate, reference_name(arguments));
-    judged.confinement = Some(confine::told(arguments, folder));
+    judged.confinement = Some(confine::told(limits(arguments), folder));
     output.write(&judgement::document(&judged, arguments.format)?)?;
     ended(Verdict::Wrong)
 }

@@ -182,6 +182,7 @@ const NOT_RUN: &[(&str, &[&str])] = &[
     ("the reader's class", &["lab grade"]),
     ("a GPU", &["bench --device", "bench --compare"]),
     ("a verdict is its exit status", &["judge fast"]),
+    ("it runs until it is stopped", &["gpucast serve"]),
     ("a network", &["s3:"]),
     ("a cluster", &["submit --slurm", "--store /scratch"]),
     (
@@ -203,7 +204,7 @@ const NOT_RUN: &[(&str, &[&str])] = &[
 /// Programs of others, and why their commands are not run here.
 const OTHERS: &[(&str, &[&str])] = &[
     ("builds and tests", &["cargo", "mdbook", "maturin", "node"]),
-    ("a network", &["pip", "podman"]),
+    ("a network", &["curl", "pip", "podman"]),
     ("another's compiler or profiler", &["nvcc", "ncu"]),
     ("scripts", &["python3", "python"]),
     ("the system's programs", &["tar", "sudo", "install", "seq", "parallel", "nvidia-smi"]),
