@@ -4,8 +4,8 @@
     .ci/sbom.py TARGET FEATURES                 the SBOM
     .ci/sbom.py TARGET FEATURES --licences      licences with their texts
 
-The facts are those of `cargo metadata`: crates that are linked into the program for this target,
-without those for tests and builds.
+The facts are those of `cargo metadata`: crates that are linked for this target into the program or
+into the one behind `gpucast serve`, without those for tests and builds.
 """
 
 import json
@@ -15,14 +15,15 @@ import sys
 
 
 def linked(target, features):
-    """The packages that the program is linked from."""
+    """The packages that both programs are linked from."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", target]
     text = subprocess.run(command + ["--features", features], capture_output=True, text=True, check=True).stdout
     metadata = json.loads(text)
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    root = next(id for id, package in packages.items() if package["name"] == "gpucast")
-    seen, waiting = set(), [root]
+    named = {package["name"]: id for id, package in packages.items() if package["source"] is None}
+    root = named["gpucast"]
+    seen, waiting = set(), [root, named["gpucast-serve"]]
     while waiting:
         id = waiting.pop()
         if id in seen:

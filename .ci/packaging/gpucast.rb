@@ -23,7 +23,7 @@ class Gpucast < Formula
   end
 
   def install
-    bin.install "bin/gpucast"
+    bin.install "bin/gpucast", "bin/gpucast-serve"
     (lib/"gpucast").install Dir["lib/gpucast/*"]
     man1.install Dir["share/man/man1/*"]
     bash_completion.install "share/completions/gpucast.bash" => "gpucast"
