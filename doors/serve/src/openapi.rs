@@ -8,6 +8,16 @@ use crate::schema;
 use crate::setup::Limits;
 use crate::tool::{GPU, TOOLS, Tool};
 
+/// Reasons why a page cannot be read.
+const OF_PAGES: [Reason; 6] = [
+    Reason::Unauthorized,
+    Reason::Unknown,
+    Reason::Method,
+    Reason::Busy,
+    Reason::Stopping,
+    Reason::Server,
+];
+
 /// The document.
 pub(crate) fn document(limits: &Limits) -> Value {
     let mut paths = Map::new();
@@ -15,7 +25,7 @@ pub(crate) fn document(limits: &Limits) -> Value {
         paths.insert(format!("/v1/{}", tool.name), json!({ "post": of_tool(tool, limits) }));
     }
     for resource in &RESOURCES {
-        let mut responses = refusals(&[Reason::Unauthorized, Reason::Method, Reason::Server]);
+        let mut responses = refusals(&OF_PAGES);
         responses["200"] = json!({
             "description": "The page.",
             "content": { resource.media_type: { "schema": page(resource.media_type) } },
@@ -66,8 +76,7 @@ pub(crate) fn document(limits: &Limits) -> Value {
 }
 
 fn of_gpu() -> Value {
-    let reasons = [Reason::Unauthorized, Reason::Unknown, Reason::Method, Reason::Server];
-    let mut responses = refusals(&reasons);
+    let mut responses = refusals(&OF_PAGES);
     responses["200"] = json!({
         "description": "The GPU.",
         "content": { "application/json": { "schema": page("application/json") } },

@@ -94,11 +94,16 @@ pub(crate) async fn read(name: &str, service: &Service) -> Result<Page, Refusal>
         return Err(unknown());
     }
     let text = printed(&["gpus", "show", "--format=json", gpu], service).await;
-    let text = text.map_err(|_| unknown())?;
+    let text = text.map_err(|refusal| match refusal.reason {
+        // The name is a name, so what fails is that there is no such GPU.
+        Reason::Server => unknown(),
+        _ => refusal,
+    })?;
     Ok(Page { media_type: JSON, text })
 }
 
 async fn printed(words: &[&str], service: &Service) -> Result<String, Refusal> {
+    let _turn = service.turn().await?;
     let mut command = Command::new(service.program());
     command.args(["--no-project", "--color=never"]).args(words);
     command.stdin(std::process::Stdio::null()).kill_on_drop(true);

@@ -4,12 +4,11 @@
 //! order of arrival. Whoever drops the future of a request leaves the queue or ends the process.
 
 use std::io;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 use tempfile::TempDir;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, Reason, Refusal};
@@ -19,6 +18,12 @@ use crate::setup::{Limits, Setup};
 use crate::tool::Tool;
 use crate::worker::{self, Ended};
 
+/// A place and a process that may run. Dropping it makes room for the next.
+pub(crate) struct Turn<'a> {
+    _worker: SemaphorePermit<'a>,
+    _place: SemaphorePermit<'a>,
+}
+
 /// Answers requests by runs of the program.
 #[derive(Debug)]
 pub struct Service {
@@ -26,7 +31,7 @@ pub struct Service {
     /// The folder of the runs' folders.
     scratch: TempDir,
     /// Places for all requests that wait or run.
-    places: Arc<Semaphore>,
+    places: Semaphore,
     /// One for each process that may run.
     workers: Semaphore,
     pub(crate) metrics: Metrics,
@@ -42,7 +47,7 @@ impl Service {
     /// There is no place for files of runs.
     pub fn new(setup: Setup) -> io::Result<Self> {
         let scratch = tempfile::Builder::new().prefix("gpucast-serve-").tempdir()?;
-        let places = Arc::new(Semaphore::new(setup.workers + setup.queue));
+        let places = Semaphore::new(setup.workers + setup.queue);
         let workers = Semaphore::new(setup.workers);
         let metrics = Metrics::new(setup.workers, setup.queue);
         let (stopping, ending) = (CancellationToken::new(), CancellationToken::new());
@@ -89,18 +94,7 @@ impl Service {
             return Err(Refusal::new(Reason::Stopping, "the server stops"));
         }
         let request = request::read(tool, arguments, &self.setup.limits)?;
-        let Ok(_place) = self.places.try_acquire() else {
-            let waiting = self.setup.queue;
-            let message = format!("{waiting} requests wait already; try again in a second");
-            return Err(Refusal::new(Reason::Busy, message));
-        };
-        let closed = |_| Refusal::new(Reason::Stopping, "the server stops");
-        let _worker = tokio::select! {
-            worker = self.workers.acquire() => worker.map_err(closed)?,
-            () = self.ending.cancelled() => {
-                return Err(Refusal::new(Reason::Stopping, "the server stops"));
-            }
-        };
+        let _turn = self.turn().await?;
         let _busy = self.metrics.work();
         let (started, scratch) = (Instant::now(), self.scratch.path());
         // A process that somebody else has killed says nothing about its input, so a second one
@@ -116,6 +110,22 @@ impl Service {
         }
         let message = "something outside killed the process of this request, twice";
         Err(Refusal::new(Reason::Killed, message))
+    }
+
+    /// Waits for a process that may run.
+    pub(crate) async fn turn(&self) -> Result<Turn<'_>, Refusal> {
+        let stops = || Refusal::new(Reason::Stopping, "the server stops");
+        let Ok(place) = self.places.try_acquire() else {
+            let waiting = self.setup.queue;
+            let message = format!("{waiting} requests wait already; try again in a second");
+            return Err(Refusal::new(Reason::Busy, message));
+        };
+        tokio::select! {
+            worker = self.workers.acquire() => {
+                Ok(Turn { _worker: worker.map_err(|_| stops())?, _place: place })
+            }
+            () = self.ending.cancelled() => Err(stops()),
+        }
     }
 
     /// Takes no more requests. Those that wait or run go on.

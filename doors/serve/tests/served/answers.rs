@@ -126,6 +126,17 @@ fn pages_are_those_of_the_command_line() {
     assert_eq!(server.get("/v1/resources/secrets").status, 404);
 }
 
+/// Confined processes keep counts where the command line finds them.
+#[test]
+fn kept_counts_are_shared_with_the_command_line() {
+    let kept = tempfile::tempdir().unwrap();
+    let mut command = Server::command(&gpucast(), &[]);
+    command.env("GPUCAST_CACHE", kept.path());
+    let server = Server::begin(command);
+    server.ask("profile", &with(saxpy(), json!({ "gpu": "a100" })));
+    assert_ne!(fs::read_dir(kept.path()).unwrap().count(), 0);
+}
+
 /// `gpucast serve` is the server beside the program, or a word on how to get it.
 #[test]
 fn the_program_starts_the_server_beside_it() {

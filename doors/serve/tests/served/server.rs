@@ -89,8 +89,16 @@ impl Server {
 
     /// A server that runs another program in its place.
     pub(crate) fn of(program: &Path, options: &[&str]) -> Self {
+        Self::begin(Self::command(program, options))
+    }
+
+    pub(crate) fn command(program: &Path, options: &[&str]) -> Command {
         let mut command = clean(Path::new(env!("CARGO_BIN_EXE_gpucast-serve")));
         command.args(["--listen", "127.0.0.1:0"]).arg("--program").arg(program).args(options);
+        command
+    }
+
+    pub(crate) fn begin(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
