@@ -138,7 +138,8 @@ impl Service {
         self.stopping.cancelled().await;
     }
 
-    /// Waits for all requests that are there, and ends what is left after this time.
+    /// Waits for all requests that are there, ends what is left after this time, and removes the
+    /// files of runs.
     pub async fn finish(&self, patience: Duration) {
         let all = (self.setup.workers + self.setup.queue) as u32;
         if tokio::time::timeout(patience, self.places.acquire_many(all)).await.is_err() {
@@ -146,5 +147,7 @@ impl Service {
             // Each of them ends its process and says so.
             let _ = self.places.acquire_many(all).await;
         }
+        // A program that exits drops nothing. What is not there any more is no fault.
+        let _ = std::fs::remove_dir_all(self.scratch.path());
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::server::{Server, TOKEN, clean, endless, gpucast, saxpy, with};
 
@@ -14,6 +15,7 @@ const TOOLS: [&str; 9] =
 
 /// A client on the standard streams of a server.
 struct Client {
+    scratch: TempDir,
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -24,11 +26,12 @@ impl Client {
     fn start() -> Self {
         let mut command = clean(Path::new(env!("CARGO_BIN_EXE_gpucast-serve")));
         command.arg("--mcp").arg("--program").arg(gpucast());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let scratch = tempfile::tempdir().unwrap();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).env("TMPDIR", scratch.path());
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let mut client = Self { child, input, output, last: 0 };
+        let mut client = Self { scratch, child, input, output, last: 0 };
         let begun = client.call("initialize", initialize());
         assert_eq!(begun["result"]["serverInfo"]["name"], "gpucast", "{begun}");
         assert!(begun["result"]["instructions"].as_str().unwrap().contains("gpucast://skill"));
@@ -180,6 +183,7 @@ fn a_server_ends_when_its_client_goes() {
     client.ask("tools/call", json!({ "name": "run", "arguments": endless() }));
     client.input = None;
     assert!(client.child.wait().unwrap().success());
+    assert_eq!(std::fs::read_dir(client.scratch.path()).unwrap().count(), 0);
 }
 
 #[test]

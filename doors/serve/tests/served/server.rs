@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 pub(crate) const TOKEN: &str = "the-token-of-the-tests";
 /// Long enough for a loaded computer; no test waits for it unless it fails.
@@ -77,6 +78,8 @@ impl Reply {
 
 /// A server that ends with the test.
 pub(crate) struct Server {
+    /// Where its runs have their files. A server that is killed leaves them behind.
+    pub(crate) scratch: TempDir,
     pub(crate) child: Child,
     pub(crate) address: String,
 }
@@ -99,11 +102,13 @@ impl Server {
     }
 
     pub(crate) fn begin(mut command: Command) -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        command.env("TMPDIR", scratch.path());
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening at http://").unwrap().to_owned();
-        Self { child, address }
+        Self { scratch, child, address }
     }
 
     /// Sends a request, and gives the connection on which the reply comes.

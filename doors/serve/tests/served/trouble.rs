@@ -105,6 +105,7 @@ fn a_server_that_is_asked_to_stop_answers_what_it_has_begun() {
     fs::write(folder.path().join("go"), "").unwrap();
     assert_eq!(reply(begun).status, 200);
     assert!(server.child.wait().unwrap().success());
+    assert_eq!(fs::read_dir(server.scratch.path()).unwrap().count(), 0);
 }
 
 fn is_refused(server: &Server) -> bool {
