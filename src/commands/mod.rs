@@ -76,7 +76,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Doctor => doctor::run(),
         Command::Check(arguments) => check::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
-        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments, cli.threads),
         Command::Gpus(command) => gpus::run(command),
         Command::Calibrate(command) => calibrate::run(&command),
         Command::Corpus(command) => corpus::run(command),

@@ -8,7 +8,7 @@ use crate::failure::{Failure, Report};
 
 const SERVER: &str = "gpucast-serve";
 
-pub(crate) fn run(arguments: &Serve) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Serve, threads: Option<u16>) -> Result<(), Failure> {
     let own = std::env::current_exe();
     let own = own.map_err(|error| Report::new(format!("cannot find this program: {error}")))?;
     let server = own.with_file_name(format!("{SERVER}{}", std::env::consts::EXE_SUFFIX));
@@ -19,6 +19,8 @@ pub(crate) fn run(arguments: &Serve) -> Result<(), Failure> {
         return Err(report.hint(hint).into());
     }
     let mut command = Command::new(&server);
+    // The one option of both that the command line takes first.
+    command.args(threads.map(|threads| format!("--threads={threads}")));
     command.args(&arguments.options);
     Err(replaced_by(command)?)
 }

@@ -204,7 +204,7 @@ const NOT_RUN: &[(&str, &[&str])] = &[
 /// Programs of others, and why their commands are not run here.
 const OTHERS: &[(&str, &[&str])] = &[
     ("builds and tests", &["cargo", "mdbook", "maturin", "node"]),
-    ("a network", &["curl", "pip", "podman"]),
+    ("a network", &["curl", "pip", "podman", "schemathesis"]),
     ("another's compiler or profiler", &["nvcc", "ncu"]),
     ("scripts", &["python3", "python"]),
     ("the system's programs", &["tar", "sudo", "install", "seq", "parallel", "nvidia-smi"]),
