@@ -86,7 +86,7 @@ fn of_gpu() -> Value {
         "summary": "Every figure of a GPU, with its unit and source",
         "parameters": [{
             "name": "name", "in": "path", "required": true,
-            "schema": { "type": "string", "pattern": GPU.0 },
+            "schema": { "type": "string", "pattern": GPU.form, "maxLength": GPU.longest },
         }],
         "responses": responses,
     })

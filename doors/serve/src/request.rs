@@ -271,7 +271,7 @@ fn checked(name: &str, value: &Value, pattern: Pattern) -> Result<String, Refusa
     };
     match pattern.fits(text) {
         true => Ok(text.to_owned()),
-        false => Err(Refusal::request(format!("`{name}` does not fit {}", pattern.0))),
+        false => Err(Refusal::request(format!("`{name}` does not fit {}", pattern.form))),
     }
 }
 

@@ -115,15 +115,12 @@ fn of_subject(subject: Subject) -> Vec<(&'static str, Value)> {
 }
 
 fn of_form(form: Form) -> Value {
-    let texts = |Pattern(pattern): Pattern| {
-        json!({
-            "type": "array", "minItems": 1, "maxItems": MOST_TEXTS,
-            "items": { "type": "string", "pattern": pattern },
-        })
-    };
+    let text = |Pattern { form, longest }: Pattern| json!({ "type": "string", "pattern": form, "maxLength": longest });
     match form {
-        Form::Text(Pattern(pattern)) => json!({ "type": "string", "pattern": pattern }),
-        Form::Texts(pattern) | Form::List(pattern) => texts(pattern),
+        Form::Text(pattern) => text(pattern),
+        Form::Texts(pattern) | Form::List(pattern) => json!({
+            "type": "array", "minItems": 1, "maxItems": MOST_TEXTS, "items": text(pattern),
+        }),
         Form::Choice(choices) => json!({ "type": "string", "enum": choices }),
         Form::Whole { least, most } => {
             json!({ "type": "integer", "minimum": least, "maximum": most })

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The variable of the environment that may have the token. No worker gets to see it.
+/// The variable of the environment that may have the token.
 pub const TOKEN_VARIABLE: &str = "GPUCAST_SERVE_TOKEN";
 
 /// The limits of each request.

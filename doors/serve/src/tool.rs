@@ -74,38 +74,50 @@ pub(crate) enum Form {
 /// The most texts of a field.
 pub(crate) const MOST_TEXTS: usize = 64;
 
-/// Texts that a field takes: a regular expression that schemas and checks share.
+/// Texts that a field takes: a regular expression and a length that schemas and checks share.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pattern(pub(crate) &'static str);
+pub(crate) struct Pattern {
+    pub(crate) form: &'static str,
+    /// Characters of the longest one.
+    pub(crate) longest: usize,
+}
 
 impl Pattern {
     pub(crate) fn fits(self, text: &str) -> bool {
-        Regex::new(self.0).is_ok_and(|pattern| pattern.is_match(text))
+        text.chars().count() <= self.longest
+            && Regex::new(self.form).is_ok_and(|form| form.is_match(text))
     }
 }
 
 /// A kernel's name, mangled or not, or a pattern of names.
-const NAME: Pattern = Pattern(r"^[A-Za-z0-9_$~*?][A-Za-z0-9_$~*?:<>(),.&+ -]{0,999}$");
+const NAME: Pattern =
+    Pattern { form: r"^[A-Za-z0-9_$~*?][A-Za-z0-9_$~*?:<>(),.&+ -]*$", longest: 1000 };
 /// A number of each dimension, or an expression with parameters.
-const EXTENT: Pattern = Pattern(r"^[A-Za-z0-9${(][A-Za-z0-9${}()+*/%., _-]{0,199}$");
-/// An argument cannot name a file of another folder: there are no slashes in it.
-const ARGUMENT: Pattern = Pattern(r"^[A-Za-z0-9][A-Za-z0-9_:\[\]{}()=.,+$* -]{0,999}$");
+const EXTENT: Pattern =
+    Pattern { form: r"^[A-Za-z0-9${(][A-Za-z0-9${}()+*/%., _-]*$", longest: 200 };
+/// An argument cannot name a file of another folder: it has slashes in expressions alone.
+const ARGUMENT: Pattern = Pattern {
+    form: r"^[A-Za-z0-9]([A-Za-z0-9_:\[\]{}()=.,+$* -]|\$\{[A-Za-z0-9_()+*/%., -]+\})*$",
+    longest: 1000,
+};
 const ASSIGNMENT: Pattern =
-    Pattern(r"^[A-Za-z_][A-Za-z0-9_.]{0,99}=[-+]?[0-9][0-9A-Za-z.+-]{0,39}$");
-const DEFINE: Pattern = Pattern(r"^[A-Za-z_][A-Za-z0-9_]{0,99}(=[A-Za-z0-9_.+:<>(), -]{0,199})?$");
-const TARGET: Pattern = Pattern(r"^(sm|compute)_[0-9]{2,3}[a-z]?$");
+    Pattern { form: r"^[A-Za-z_][A-Za-z0-9_.]*=[-+]?[0-9][0-9A-Za-z.+-]*$", longest: 140 };
+const DEFINE: Pattern =
+    Pattern { form: r"^[A-Za-z_][A-Za-z0-9_]*(=[A-Za-z0-9_.+:<>(), -]*)?$", longest: 300 };
+const TARGET: Pattern = Pattern { form: r"^(sm|compute)_[0-9][0-9][0-9]?[a-z]?$", longest: 12 };
 /// GPUs have no dots in their names, so none is a file.
-pub(crate) const GPU: Pattern = Pattern(r"^[a-z0-9][a-z0-9-]{0,59}$");
-const MODEL: Pattern = Pattern(r"^[a-z][a-z0-9-]{0,59}$");
-const METRIC: Pattern = Pattern(r"^[A-Za-z0-9_*?][A-Za-z0-9_.*?]{0,149}$");
-const CHANGE: Pattern = Pattern(r"^[a-z][a-z0-9-]{0,59}(=[0-9][0-9.e]{0,19}%?)?$");
-const BUFFER: Pattern = Pattern(r"^[A-Za-z_][A-Za-z0-9_.-]{0,99}$");
-const RANGE: Pattern = Pattern(r"^(all|[0-9][0-9,-]{0,99})$");
-const CLOCKS: Pattern = Pattern(r"^[0-9_]{0,15}\.\.[0-9_]{0,15}$");
+pub(crate) const GPU: Pattern = Pattern { form: r"^[a-z0-9][a-z0-9-]*$", longest: 60 };
+const MODEL: Pattern = Pattern { form: r"^[a-z][a-z0-9-]*$", longest: 60 };
+const METRIC: Pattern = Pattern { form: r"^[A-Za-z0-9_*?][A-Za-z0-9_.*?]*$", longest: 150 };
+const CHANGE: Pattern = Pattern { form: r"^[a-z][a-z0-9-]*(=[0-9][0-9.e]*%?)?$", longest: 80 };
+const BUFFER: Pattern = Pattern { form: r"^[A-Za-z_][A-Za-z0-9_.-]*$", longest: 100 };
+const RANGE: Pattern = Pattern { form: r"^(all|[0-9][0-9,-]*)$", longest: 100 };
+const CLOCKS: Pattern = Pattern { form: r"^[0-9_]*\.\.[0-9_]*$", longest: 30 };
 /// A kernel of the corpus: no dots and no slashes, so that it is no file.
-pub(crate) const CORPUS: Pattern = Pattern(r"^[a-z][a-z0-9-]{0,59}$");
+pub(crate) const CORPUS: Pattern = Pattern { form: r"^[a-z][a-z0-9-]*$", longest: 60 };
 /// A code, a metric, a field, a word of the glossary.
-pub(crate) const WORD: Pattern = Pattern(r"^[A-Za-z0-9_][A-Za-z0-9_. +:-]{0,149}$");
+pub(crate) const WORD: Pattern =
+    Pattern { form: r"^[A-Za-z0-9_][A-Za-z0-9_. +:-]*$", longest: 150 };
 
 macro_rules! fields {
     ($($name:literal as $option:literal, $form:expr, $meaning:literal;)+) => {
@@ -310,6 +322,24 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn arguments_have_slashes_in_expressions_alone() {
+        for right in ["u32:7", "buf:f32[${n/2}]=uniform(-1,1,7)", "struct:{u32:5,ptr:arg0}"] {
+            assert!(ARGUMENT.fits(right), "{right}");
+        }
+        for wrong in ["buf:f32[4]=/etc/x.npy", "buf:f32[4]=../x.npy", "u32:7/2", "-u32:7", ""] {
+            assert!(!ARGUMENT.fits(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn every_tool_is_on_the_page() {
+        let page = include_str!("../../../docs/sanitiser.md");
+        for tool in &TOOLS {
+            assert!(page.contains(&format!("| `{}` | ", tool.name)), "{}", tool.name);
+        }
+    }
 
     #[test]
     fn no_tool_has_a_field_twice() {

@@ -4,6 +4,7 @@
 //! `--confined` in `src/confine.rs`. Only `judge` is not started so: it confines a process for the
 //! candidate itself.
 
+use std::env;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -18,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, Confinement, Reason, Refusal, SCHEMA};
 use crate::request::Request;
-use crate::setup::{Limits, Setup, TOKEN_VARIABLE};
+use crate::setup::{Limits, Setup};
 use crate::tool::{Document, Tool};
 
 /// A process that keeps to its limit by itself has so long to say so.
@@ -31,6 +32,25 @@ const LONGEST_NOTES: u64 = 256 << 10;
 const PRINTED: &str = "printed";
 /// The file in which a confined process says what is held back, as `src/confine.rs` has it.
 const HELD: &str = "held";
+
+/// What a run may know of the environment: a source can print what its compiler can read, and other
+/// variables may be secrets.
+const ENVIRONMENT: [&str; 14] = [
+    "PATH",
+    "HOME",
+    "LANG",
+    "LD_LIBRARY_PATH",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "GPUCAST_CACHE",
+    "GPUCAST_GPU",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "SystemRoot",
+    "LOCALAPPDATA",
+];
 
 /// The end of a process.
 pub(crate) enum Ended {
@@ -137,7 +157,10 @@ fn command(setup: &Setup, tool: &Tool, request: &Request, folder: &Path) -> Comm
         command.arg(option);
     }
     command.args(rest);
-    command.current_dir(folder).env("TMPDIR", folder).env_remove(TOKEN_VARIABLE);
+    command
+        .env_clear()
+        .envs(ENVIRONMENT.iter().filter_map(|name| Some((name, env::var_os(name)?))));
+    command.current_dir(folder).env("TMPDIR", folder);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
     command.process_group(0);

@@ -127,6 +127,16 @@ fn what_does_not_end_in_time_is_told_that_the_server_stops() {
     assert!(!is_alive(&process.to_string()));
 }
 
+/// A source can print what its compiler can read, so a run knows no secrets.
+#[test]
+fn secrets_of_the_environment_reach_no_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[ -z \"$SECRET$GPUCAST_SERVE_TOKEN\" ] && [ -n \"$PATH\" ] && echo '{\"schema\": \"test/1\"}'";
+    let mut command = Server::command(&script(folder.path(), text), &[]);
+    command.env("SECRET", "secret");
+    assert_eq!(Server::begin(command).ask("run", &saxpy())["status"], 0);
+}
+
 /// A program that fails without a word, or says what is no JSON.
 #[test]
 fn a_program_that_fails_is_told_as_such() {
