@@ -60,8 +60,7 @@ impl Answer {
 }
 
 /// Reason why there is no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The request is not what the tool takes.
     Request,
@@ -77,7 +76,7 @@ pub enum Reason {
     Busy,
     /// The run did not end in time, and was ended.
     PastLimit,
-    /// Something else ended the process twice.
+    /// Something else ended the process, and so the second one.
     Killed,
     /// The process ended without an answer: mostly memory beyond its limit.
     Crashed,

@@ -108,7 +108,8 @@ impl Service {
                 break;
             }
         }
-        let message = "something outside killed the process of this request, twice";
+        let message =
+            "something outside killed the process of this request, and no second one answered";
         Err(Refusal::new(Reason::Killed, message))
     }
 
