@@ -35,8 +35,8 @@ struct Server {
     token: Token,
 }
 
-/// All addresses of a service. `/health` and `/openapi.json` are everybody's; the others ask for the
-/// token. Connections of agents end when `ending` is cancelled.
+/// All addresses of a service. `/health` and `/openapi.json` are everybody's; the others ask for
+/// the token. Connections of agents end when `ending` is cancelled.
 pub fn router(service: Arc<Service>, token: Token, ending: CancellationToken) -> Router {
     let agents = mcp::over_http(Arc::clone(&service), ending);
     let server = Server { service, token };
