@@ -156,7 +156,7 @@ pub fn line_of_json(report: &Report) -> String {
     let mut value = json!({ "schema": "gpucast.report/1", "message": report.message });
     if let Some(anchor) = &report.anchor {
         let (line, column) = anchor.position();
-        value["place"] = json!({ "file": anchor.source.name, "line": line, "column": column });
+        value["place"] = json!({ "file": &*anchor.source.name, "line": line, "column": column });
     }
     if !report.facts.is_empty() {
         value["facts"] = json!(report.facts);
