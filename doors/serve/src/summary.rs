@@ -1,5 +1,5 @@
 //! An answer in a few lines, for agents whose clients show them text alone. Numbers are those of
-//! the document.
+//! the document, times with four digits.
 
 use std::fmt::Write as _;
 
@@ -59,6 +59,15 @@ fn of_document(document: &Value) -> Vec<String> {
 
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A time, without digits that nobody believes.
+fn four_digits(value: &Value) -> String {
+    let Some(number) = value.as_f64().filter(|number| *number > 0.0) else {
+        return value.to_string();
+    };
+    let behind = (3.0 - number.log10().floor()).max(0.0) as usize;
+    format!("{number:.behind$}")
 }
 
 fn each(value: &Value) -> impl Iterator<Item = &Value> {
@@ -158,13 +167,13 @@ fn predicted(document: &Value) -> Vec<String> {
 
 /// A time with its model and interval.
 fn time(value: &Value) -> String {
-    let mut line = format!("{} ms", value["time_ms"]);
+    let mut line = format!("{} ms", four_digits(&value["time_ms"]));
     if let Some(model) = value["model"].as_str() {
         let _ = write!(line, " by {model}");
     }
     let interval = &value["interval"];
     if interval.is_object() {
-        let (low, high) = (&interval["low_ms"], &interval["high_ms"]);
+        let [low, high] = ["low_ms", "high_ms"].map(|end| four_digits(&interval[end]));
         let _ = write!(line, ", interval {low} to {high} ms");
     }
     if let Some(bound) = value["bound"].as_str() {
@@ -202,8 +211,11 @@ fn judged(document: &Value) -> Vec<String> {
     if times.is_object() {
         lines.push(format!("reference: {}", time(&times["reference"])));
         lines.push(format!("candidate: {}", time(&times["candidate"])));
-        let interval = &times["speed_up_interval"];
-        lines.push(format!("speed-up: {}, interval {interval}", times["speed_up"]));
+        let mut line = format!("speed-up: {}", four_digits(&times["speed_up"]));
+        if let Some([low, high]) = times["speed_up_interval"].as_array().map(Vec::as_slice) {
+            let _ = write!(line, ", interval {} to {}", four_digits(low), four_digits(high));
+        }
+        lines.push(line);
     }
     lines
 }
@@ -218,4 +230,24 @@ fn explained(document: &Value) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn times_have_four_digits() {
+        for (number, expected) in [
+            (json!(0.004_192_907_801), "0.004193"),
+            (json!(12.345_6), "12.35"),
+            (json!(98_765.4), "98765"),
+            (json!(0.0), "0.0"),
+            (json!(null), "null"),
+        ] {
+            assert_eq!(four_digits(&number), expected);
+        }
+    }
 }
