@@ -256,6 +256,8 @@ pub(crate) struct Graphs {
     pub(crate) executables: BTreeMap<ExecutableId, Executable>,
     /// The graphs that programs were given for nodes with graphs in them. They are the nodes'.
     pub(crate) children: BTreeMap<NodeId, Vec<GraphId>>,
+    /// How many graphs each of these lies in.
+    pub(crate) levels: BTreeMap<GraphId, usize>,
     /// What each condition's number is when a launch begins, by its address.
     pub(crate) conditions: BTreeMap<u64, Option<u32>>,
     pub(crate) captures: Vec<Capture>,
@@ -479,6 +481,7 @@ impl Graphs {
     /// Forgets a graph, its nodes and the graphs of these.
     pub(crate) fn forget(&mut self, id: GraphId) -> Result<(), Error> {
         let graph = self.graphs.remove(&id).ok_or(Error::InvalidValue)?;
+        self.levels.remove(&id);
         for node in graph.nodes.keys() {
             self.nodes.remove(node);
             self.forget_child(*node);
@@ -502,11 +505,16 @@ impl Graphs {
         id
     }
 
-    /// Checks that a graph has room for a node.
-    pub(crate) fn has_room(graph: &Graph, work: &Work) -> Result<(), Error> {
+    /// The number of graphs that a graph lies in.
+    pub(crate) fn level(&self, graph: GraphId) -> usize {
+        self.levels.get(&graph).copied().unwrap_or(0)
+    }
+
+    /// Checks that a graph, which lies in `level` others, has room for a node.
+    pub(crate) fn has_room(graph: &Graph, level: usize, work: &Work) -> Result<(), Error> {
         let more = work.graphs().iter().map(Graph::size).sum::<usize>().max(1);
         let depth = work.graphs().iter().map(Graph::depth).max().unwrap_or(0);
-        if graph.size() + more > MOST_NODES || depth >= DEEPEST {
+        if graph.size() + more > MOST_NODES || level + depth >= DEEPEST {
             return Err(Error::OutOfMemory);
         }
         Ok(())

@@ -65,12 +65,12 @@ impl Device {
         after: &[NodeId],
         work: Work,
     ) -> Result<NodeId, Error> {
-        let id = self.graphs.id();
+        let (id, level) = (self.graphs.id(), self.graphs.level(graph));
         let of = self.graphs.graph_mut(graph)?;
         if !after.iter().all(|node| of.nodes.contains_key(node)) {
             return Err(Error::InvalidValue);
         }
-        Graphs::has_room(of, &work)?;
+        Graphs::has_room(of, level, &work)?;
         let after = after.iter().copied().collect();
         of.nodes.insert(id, Node { work, after, copy_of: None });
         self.graphs.nodes.insert(id, graph);
@@ -104,11 +104,15 @@ impl Device {
         if let Some(children) = self.graphs.children.get(&node) {
             return Ok(children.clone());
         }
-        let graphs = self.graphs.node(node)?.1.work.graphs().to_vec();
+        let (outer, node_of) = self.graphs.node(node)?;
+        let graphs = node_of.work.graphs().to_vec();
+        let level = self.graphs.level(outer) + 1;
         let mut children = Vec::new();
         for graph in graphs {
             let graph = self.graphs.renamed(graph);
-            children.push(self.graphs.keep(graph));
+            let child = self.graphs.keep(graph);
+            self.graphs.levels.insert(child, level);
+            children.push(child);
         }
         self.graphs.children.insert(node, children.clone());
         Ok(children)
@@ -502,7 +506,7 @@ impl Device {
             return Err(Error::CaptureInvalid);
         }
         let work = work();
-        Graphs::has_room(&capture.graph, &work)?;
+        Graphs::has_room(&capture.graph, 0, &work)?;
         let after = capture.tips.insert(stream, [id].into()).unwrap_or_default();
         capture.graph.nodes.insert(id, Node { work, after, copy_of: None });
         Ok(true)

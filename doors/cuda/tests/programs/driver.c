@@ -629,6 +629,16 @@ static void conditions(CUresult (*allocate)(uint64_t *, size_t))
     DO(cuGraphLaunch(ready, NULL));
     DO(cuMemcpyDtoH_v2(&numbers[2], at, 4));
     MUST(numbers[2] == 30);
+    /* Graphs in graphs end somewhere. */
+    int levels = 0;
+    struct { int kind, reserved[3]; uint64_t handle; int choice; unsigned size; Handle *bodies, context; uint64_t rest[27]; } deep;
+    memset(&deep, 0, sizeof deep);
+    deep.kind = 13;
+    deep.handle = two;
+    deep.size = 1;
+    for (inner = bodies[1]; levels < 1000 && !cuGraphAddNode_v2(&node, inner, NULL, NULL, 0, &deep); levels++)
+        inner = deep.bodies[0];
+    MUST(levels > 20 && levels < 100);
     DO(cuGraphDestroy(graph));
     DO(cuGraphExecDestroy(ready));
     DO(cuModuleUnload(module));
