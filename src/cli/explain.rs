@@ -7,8 +7,10 @@ use super::words;
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// A code of an error, a warning or a finding, a rule of advice, a metric by nvprof's or Nsight
-    /// Compute's name, a field of a GPU, or a word of the glossary
+    /// A code, a rule of advice, a metric, a field of a GPU, or a word of the glossary
+    ///
+    /// Codes are those of errors, warnings and findings. Metrics have nvprof's and Nsight Compute's
+    /// names.
     #[arg(value_name = "WORD", required_unless_present = "page")]
     pub(crate) word: Option<String>,
 
