@@ -131,7 +131,7 @@ fn times_of(times: &Times) -> Markup {
                 td.name { (cost::interval(side)) }
                 td.name { (side.bound) }
                 td.name { (side.model) }
-                td { (side.measured_as.text()) }
+                td.reason { (side.measured_as.text()) }
             }
         }
     };
