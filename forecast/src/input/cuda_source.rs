@@ -59,6 +59,12 @@ pub fn files(plan: &Plan, module: &Module, root: Option<&Path>) -> BTreeMap<u32,
     module.files.iter().map(file).collect()
 }
 
+/// A path below the working folder as it is seen from there; every other one as it is.
+pub(super) fn seen_from_here(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().ok();
+    below(&path.display().to_string(), here.as_deref()).into()
+}
+
 /// A path below a folder as it is seen from there; every other one as it is.
 fn below(name: &str, folder: Option<&Path>) -> String {
     let inside = folder.and_then(|folder| Path::new(name).strip_prefix(folder).ok());

@@ -13,7 +13,7 @@ use super::module_text::{Contents, ModuleFile};
 use super::options::{LaunchOptions, Size};
 use super::plan::{Plan, PlannedLaunch};
 use super::project::Project;
-use super::{container, kernel_name, launch_file, module_text, resolve};
+use super::{container, cuda_source, kernel_name, launch_file, module_text, resolve};
 use crate::compiler::CudaOptions;
 use crate::failure::{Anchor, Failure, Report, SourceText, suggest};
 
@@ -306,7 +306,10 @@ fn from_launch_file(path: &Path, options: &LaunchOptions) -> Result<Plan, Failur
     let source = launch_file::with_parameters(source, &parameters)?;
     let file = launch_file::parse(&source)?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-    let module_path = folder.join(file.module.get_ref());
+    let module_path = match Path::new(file.module.get_ref()) {
+        whole if whole.is_absolute() => cuda_source::seen_from_here(whole),
+        path => folder.join(path),
+    };
     let anchor = Anchor { source: source.clone(), range: file.module.span() };
     let anchored =
         |report: Report| if report.anchor.is_none() { report.at(&anchor) } else { report };
