@@ -7,7 +7,9 @@ import subprocess
 import sys
 
 WIDTH = 100
-files = subprocess.run(["git", "ls-files", "*.rs"], capture_output=True, text=True, check=True)
+# New files, too, before they are added.
+listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.rs"]
+files = subprocess.run(listing, capture_output=True, text=True, check=True)
 wide = []
 for name in files.stdout.split():
     for number, line in enumerate(pathlib.Path(name).read_text().splitlines(), 1):
