@@ -399,12 +399,15 @@ pub trait Model: Sync {
         let unsure = conditions.launch.and_then(|launch| launch.depends_on_registers(gpu));
         let spills = conditions.launch.and_then(|launch| launch.spills());
         outcome.warnings.splice(0..0, refused.or(unsure).into_iter().chain(spills));
-        if conditions.extent != Extent::WithoutWarnings {
-            let data_clocks = conditions.data_clocks(gpu);
-            let roof = roofs::above(outcome.time_ms, profile, gpu, data_clocks);
+        let roof = match is_asked {
+            true => roofs::highest(profile, gpu, conditions.data_clocks(gpu)),
+            false => None,
+        };
+        if is_asked {
+            let above = roof.filter(|roof| roof.is_above(outcome.time_ms));
             let below =
                 |Roof { unit, least_ms }| Warning::BelowRoof { unit, milliseconds: least_ms };
-            outcome.warnings.extend(roof.map(below));
+            outcome.warnings.extend(above.map(below));
             let mut groups = self.read_here(conditions, gpu);
             groups.push(reads::UNDER_LOAD);
             groups.extend(energy.as_ref().map(|_| reads::ENERGY));
@@ -429,6 +432,10 @@ pub trait Model: Sync {
             Some((_, Some(reason))) => Err(Some(reason)),
             Some((kind, None)) => TimeInterval::new(outcome.time_ms, kind, Table::committed())
                 .map(|interval| interval.with_part(part_ms))
+                .map(|interval| match roof {
+                    Some(roof) => interval.from_roof(outcome.time_ms, roof),
+                    None => interval,
+                })
                 .map(|interval| match &sustained {
                     Some(one) => interval.covering(one.time_at_most_ms, one.clock_mhz),
                     None => interval,

@@ -136,16 +136,17 @@ fn textures_per_clock(parameters: &Parameters) -> Option<f64> {
 /// Times differ from roofs by rounding, and recorded CTAs from the mean of all.
 const TOLERANCE: f64 = 0.01;
 
-/// The highest roof above a time, if there is one.
+/// The highest of the [`roofs`], if there is one.
 #[must_use]
-pub fn above(
-    time_ms: f64,
-    profile: &KernelProfile,
-    gpu: &Gpu,
-    data_clocks: Option<f64>,
-) -> Option<Roof> {
-    let highest = roofs(profile, gpu, data_clocks)
-        .into_iter()
-        .max_by(|one, other| one.least_ms.total_cmp(&other.least_ms))?;
-    (highest.least_ms * (1.0 - TOLERANCE) > time_ms).then_some(highest)
+pub fn highest(profile: &KernelProfile, gpu: &Gpu, data_clocks: Option<f64>) -> Option<Roof> {
+    let roofs = roofs(profile, gpu, data_clocks).into_iter();
+    roofs.max_by(|one, other| one.least_ms.total_cmp(&other.least_ms))
+}
+
+impl Roof {
+    /// Returns true if the roof leaves a unit less time than it needs.
+    #[must_use]
+    pub fn is_above(&self, time_ms: f64) -> bool {
+        self.least_ms * (1.0 - TOLERANCE) > time_ms
+    }
 }

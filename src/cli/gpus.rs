@@ -37,6 +37,15 @@ pub(crate) enum Gpus {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// List the fields that a GPU's file may have, and what reads each
+    Fields {
+        /// List only fields whose names or meanings have each of these words
+        #[arg(value_name = "WORD")]
+        words: Vec<String>,
+
+        #[command(flatten)]
+        output: OutputOptions,
+    },
     /// Write a GPU's file from a few numbers of a data sheet, or from another GPU
     Derive(Box<Derive>),
     /// Write a GPU's file from what mixbench, gpumembench, the Empirical Roofline Toolkit or

@@ -56,6 +56,16 @@ fn the_list_can_be_narrowed_to_words() {
 }
 
 #[test]
+fn fields_say_what_reads_them() {
+    insta::assert_snapshot!("gpus-fields", stdout("gpus fields l2 bandwidth"));
+    let csv = stdout("gpus fields --format csv");
+    assert_eq!(csv.lines().count(), 1 + gpucast_model::Gpu::FIELDS.len());
+    let nothing = gpucast("gpus fields antimatter");
+    assert_eq!(nothing.status, 1);
+    assert!(nothing.stderr.contains("no field of a GPU has the words"), "{}", nothing.stderr);
+}
+
+#[test]
 fn a_gpu_can_be_shown_with_changes() {
     let shown = stdout("gpus show h100 --set sm_count=144 --set memory_bandwidth=1.2x");
     let line = |field: &str| shown.lines().find(|line| line.contains(field));

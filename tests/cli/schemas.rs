@@ -40,7 +40,7 @@ macro_rules! calibrate_cost {
     };
 }
 
-static DOCUMENTS: [Documented; 29] = [
+static DOCUMENTS: [Documented; 30] = [
     Documented {
         schema: "gpucast.predictions/1",
         meaning: "Predicted times with the counts and values behind them: `predict`",
@@ -219,6 +219,12 @@ static DOCUMENTS: [Documented; 29] = [
         meaning: "GPUs with every figure, its unit and its source: `gpus list`, `gpus show`",
         shown_by: &["gpus list --format json"],
         fits: &["gpus show h100 --format json", "gpus show h100 --set sm_count=144 --format json"],
+    },
+    Documented {
+        schema: "gpucast.gpu-fields/1",
+        meaning: "The fields that a GPU's file may have, and what reads each: `gpus fields`",
+        shown_by: &["gpus fields --format json"],
+        fits: &["gpus fields latency --format json"],
     },
     Documented {
         schema: "gpucast.gpus-diff/1",

@@ -20,6 +20,7 @@ mod table;
 
 use serde::Serialize;
 
+use crate::roofs::Roof;
 use crate::text::duration_range;
 
 pub use class::{TimeClass, UnknownClass};
@@ -50,6 +51,10 @@ pub struct TimeInterval {
     /// there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub covers_clock_mhz: Option<f64>,
+    /// The unit whose counted work at its peak takes as long as the lower end, if that is more than
+    /// the measured kernels say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_by: Option<&'static str>,
     /// The number of GPUs that they are of. Where these are of any generation, each counts once.
     pub measured_gpus: usize,
     /// True if no kernel of this kind, or of this generation, was measured. The interval is the
@@ -74,6 +79,7 @@ impl TimeInterval {
             measured_times: times,
             measured_kernels: groups,
             covers_clock_mhz: None,
+            least_by: None,
             measured_gpus: gpus,
             is_widest,
         })
@@ -84,6 +90,16 @@ impl TimeInterval {
     pub fn covering(self, time_ms: f64, clock_mhz: f64) -> Self {
         match time_ms > self.high_ms {
             true => Self { high_ms: time_ms, covers_clock_mhz: Some(clock_mhz), ..self },
+            false => self,
+        }
+    }
+
+    /// The interval with a lower end that is not below a roof. A time below its roof stays inside.
+    #[must_use]
+    pub(crate) fn from_roof(self, time_ms: f64, roof: Roof) -> Self {
+        let least_ms = roof.least_ms.min(time_ms);
+        match least_ms > self.low_ms {
+            true => Self { low_ms: least_ms, least_by: Some(roof.unit), ..self },
             false => self,
         }
     }
@@ -133,9 +149,12 @@ impl TimeInterval {
         let longer = self.covers_clock_mhz.map_or_else(String::new, |clock| {
             format!(" Its upper end is the time at {clock:.0} MHz, which a long load leaves.")
         });
+        let least = self.least_by.map_or_else(String::new, |unit| {
+            format!(" Its lower end is the least time of the counted work, by {unit}.")
+        });
         format!(
             "The interval rests on {measured_times} measured times of {measured_kernels} kernels \
-             on a GPU{of_class}{on}{by}.{widest}{longer}"
+             on a GPU{of_class}{on}{by}.{widest}{least}{longer}"
         )
     }
 }
@@ -248,6 +267,20 @@ mod tests {
         assert_eq!((beyond.high_ms, beyond.covers_clock_mhz), (3.0, Some(1500.0)));
         assert_eq!(beyond.low_ms, inside.low_ms);
         assert!(beyond.basis().ends_with("1500 MHz, which a long load leaves."));
+    }
+
+    #[test]
+    fn an_interval_begins_at_the_highest_roof_below_its_time() {
+        let of = |least_ms| {
+            let kind = kind_of(TimeClass::Dram, 8, "ptxas");
+            let roof = Roof { unit: "device memory", least_ms };
+            TimeInterval::new(2.0, kind, &table()).unwrap().from_roof(2.0, roof)
+        };
+        let (low, inside, above) = (of(0.5), of(1.99), of(2.5));
+        assert!(low.low_ms < 1.99 && low.least_by.is_none(), "{low:?}");
+        assert_eq!((inside.low_ms, inside.least_by), (1.99, Some("device memory")));
+        assert_eq!((above.low_ms, above.high_ms), (2.0, low.high_ms));
+        assert!(inside.basis().ends_with("of the counted work, by device memory."));
     }
 
     #[test]

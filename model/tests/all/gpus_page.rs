@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use gpucast_model::gpu::{ACHIEVED, RULES, Source};
-use gpucast_model::{Gpu, GpuLibrary};
+use gpucast_model::{Gpu, GpuLibrary, Model};
 
 #[test]
 fn the_pages_of_gpus_are_up_to_date() {
@@ -65,12 +65,21 @@ fn gpus(library: &GpuLibrary) -> String {
 }
 
 fn fields() -> String {
-    let mut table = "| field | units | meaning |\n|---|---|---|\n".to_owned();
+    let mut table = "| field | units | read by | meaning |\n|---|---|---|---|\n".to_owned();
+    let reads_some = |model: &&&dyn Model| model.reads().iter().any(|group| !group.is_empty());
+    let models = <dyn Model>::ALL.iter().filter(reads_some).count();
     for field in Gpu::FIELDS {
         let units = Gpu::units(field).unwrap().iter().map(|(unit, _)| format!("`{unit}`"));
         let units: Vec<String> = units.collect();
         let meaning = Gpu::meaning(field).unwrap();
-        writeln!(table, "| `{field}` | {} | {meaning} |", units.join(" ")).unwrap();
+        let readers = <dyn Model>::readers(field);
+        let is_model = |name: &&&str| <dyn Model>::ALL.iter().any(|model| model.name() == **name);
+        // All models that read any field are one word.
+        let (names, others): (Vec<&str>, Vec<&str>) =
+            readers.iter().partition(|name| is_model(&name));
+        let names = if names.len() == models { vec!["all models"] } else { names };
+        let readers = [names, others].concat().join(", ");
+        writeln!(table, "| `{field}` | {} | {readers} | {meaning} |", units.join(" ")).unwrap();
     }
     table
 }

@@ -2,6 +2,7 @@
 
 mod difference;
 mod list;
+mod readers;
 
 use gpucast_forecast::number;
 use gpucast_model::Gpu;
@@ -9,6 +10,7 @@ use serde_json::Value;
 
 pub use difference::differences;
 pub use list::{document, list};
+pub use readers::readers;
 
 use crate::table::{Align, aligned};
 

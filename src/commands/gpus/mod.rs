@@ -9,7 +9,7 @@ use gpucast_render::TextOrJson;
 use gpucast_render::gpu as shown;
 
 use crate::cli::Gpus;
-use crate::failure::Failure;
+use crate::failure::{Failure, Report};
 use crate::output::Output;
 
 pub(crate) fn run(command: Gpus) -> Result<(), Failure> {
@@ -22,6 +22,14 @@ pub(crate) fn run(command: Gpus) -> Result<(), Failure> {
                 TextOrJson::Text => shown::description(&gpu),
                 TextOrJson::Json => shown::document(&[&gpu])?,
             })
+        }
+        Gpus::Fields { words, output } => {
+            let text = shown::readers(&words, output.format)?;
+            let nothing = || {
+                Report::new(format!("no field of a GPU has the words `{}`", words.join(" ")))
+                    .hint("`gpucast gpus fields` lists all")
+            };
+            Output::open(output.output)?.write(&text.ok_or_else(nothing)?)
         }
         Gpus::Derive(arguments) => derive::run(&library, *arguments),
         Gpus::Import(arguments) => import::run(arguments),
