@@ -107,14 +107,18 @@ fn limit(_most: Limits) -> bool {
 }
 
 /// The files and folders that every process may read: those of the program, the toolchain and the
-/// system.
+/// system. Of what the system tells about a process, its environment may hold secrets.
 fn of_everybody() -> Vec<PathBuf> {
-    const OF_SYSTEM: [&str; 10] = [
+    const OF_SYSTEM: [&str; 14] = [
         "/etc/ld.so.cache",
         "/etc/alternatives",
         "/etc/localtime",
         "/dev/urandom",
-        "/proc/self",
+        "/proc/self/cgroup",
+        "/proc/self/limits",
+        "/proc/self/maps",
+        "/proc/self/mountinfo",
+        "/proc/self/status",
         "/proc/meminfo",
         "/proc/cpuinfo",
         "/proc/stat",

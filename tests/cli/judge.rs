@@ -297,7 +297,7 @@ fn a_compiler_that_does_not_end_is_ended_at_the_limit() {
 }
 
 /// Where the system holds files back, a candidate reads none but its own and its toolchain's, and
-/// writes none but in its folder.
+/// writes none but in its folder. It does not read the environment of the program, either.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_candidate_reaches_no_files_but_those_that_it_needs() {
@@ -314,7 +314,8 @@ fn a_candidate_reaches_no_files_but_those_that_it_needs() {
     let secret = secret.display();
     // The script goes on only where it may not read and not write.
     let tries = format!(
-        "cat {secret} >/dev/null 2>&1 && exit 1; (echo 1 > {secret}2) 2>/dev/null && exit 1"
+        "cat {secret} >/dev/null 2>&1 && exit 1; (echo 1 > {secret}2) 2>/dev/null && exit 1; \
+         cat /proc/$PPID/environ >/dev/null 2>&1 && exit 1"
     );
     let outcome = compiled(&tries, "");
     assert_eq!(outcome.status, 13, "{}", outcome.transcript());
