@@ -321,6 +321,19 @@ fn a_candidate_reaches_no_files_but_those_that_it_needs() {
     assert_eq!(outcome.status, 13, "{}", outcome.transcript());
 }
 
+/// `ptxas` loads the 4 of an address by a multiply-add of half precision.
+#[test]
+fn constants_in_machine_code_are_no_operations() {
+    let Some(ptxas) = crate::machine::ptxas() else { return };
+    let ptxas = ptxas.display();
+    let options = format!("{REFERENCE} --gpu a100 --ptxas '{ptxas}' --format json");
+    let judged = gpucast(&format!("judge saxpy.ptx {options}"));
+    let judgement: serde_json::Value = serde_json::from_str(&judged.stdout).unwrap();
+    let operations = judgement["work"]["operations"].as_array().unwrap();
+    let names: Vec<&str> = operations.iter().map(|one| one["metric"].as_str().unwrap()).collect();
+    assert_eq!(names, ["flop_count_sp"], "{}", judged.transcript());
+}
+
 #[cfg(unix)]
 #[test]
 fn memory_beyond_the_limit_is_told_as_such() {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use gpucast_advice::place::Places;
 use gpucast_advice::{Depth, Item, Known, advise};
 use gpucast_buffers::init::Init;
+use gpucast_counters::{LaunchProfile, Metrics};
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::model_choice::{self, Models};
 use gpucast_forecast::input::cuda_source::CudaFile;
@@ -132,6 +133,17 @@ pub(crate) fn filled(plan: &Plan, contents: &[(usize, Arc<[u8]>)]) -> Plan {
     plan
 }
 
+/// A metric of operations that PTX asks for. An assembler loads constants by multiply-adds of half
+/// precision, which compute nothing.
+fn operations_of(profile: &LaunchProfile, name: &str) -> f64 {
+    let of = |metrics: &Metrics| metrics.get(name).map_or(0.0, |metric| metric.value.as_f64());
+    let of_one = match &profile.machine {
+        Some(_) if of(&profile.ptx_metrics) == 0.0 => 0.0,
+        _ => of(&profile.metrics),
+    };
+    of_one * profile.invocations as f64
+}
+
 impl<'a> Predicted<'a> {
     /// Counts and predicts.
     pub(crate) fn new(
@@ -186,10 +198,10 @@ impl<'a> Predicted<'a> {
         Some(SideTime { time_ms, text: duration(time_ms), interval_ms, measured_as, ..side })
     }
 
-    /// The sum of a metric over all launches.
-    pub(crate) fn metric(&self, name: &str) -> f64 {
-        let values = self.kernels.iter().map(|kernel| kernel.profile.metrics.get(name));
-        values.flatten().map(|metric| metric.value.as_f64()).sum()
+    /// The sum of a metric of operations over all launches.
+    pub(crate) fn operations(&self, name: &str) -> f64 {
+        let profiles = self.launched.iter().map(|one| &one.counted.profile);
+        profiles.map(|profile| operations_of(profile, name)).sum()
     }
 
     /// The first advice on the longest launch.

@@ -143,8 +143,8 @@ impl Work {
     pub(crate) fn add_operations(&mut self, reference: &Predicted<'_>, candidate: &Predicted<'_>) {
         let of = |metric| Operations {
             metric,
-            reference: reference.metric(metric),
-            candidate: candidate.metric(metric),
+            reference: reference.operations(metric),
+            candidate: candidate.operations(metric),
         };
         let all = OPERATIONS.into_iter().map(of);
         self.operations = all.filter(|one| one.reference + one.candidate > 0.0).collect();
