@@ -433,7 +433,7 @@ pub trait Model: Sync {
             Some((kind, None)) => TimeInterval::new(outcome.time_ms, kind, Table::committed())
                 .map(|interval| interval.with_part(part_ms))
                 .map(|interval| match roof {
-                    Some(roof) => interval.from_roof(outcome.time_ms, roof),
+                    Some(roof) => interval.not_below(outcome.time_ms, roof),
                     None => interval,
                 })
                 .map(|interval| match &sustained {

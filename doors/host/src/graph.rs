@@ -238,7 +238,10 @@ pub enum CaptureStatus {
 /// A graph in the making, from the work of streams.
 #[derive(Debug)]
 pub(crate) struct Capture {
+    /// The nodes of the work so far.
     pub(crate) graph: Graph,
+    /// The graph that they become a part of; `None` for a new one.
+    pub(crate) into: Option<GraphId>,
     pub(crate) origin: StreamId,
     /// The nodes that the next work of each stream comes behind.
     pub(crate) tips: BTreeMap<StreamId, BTreeSet<NodeId>>,
@@ -503,6 +506,25 @@ impl Graphs {
         self.nodes.extend(graph.nodes.keys().map(|&node| (node, id)));
         self.graphs.insert(id, graph);
         id
+    }
+
+    /// Makes nodes a part of a graph that has the other nodes which they wait for.
+    pub(crate) fn join(&mut self, id: GraphId, more: Graph) -> Result<(), Error> {
+        let level = self.level(id);
+        let graph = self.graph_mut(id)?;
+        let is_there = |node: &NodeId| graph.nodes.contains_key(node);
+        let mut waits = more.nodes.values().flat_map(|node| &node.after);
+        if !waits.all(|node| more.nodes.contains_key(node) || is_there(node)) {
+            return Err(Error::InvalidValue);
+        }
+        let depth = more.depth() - 1;
+        if graph.size() + more.size() > MOST_NODES || level + depth >= DEEPEST {
+            return Err(Error::OutOfMemory);
+        }
+        let names: Vec<NodeId> = more.nodes.keys().copied().collect();
+        graph.nodes.extend(more.nodes);
+        self.nodes.extend(names.into_iter().map(|node| (node, id)));
+        Ok(())
     }
 
     /// The number of graphs that a graph lies in.

@@ -441,14 +441,44 @@ impl Device {
     /// [`Error::CaptureUnsupported`] for the default stream and one that is captured already, and
     /// errors of the stream.
     pub fn begin_capture(&mut self, stream: StreamId) -> Result<(), Error> {
+        self.begin_capture_behind(stream, None, BTreeSet::new())
+    }
+
+    /// Begins to put the work of a stream into a graph that there is, behind some of its nodes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::begin_capture`]. [`Error::InvalidValue`] if the graph does not exist, does not
+    /// have these nodes, or is the aim of another capture.
+    pub fn begin_capture_into(
+        &mut self,
+        stream: StreamId,
+        graph: GraphId,
+        after: &[NodeId],
+    ) -> Result<(), Error> {
+        let of = self.graphs.graph(graph)?;
+        let is_taken = self.graphs.captures.iter().any(|capture| capture.into == Some(graph));
+        if is_taken || !after.iter().all(|node| of.nodes.contains_key(node)) {
+            return Err(Error::InvalidValue);
+        }
+        self.begin_capture_behind(stream, Some(graph), after.iter().copied().collect())
+    }
+
+    fn begin_capture_behind(
+        &mut self,
+        stream: StreamId,
+        into: Option<GraphId>,
+        after: BTreeSet<NodeId>,
+    ) -> Result<(), Error> {
         self.clock.stream(stream)?;
         if stream == DEFAULT_STREAM || self.graphs.of_stream(stream).is_some() {
             return Err(Error::CaptureUnsupported);
         }
         self.graphs.captures.push(Capture {
             graph: Graph::default(),
+            into,
             origin: stream,
-            tips: [(stream, BTreeSet::new())].into(),
+            tips: [(stream, after)].into(),
             events: BTreeMap::new(),
             is_valid: true,
         });
@@ -461,7 +491,9 @@ impl Device {
     ///
     /// [`Error::CaptureUnmatched`] if it did not begin with this stream. [`Error::CaptureInvalid`]
     /// if something has failed in between, and [`Error::CaptureUnjoined`] if another stream's work
-    /// is left; there is no graph then.
+    /// is left; there is no graph then. [`Error::InvalidValue`] if the graph that it goes to is not
+    /// there any more, or not the nodes that it is behind, and [`Error::OutOfMemory`] if that graph
+    /// has no room.
     pub fn end_capture(&mut self, stream: StreamId) -> Result<GraphId, Error> {
         self.clock.stream(stream)?;
         let captures = &mut self.graphs.captures;
@@ -472,7 +504,10 @@ impl Device {
         }
         let capture = captures.swap_remove(at);
         match capture.status() {
-            CaptureStatus::Active if capture.is_joined() => Ok(self.graphs.keep(capture.graph)),
+            CaptureStatus::Active if capture.is_joined() => match capture.into {
+                None => Ok(self.graphs.keep(capture.graph)),
+                Some(graph) => self.graphs.join(graph, capture.graph).map(|()| graph),
+            },
             CaptureStatus::Active => Err(Error::CaptureUnjoined),
             CaptureStatus::None | CaptureStatus::Invalidated => Err(Error::CaptureInvalid),
         }

@@ -96,7 +96,7 @@ impl TimeInterval {
 
     /// The interval with a lower end that is not below a roof. A time below its roof stays inside.
     #[must_use]
-    pub(crate) fn from_roof(self, time_ms: f64, roof: Roof) -> Self {
+    pub(crate) fn not_below(self, time_ms: f64, roof: Roof) -> Self {
         let least_ms = roof.least_ms.min(time_ms);
         match least_ms > self.low_ms {
             true => Self { low_ms: least_ms, least_by: Some(roof.unit), ..self },
@@ -274,7 +274,7 @@ mod tests {
         let of = |least_ms| {
             let kind = kind_of(TimeClass::Dram, 8, "ptxas");
             let roof = Roof { unit: "device memory", least_ms };
-            TimeInterval::new(2.0, kind, &table()).unwrap().from_roof(2.0, roof)
+            TimeInterval::new(2.0, kind, &table()).unwrap().not_below(2.0, roof)
         };
         let (low, inside, above) = (of(0.5), of(1.99), of(2.5));
         assert!(low.low_ms < 1.99 && low.least_by.is_none(), "{low:?}");

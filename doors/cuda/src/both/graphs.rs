@@ -579,6 +579,17 @@ pub(crate) fn begin_capture(on: Stream) -> Result<(), Error> {
     on_device(|device| device.begin_capture(stream(on)))
 }
 
+/// Begins to put the work of a stream into a graph that there is, behind some of its nodes.
+pub(crate) fn begin_capture_into(
+    on: Stream,
+    graph: GraphHandle,
+    after: In<NodeHandle>,
+    count: usize,
+) -> Result<(), Error> {
+    let after = nodes(after, count)?;
+    on_device(|device| device.begin_capture_into(stream(on), graph, &after))
+}
+
 /// Ends the capture of a stream, and writes the graph; null if there is none.
 pub(crate) fn end_capture(on: Stream, graph: Out<GraphHandle>) -> Result<(), Error> {
     graph.check()?;

@@ -84,6 +84,19 @@ driver_functions! {
     /// Begins to put the work of a stream into a graph.
     fn cuStreamBeginCapture_v2(on: Stream, _mode: i32) { graphs::begin_capture(on) }
 
+    /// Begins to put the work of a stream into a graph that there is. Edges have data, which only
+    /// kernels with programmatic launches need.
+    fn cuStreamBeginCaptureToGraph(
+        on: Stream,
+        graph: GraphHandle,
+        after: In<NodeHandle>,
+        _data: *const c_void,
+        count: usize,
+        _mode: i32,
+    ) {
+        graphs::begin_capture_into(on, graph, after, count)
+    }
+
     /// Ends the capture of a stream.
     fn cuStreamEndCapture(on: Stream, graph: Out<GraphHandle>) { graphs::end_capture(on, graph) }
 

@@ -45,6 +45,7 @@ CUresult cuModuleGetGlobal_v2(uint64_t *, size_t *, Handle, const char *);
 CUresult cuModuleUnload(Handle);
 CUresult cuFuncGetAttribute(int *, int, Handle);
 CUresult cuStreamBeginCapture_v2(Handle, int);
+CUresult cuStreamBeginCaptureToGraph(Handle, Handle, const Handle *, const void *, size_t, int);
 CUresult cuStreamEndCapture(Handle, Handle *);
 CUresult cuMemsetD32Async(uint64_t, unsigned, size_t, Handle);
 CUresult cuStreamSynchronize(Handle);
@@ -577,7 +578,7 @@ static void conditions(CUresult (*allocate)(uint64_t *, size_t))
     struct { Handle function; unsigned extents[6], shared; void **parameters, **extra; } launch;
     struct { uint64_t to; size_t pitch; unsigned value, bytes; size_t width, height; } fill;
     uint64_t loop, two, three, left, done, at;
-    Handle module, kernel, graph, node, inner, ready, *bodies;
+    Handle module, kernel, graph, node, inner, ready, stream, other, same, *bodies;
     int numbers[3];
     DO(cuModuleLoadData(&module, countdown));
     DO(cuModuleGetFunction(&kernel, module, "countdown"));
@@ -619,16 +620,32 @@ static void conditions(CUresult (*allocate)(uint64_t *, size_t))
     }
     DO(cuGraphExecDestroy(ready));
     bodies = conditional(graph, node, three, SWITCH, 3, &node);
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 2; i++) {
         fill.value = 10 * (i + 1);
         DO(cuGraphAddMemsetNode(&inner, bodies[i], NULL, 0, &fill, NULL));
     }
+    /* A body can be what a stream does. So can what comes behind a node. */
+    DO(cuStreamCreate(&stream, 1));
+    DO(cuStreamCreate(&other, 1));
+    MUST(cuStreamBeginCaptureToGraph(stream, bodies[2], &node, NULL, 1, 0) == INVALID_VALUE);
+    DO(cuStreamBeginCaptureToGraph(stream, bodies[2], NULL, NULL, 0, 0));
+    MUST(cuStreamBeginCaptureToGraph(other, bodies[2], NULL, NULL, 0, 0) == INVALID_VALUE);
+    DO(cuMemsetD32Async(at, 30, 1, stream));
+    DO(cuStreamEndCapture(stream, &same));
+    MUST(same == bodies[2]);
+    DO(cuStreamBeginCaptureToGraph(stream, graph, &node, NULL, 1, 0));
+    DO(cuMemsetD32Async(left, 77, 1, stream));
+    DO(cuStreamEndCapture(stream, &same));
+    MUST(same == graph);
     DO(cuGraphInstantiateWithFlags(&ready, graph, 0));
     MUST(cuGraphDestroy(bodies[0]) == INVALID_VALUE);
     DO(cuMemsetD32_v2(left, 1, 1));
+    DO(cuMemsetD32_v2(done, 0, 1));
     DO(cuGraphLaunch(ready, NULL));
+    DO(cuMemcpyDtoH_v2(&numbers[0], left, 4));
+    DO(cuMemcpyDtoH_v2(&numbers[1], done, 4));
     DO(cuMemcpyDtoH_v2(&numbers[2], at, 4));
-    MUST(numbers[2] == 30);
+    MUST(numbers[0] == 77 && numbers[1] == 1 && numbers[2] == 30);
     /* Graphs in graphs end somewhere. */
     int levels = 0;
     struct { int kind, reserved[3]; uint64_t handle; int choice; unsigned size; Handle *bodies, context; uint64_t rest[27]; } deep;
