@@ -75,8 +75,7 @@ fn fields() -> String {
         let readers = <dyn Model>::readers(field);
         let is_model = |name: &&&str| <dyn Model>::ALL.iter().any(|model| model.name() == **name);
         // All models that read any field are one word.
-        let (names, others): (Vec<&str>, Vec<&str>) =
-            readers.iter().partition(|name| is_model(&name));
+        let (names, others): (Vec<&str>, Vec<&str>) = readers.iter().partition(is_model);
         let names = if names.len() == models { vec!["all models"] } else { names };
         let readers = [names, others].concat().join(", ");
         writeln!(table, "| `{field}` | {} | {readers} | {meaning} |", units.join(" ")).unwrap();
