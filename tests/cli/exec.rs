@@ -171,6 +171,11 @@ fn the_status_is_the_program_s() {
     let ran = gpucast(&format!("exec {}", program.display()));
     assert_eq!((ran.status, ran.stdout.as_str()), (7, ""));
     assert!(ran.stderr.starts_with("note: the program launched no kernel"), "{}", ran.stderr);
+    let killed = "#include <signal.h>\nint main(void) { return raise(SIGKILL); }";
+    let program = compiled("killed", killed, &[]);
+    let ran = gpucast(&format!("exec {}", program.display()));
+    assert_eq!((ran.status, ran.stdout.as_str()), (128 + 9, ""));
+    assert!(ran.stderr.starts_with("note: signal 9 ended the program"), "{}", ran.stderr);
 }
 
 #[test]

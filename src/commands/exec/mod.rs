@@ -122,7 +122,13 @@ pub(super) fn launch(
         waiting::run(&mut command).map_err(|error| Report::file("run", &path, &error))?;
     let reports = reports(folder.path())?;
     if reports.is_empty() {
-        diagnostic::note(&facts.without_calls());
+        diagnostic::note(&match signal(status) {
+            None => facts.without_calls(),
+            Some(signal) => format!(
+                "signal {signal} ended the program, and it left no report: a launch that has begun \
+                 is not told"
+            ),
+        });
     }
     Ok(Ran { status, pid, reports, facts })
 }
@@ -232,10 +238,14 @@ fn reports(folder: &Path) -> Result<Vec<ProcessReport>, Report> {
 
 /// The exit status as shells have it: 128 and the signal's number where one ended the program.
 fn ended(status: ExitStatus) -> u8 {
+    let of_signal = signal(status).map(|signal| 128 + signal);
+    u8::try_from(status.code().or(of_signal).unwrap_or(1)).unwrap_or(1)
+}
+
+/// The signal that ended a program.
+fn signal(status: ExitStatus) -> Option<i32> {
     #[cfg(unix)]
-    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    return std::os::unix::process::ExitStatusExt::signal(&status);
     #[cfg(not(unix))]
-    let signal: Option<i32> = None;
-    let code = status.code().or(signal.map(|signal| 128 + signal)).unwrap_or(1);
-    u8::try_from(code).unwrap_or(1)
+    None
 }
