@@ -124,10 +124,7 @@ pub(super) fn launch(
     if reports.is_empty() {
         diagnostic::note(&match signal(status) {
             None => facts.without_calls(),
-            Some(signal) => format!(
-                "signal {signal} ended the program, and it left no report: a launch that has begun \
-                 is not told"
-            ),
+            Some(signal) => format!("signal {signal} ended the program before it left a report"),
         });
     }
     Ok(Ran { status, pid, reports, facts })
