@@ -178,6 +178,20 @@ fn the_status_is_the_program_s() {
     assert!(ran.stderr.starts_with("note: signal 9 ended the program"), "{}", ran.stderr);
 }
 
+/// Even without a word of the program's, there is a report of what it did.
+#[test]
+fn a_killed_program_has_a_report() {
+    let program = programs("ends-early");
+    let mut gpucast = command("exec");
+    gpucast.args(["--".as_ref(), program.as_os_str(), "killed".as_ref()]);
+    gpucast.env("TEST_PTX", sources().join("kernels.ptx"));
+    let ran = outcome(gpucast);
+    assert_eq!(ran.status, 128 + 9, "{}", ran.stderr);
+    let row = ran.stderr.lines().find(|line| line.contains("out_of_bounds")).unwrap();
+    assert_eq!(row.split_whitespace().nth(1), Some("2"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("note: signal 9 ended the program: "), "{}", ran.stderr);
+}
+
 #[test]
 fn a_program_with_the_runtime_inside_is_refused() {
     let program = compiled("inside", WITH_DEVICE_CODE, &[]);

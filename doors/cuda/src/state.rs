@@ -3,9 +3,12 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
+use gpucast_host::report::ProcessReport;
 use gpucast_host::{BlockRange, Device, Error, FunctionId, Image, ModuleId, Settings};
 
 use crate::notices::{self, ThisProcess};
@@ -107,6 +110,26 @@ pub(crate) struct State {
     managed: Vec<(u64, Named)>,
     /// The kernel of each PTX text that was run by itself.
     texts: Option<HashMap<String, FunctionId>>,
+    /// The last report that was written before the end.
+    meanwhile: Option<Meanwhile>,
+}
+
+/// A report that was written while the program ran.
+#[derive(Clone, Copy)]
+struct Meanwhile {
+    at: Instant,
+    /// Duration of writing it.
+    took: Duration,
+}
+
+impl Meanwhile {
+    /// The least time between two, in durations of writing one and at all.
+    const PAUSES: u32 = 20;
+    const PAUSE: Duration = Duration::from_secs(1);
+
+    fn is_due(self) -> bool {
+        self.at.elapsed() >= Self::PAUSE.max(Self::PAUSES * self.took)
+    }
 }
 
 /// Runs a call on the device; one thread at a time.
@@ -123,7 +146,10 @@ pub(crate) fn with<T>(call: impl FnOnce(&mut State) -> Result<T, Error>) -> Resu
 
 /// [`with`], for calls that need the device.
 pub(crate) fn on_device<T>(call: impl FnOnce(&mut Device) -> Result<T, Error>) -> Result<T, Error> {
-    with(|state| call(state.device()?))
+    with(|state| {
+        state.report_meanwhile();
+        call(state.device()?)
+    })
 }
 
 impl State {
@@ -138,7 +164,25 @@ impl State {
             references: BTreeMap::new(),
             managed: Vec::new(),
             texts: None,
+            meanwhile: None,
         }
+    }
+
+    /// Writes a report now and then: a signal may end the program, and what it has done is told
+    /// then.
+    fn report_meanwhile(&mut self) {
+        let Some(Ok(device)) = &self.device else { return };
+        let Some(folder) = &device.settings().report_folder else { return };
+        let begins = Instant::now();
+        let last = *self.meanwhile.get_or_insert(Meanwhile { at: begins, took: Duration::ZERO });
+        if !last.is_due() {
+            return;
+        }
+        let report = device.report();
+        if !report.is_empty() && self.process == report.pid {
+            write(&report, folder);
+        }
+        self.meanwhile = Some(Meanwhile { at: Instant::now(), took: begins.elapsed() });
     }
 
     /// The number of a kernel's fault, which lasts; 0 if there was none.
@@ -323,16 +367,22 @@ pub(crate) fn report(end: bool) {
         match &device.settings().report_folder {
             None if end => notices::print(&report.text()),
             None => {}
-            Some(folder) => {
-                let path = folder.join(format!("{}.json", report.pid));
-                let text = serde_json::to_string(&report).unwrap_or_default();
-                if let Err(error) = std::fs::write(&path, text) {
-                    notices::once(&format!("cannot write {}: {error}", path.display()));
-                }
-            }
+            Some(folder) => write(&report, folder),
         }
         Ok(())
     });
     // Errors were told; the program ends in any case.
     let _ = written;
+}
+
+/// Writes a report in place of an earlier one of the process. Whoever reads the folder finds a whole
+/// one, whenever the process ends.
+fn write(report: &ProcessReport, folder: &Path) {
+    let (path, part) = (folder.join(format!("{}.json", report.pid)), folder.join("part"));
+    let part = part.with_extension(report.pid.to_string());
+    let text = serde_json::to_string(report).unwrap_or_default();
+    let written = std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, &path));
+    if let Err(error) = written {
+        notices::once(&format!("cannot write {}: {error}", path.display()));
+    }
 }

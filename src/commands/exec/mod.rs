@@ -121,12 +121,17 @@ pub(super) fn launch(
     let (status, pid) =
         waiting::run(&mut command).map_err(|error| Report::file("run", &path, &error))?;
     let reports = reports(folder.path())?;
-    if reports.is_empty() {
-        diagnostic::note(&match signal(status) {
-            None => facts.without_calls(),
-            Some(signal) => format!("signal {signal} ended the program before it left a report"),
-        });
-    }
+    let note = match (signal(status), reports.is_empty()) {
+        (None, false) => None,
+        (None, true) => Some(facts.without_calls()),
+        (Some(signal), is_empty) => Some(match is_empty {
+            true => format!("signal {signal} ended the program before it left a report"),
+            false => format!(
+                "signal {signal} ended the program: what it did in its last seconds may be missing"
+            ),
+        }),
+    };
+    note.iter().for_each(|note| diagnostic::note(note));
     Ok(Ran { status, pid, reports, facts })
 }
 

@@ -14,8 +14,10 @@ static dim3 extent(unsigned x, unsigned y) { return dim3(x, y, 1); }
 #define SYMBOL(name) ((const void *)&name)
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define DO(call)                                                                     \
     do {                                                                             \
@@ -570,6 +572,18 @@ static void passed_fault(void)
     DO(cudaDeviceSynchronize());
 }
 
+/* Somebody ends the program some time after its launches. */
+static void killed(void)
+{
+    int *buffer = (int *)device(516);
+    for (int i = 0; i < 2; i++) {
+        LAUNCH(out_of_bounds, extent(1, 1), extent(1, 1), 0, 0, &buffer);
+        sleep(2);
+        DO(cudaDeviceSynchronize());
+    }
+    raise(SIGKILL);
+}
+
 #ifdef __CUDACC__
 #define ATTRIBUTE(number) ((cudaMemPoolAttr)(number))
 #else
@@ -1064,7 +1078,7 @@ static const struct { const char *name; void (*run)(void); } programs[] = {
     {"repetition", repetition},
     {"rows_with_pitch", rows_with_pitch}, {"streams", streams}, {"printing", printing},
     {"assertion", assertion}, {"fault", fault}, {"occupancy", occupancy}, {"empty", empty},
-    {"unsupported", unsupported}, {"passed_fault", passed_fault}, {"host_threads", host_threads},
+    {"unsupported", unsupported}, {"passed_fault", passed_fault}, {"killed", killed}, {"host_threads", host_threads},
     {"pools", pools}, {"graphs", graphs},
 };
 
