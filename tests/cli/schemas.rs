@@ -267,6 +267,7 @@ static DOCUMENTS: [Documented; 30] = [
         shown_by: &[
             "sensitivity sgemm --size small --gpu gtx-660 --model quantitative-roofline --machine rules --format json",
             "sensitivity cyclic-reduction --size small --gpu gtx-480 --model component-throughput --machine rules --format json",
+            "sensitivity sgemm --gpu a100 --field fp32_pipes --machine rules --format json",
         ],
         fits: &[
             "sensitivity transpose --size small --gpu a100 --model hierarchical-roofline --machine rules --format json",

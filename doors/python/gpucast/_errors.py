@@ -19,6 +19,9 @@ class Error(Exception):
     `str(error)` is the whole report, with places and facts.
     """
 
+    # Tracebacks show the name by which a program catches it.
+    __module__ = "gpucast"
+
     messages: list[str]
     """One sentence for each fault."""
     hint: str | None
@@ -46,3 +49,5 @@ class Error(Exception):
 
 class ArgumentError(Error, ValueError):
     """An argument of a function has a value that makes no sense."""
+
+    __module__ = "gpucast"

@@ -224,7 +224,8 @@ class Difference:
 
     def __repr__(self) -> str:
         times = ", ".join(repr(one)[1:-1] for one in self.times)
-        broken = f"; {len(self.broken)} limits are broken" if self.broken else ""
+        count = len(self.broken)
+        broken = f"; {count} {'limit is' if count == 1 else 'limits are'} broken" if count else ""
         return f"<Difference: {times}{broken}>"
 
     def _repr_html_(self) -> str:
@@ -250,16 +251,23 @@ class Parameter:
     field: str
     value: Number
     unit: str
-    elasticity: float
-    """The relative change of the time over that of the figure: -1 if twice as much halves the time."""
-    lower_ms: float
-    """The time with less of it, in milliseconds."""
-    higher_ms: float
-    """The time with more of it."""
+    elasticity: float | None
+    """The relative change of the time over that of the figure: -1 if twice as much halves the time.
+
+    None where it moves in one direction only, as one pipe does, which cannot be fewer.
+    """
+    lower_ms: float | None
+    """The time with less of it, in milliseconds; none where less of it is impossible."""
+    higher_ms: float | None
+    """The time with more of it; none where more of it is impossible."""
+
+    @property
+    def _elasticity(self) -> str:
+        return "?" if self.elasticity is None else f"{self.elasticity:+.3f}"
 
     def __repr__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
-        return f"<{self.field} = {self.value:g}{unit}: elasticity {self.elasticity:+.3f}>"
+        return f"<{self.field} = {self.value:g}{unit}: elasticity {self._elasticity}>"
 
 
 class Sensitivity(Sequence[Parameter]):
@@ -277,8 +285,9 @@ class Sensitivity(Sequence[Parameter]):
                 value=whole(moved["value"]),
                 unit=moved["unit"],
                 elasticity=moved["elasticity"],
-                lower_ms=moved["down"]["time_ms"],
-                higher_ms=moved["up"]["time_ms"],
+                # A side that is impossible has a reason in place of a time.
+                lower_ms=moved["down"].get("time_ms"),
+                higher_ms=moved["up"].get("time_ms"),
             )
             for one in self._document["analyses"]
             for moved in one["parameters"]
@@ -304,7 +313,7 @@ class Sensitivity(Sequence[Parameter]):
         return self._text
 
     def __repr__(self) -> str:
-        first = ", ".join(f"{one.field} {one.elasticity:+.2f}" for one in self[:3])
+        first = ", ".join(f"{one.field} {one._elasticity}" for one in self[:3])
         return f"<Sensitivity: {first or 'no figure moves the time'}>"
 
     def _repr_html_(self) -> str:
@@ -318,8 +327,8 @@ class Configuration:
     parameters: Mapping[str, Number]
     time_ms: float | None
     """The predicted time in milliseconds, by the first model; none if there is none."""
-    rank: int | None
-    """1 for the fastest."""
+    rank: Number | None
+    """1 for the fastest; equal times share the mean of their ranks."""
     error: str | None
     """Why there is no time."""
 
@@ -376,7 +385,7 @@ def _configuration(document: Mapping[str, Any]) -> Configuration:
     return Configuration(
         parameters={one["name"]: whole(one["value"]) for one in document["parameters"]},
         time_ms=first["time_ms"],
-        rank=first["rank"],
+        rank=None if first["rank"] is None else whole(first["rank"]),
         error=document["error"] or first["error"],
     )
 

@@ -56,7 +56,7 @@ class Comparing(unittest.TestCase):
         # One limit is broken, which makes the whole false.
         self.assertEqual([one.limit for one in difference.broken], ["time:5%"])
         self.assertFalse(difference)
-        self.assertIn("1 limits are broken", repr(difference))
+        self.assertIn("1 limit is broken", repr(difference))
         self.assertTrue(gpucast.diff(before, before, fail_if="time:0%"))
         self.assertTrue(difference.markdown().startswith("### the prediction after: "))
 
@@ -83,9 +83,18 @@ class Moving(unittest.TestCase):
         self.assertEqual((clock.field, clock.unit), ("sp_clock", "MHz"))
         table = gpucast.sweep("sgemm", size="small", set={"sp_clock": "1.1x"}, **ON)
         self.assertEqual(clock.higher_ms, table["time_ms"][0])
+        assert clock.elasticity is not None
         self.assertLess(clock.elasticity, 0)
         self.assertIn("<sp_clock = 1410 MHz: elasticity -", repr(clock))
         self.assertIn("sp_clock -", repr(moved))
+
+    def test_a_figure_that_moves_in_one_direction_has_one_time(self) -> None:
+        # There is no GPU with less than one pipe.
+        (pipes,) = gpucast.sensitivity("sgemm", field="fp32_pipes", **ON)
+        self.assertIsNone(pipes.lower_ms)
+        self.assertIsNone(pipes.elasticity)
+        assert pipes.higher_ms is not None
+        self.assertIn("<fp32_pipes = 1 pipe: elasticity ?>", repr(pipes))
 
     def test_wrong_figures_and_steps_are_told_in_the_words_of_python(self) -> None:
         for options, message in [

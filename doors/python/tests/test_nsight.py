@@ -187,6 +187,105 @@ class Profiles(unittest.TestCase):
             frame: Any = results.to_dataframe()
             self.assertEqual(list(frame["n"]), [1024, 2048])
 
+    def test_pictures_have_panels_variants_and_means(self) -> None:
+        figures: list[Any] = []
+
+        def profiled(**options: Any) -> None:
+            with tempfile.TemporaryDirectory() as folder:
+
+                @nsight.analyze.plot(
+                    f"{folder}/plot.png", plot_callback=figures.append, annotate_points=True, **options
+                )
+                @nsight.analyze.kernel(configs=[(n, a) for n in (1024, 2048) for a in (2.0, 3.0)])
+                def benchmark(n: int, factor: float) -> None:
+                    for name in ("one", "two"):
+                        with nsight.annotate(name):
+                            self.launch(n, factor)
+
+                benchmark()
+
+        with self.assertRaisesRegex(nsight.exceptions.ProfilerException, "no parameter size"):
+            profiled(row_panels=["size"])
+        with self.assertRaisesRegex(ValueError, "avg or geomean, not 'mean'"):
+            profiled(show_aggregate="mean")
+        needed("matplotlib")
+        profiled(row_panels=["n"], col_panels=["factor"], show_aggregate="geomean")
+        profiled(variant_fields=["factor"], variant_annotations=["two"])
+        panels, variants = figures
+        self.assertEqual([axes.get_title() for axes in panels.axes][1], "n=1024, factor=3.0")
+        self.assertEqual(len(panels.axes), 4)
+        lines = [text.get_text() for text in panels.axes[0].get_legend().get_texts()]
+        self.assertEqual(lines, ["one", "one, geomean", "two", "two, geomean"])
+        (axes,) = variants.axes
+        lines = [text.get_text() for text in axes.get_legend().get_texts()]
+        self.assertEqual(lines, ["one", "two, factor=2.0", "two, factor=3.0"])
+        self.assertEqual([text.get_text() for text in axes.get_xticklabels()], ["1024", "2048"])
+
+    def test_collectors_add_columns_of_their_values(self) -> None:
+        calls: list[tuple[str, tuple[Any, ...]]] = []
+
+        @nsight.experimental.collect(scope=nsight.CollectionScope.ONCE)
+        def author() -> str:
+            calls.append(("once", ()))
+            return "me"
+
+        @nsight.experimental.collect(scope="config")
+        def bytes_moved(n: int) -> int:
+            calls.append(("config", (n,)))
+            return 12 * n
+
+        def order(*args: Any) -> int:
+            calls.append(("run", args))
+            return sum(1 for name, _ in calls if name == "run")
+
+        def part(name: str) -> str:
+            return f"part {name}"
+
+        def broken(*args: Any) -> float:
+            raise OSError("no sensor")
+
+        @nsight.analyze.kernel(
+            configs=[(1024, 2.0), (2048, 3.0)],
+            runs=3,
+            info_collectors=[
+                author,
+                bytes_moved,
+                ("order", order, "run"),
+                nsight.InfoCollector("part", part, nsight.CollectionScope.ANNOTATION),
+                ("broken", broken, "annotation"),
+            ],
+        )
+        def benchmark(n: int, factor: float) -> None:
+            with nsight.annotate("saxpy"):
+                self.launch(n, factor)
+
+        with self.assertWarnsRegex(RuntimeWarning, r"broken \(OSError: no sensor\)") as told:
+            rows = benchmark().rows
+        self.assertEqual(len(told.warnings), 1)
+        self.assertEqual([name for name, _ in calls], ["once", *["config", "run", "run", "run"] * 2])
+        self.assertEqual(calls[2], ("run", (1024, 2.0)))
+        for row, number in zip(rows, (0, 1)):
+            self.assertEqual((row["author"], row["part"], row["broken"]), ("me", "part saxpy", None))
+            names = ("Avg", "Std", "Min", "Max")
+            moved = 12 * row["n"]
+            self.assertEqual([row[f"bytes_moved_{one}"] for one in names], [moved, 0, moved, moved])
+            runs = [3 * number + one for one in (1, 2, 3)]
+            self.assertEqual([row[f"order_{one}"] for one in names], [runs[1], 1, runs[0], runs[2]])
+
+    def test_collectors_have_scopes_and_names_of_their_own(self) -> None:
+        def n() -> int:
+            return 1
+
+        for given in ([n], [("n", n, "once")], [("Value", n, "once")], [("a", n, "once")] * 2):
+            with self.assertRaises(nsight.exceptions.ProfilerException):
+
+                @nsight.analyze.kernel(info_collectors=given)
+                def benchmark(n: int) -> None:
+                    self.launch(n)
+
+        with self.assertRaisesRegex(ValueError, "once, config, run, annotation, not 'twice'"):
+            nsight.experimental.collect(n, scope="twice")
+
     def test_launches_of_numba_run_here(self) -> None:
         numpy: Any = needed("numpy")
         needed("nvidia.cuda_nvrtc")

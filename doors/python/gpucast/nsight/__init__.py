@@ -14,8 +14,18 @@ The GPU is that of :func:`configure`, of the environment variable `GPUCAST_GPU`,
 
 from __future__ import annotations
 
-from . import analyze, exceptions
+from . import analyze, exceptions, experimental
+from ._collectors import CollectionScope, InfoCollector
 from ._launches import annotate, configure
 from ._verbosity import VerbosityLevel
 
-__all__ = ["VerbosityLevel", "analyze", "annotate", "configure", "exceptions"]
+__all__ = [
+    "CollectionScope",
+    "InfoCollector",
+    "VerbosityLevel",
+    "analyze",
+    "annotate",
+    "configure",
+    "exceptions",
+    "experimental",
+]

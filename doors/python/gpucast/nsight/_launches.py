@@ -67,6 +67,8 @@ class Range:
     """An annotated part of a run; `failed` if it ended by an exception that is ignored."""
 
     name: str
+    collected: Mapping[str, Any] = field(default_factory=dict)
+    """The values of collectors when the part began."""
     launches: list[Launched] = field(default_factory=list)
     failed: bool = False
 
@@ -77,6 +79,8 @@ class Recording:
 
     metrics: Sequence[str]
     clock: str | None
+    collect: Callable[[str], Mapping[str, Any]]
+    """The values of collectors for a part that begins."""
     ranges: list[Range] = field(default_factory=list)
     current: Range | None = None
 
@@ -108,9 +112,11 @@ _recording: ContextVar[Recording | None] = ContextVar("recording", default=None)
 
 
 @contextmanager
-def recorded(metrics: Sequence[str], clock: str | None) -> Iterator[Recording]:
+def recorded(
+    metrics: Sequence[str], clock: str | None, collect: Callable[[str], Mapping[str, Any]]
+) -> Iterator[Recording]:
     """Launches in annotated parts are predicted, and run on the CPU."""
-    recording = Recording(metrics, clock)
+    recording = Recording(metrics, clock, collect)
     before, heard = _recording.set(recording), observer.set(recording.launch)
     try:
         with _numba_here():
@@ -161,7 +167,7 @@ class annotate:
                 raise ValueError(f"{self.name} is inside of {recording.current.name}")
             if any(one.name == self.name for one in recording.ranges):
                 raise ValueError(f"two parts of a run have the name {self.name}")
-            recording.current = Range(self.name)
+            recording.current = Range(self.name, recording.collect(self.name))
             recording.ranges.append(recording.current)
         return self
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, Mapping, Sequence
 
 from ..results import Cell, Table
+from ._collectors import InfoCollector, numbers_among
 
 Row = dict[str, Any]
 
@@ -23,7 +24,9 @@ def _deviation(values: Sequence[float]) -> float:
     return statistics.stdev(values) if len(values) > 1 else NAN
 
 
-def _aggregated(rows: Sequence[Row], parameters: Sequence[str]) -> Row:
+def _aggregated(
+    rows: Sequence[Row], parameters: Sequence[str], columns: Sequence[tuple[InfoCollector, bool]]
+) -> Row:
     """The rows of all runs of an annotation, a configuration and a metric, as one."""
     first = rows[0]
     values = [float(row["Value"]) for row in rows if row["Value"] == row["Value"]]
@@ -44,8 +47,25 @@ def _aggregated(rows: Sequence[Row], parameters: Sequence[str]) -> Row:
         "RelativeStdDevPct": relative,
         "StableMeasurement": None if math.isnan(relative) else relative < STABLE_BELOW_PCT,
         **{name: first[name] for name in FACTS},
+        **_collected(rows, columns),
         "Normalized": False,
     }
+
+
+def _collected(rows: Sequence[Row], columns: Sequence[tuple[InfoCollector, bool]]) -> Row:
+    """The columns of collectors: statistics of numbers, or the first value."""
+    made: Row = {}
+    for one, has_statistics in columns:
+        name = one.name
+        if not has_statistics:
+            made[name] = rows[0][name]
+            continue
+        values = [float(row[name]) for row in rows if row[name] is not None]
+        made[f"{name}_Avg"] = statistics.fmean(values) if values else NAN
+        made[f"{name}_Std"] = _deviation(values)
+        made[f"{name}_Min"] = min(values, default=NAN)
+        made[f"{name}_Max"] = max(values, default=NAN)
+    return made
 
 
 FACTS = ("Metric", "Unit", "Kernel", "GPU", "Host", "ComputeClock", "MemoryClock")
@@ -62,12 +82,18 @@ CONFIG = "number of the configuration"
 """A key of rows that is no column, and no name of a parameter."""
 
 
-def aggregated(rows: Sequence[Row], against: str | None, parameters: Sequence[str]) -> list[Row]:
+def aggregated(
+    rows: Sequence[Row],
+    against: str | None,
+    parameters: Sequence[str],
+    collectors: Sequence[InfoCollector],
+) -> list[Row]:
     """A row for each annotation, configuration and metric, in the order of their first runs."""
     groups: dict[tuple[int, str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row[CONFIG], row["Annotation"], row["Metric"]), []).append(row)
-    made = {key: _aggregated(group, parameters) for key, group in groups.items()}
+    columns = numbers_among(collectors, rows)
+    made = {key: _aggregated(group, parameters, columns) for key, group in groups.items()}
     if against is not None:
         bases = {
             (config, metric): one["AvgValue"]

@@ -10,13 +10,14 @@ import platform
 import tempfile
 import warnings
 from contextlib import contextmanager
-from importlib import import_module
 from os import fspath
 from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, overload
 
 from .. import _gpucast
+from ._collectors import Collected, CollectionScope, Given, InfoCollector, collectors_of
 from ._launches import chosen_gpu, recorded, values_of
+from ._picture import AGGREGATES, Picture, shown
 from ._results import COLUMNS, CONFIG, NAN, ProfileResults, Row, aggregated, csv_of
 from ._verbosity import VerbosityLevel
 from .exceptions import ProfilerException
@@ -46,6 +47,7 @@ def kernel(
     output_prefix: str | None = None,
     output_csv: bool = False,
     verbosity: VerbosityLevel = VerbosityLevel.INFO,
+    info_collectors: Iterable[Given] | None = None,
     **hardware: Any,
 ) -> Callable[[Callable[..., Any]], Profiled]: ...
 def kernel(
@@ -63,6 +65,7 @@ def kernel(
     output_prefix: str | None = None,
     output_csv: bool = False,
     verbosity: VerbosityLevel = VerbosityLevel.INFO,
+    info_collectors: Iterable[Given] | None = None,
     **hardware: Any,
 ) -> Profiled | Callable[[Callable[..., Any]], Profiled]:
     """Runs a function for each configuration, and predicts the metrics of its annotated parts.
@@ -74,6 +77,9 @@ def kernel(
     unit, or a mapping of names to either. `normalize_against` names the annotation whose metrics
     the others are divided by. Every launch finds empty caches, as with `cache_control="all"`, and
     `clock_control="base"` holds the base clock. Options of a GPU's temperature have no effect.
+
+    `info_collectors` are functions that :func:`nsight.experimental.collect` marks, collectors, or
+    tuples of a name, a function and a scope. Each adds a column of its values.
     """
     unknown = set(hardware) - _WITHOUT_EFFECT
     if unknown:
@@ -99,6 +105,7 @@ def kernel(
             combine=combine_kernel_metrics,
             prefix=output_prefix,
             writes=output_csv,
+            collectors=info_collectors or (),
         )
 
         @functools.wraps(function)
@@ -132,6 +139,7 @@ class _Profile:
         combine: Callable[[float, float], float] | None,
         prefix: str | None,
         writes: bool,
+        collectors: Iterable[Given],
     ) -> None:
         self.function = function
         self.runs = runs
@@ -150,6 +158,8 @@ class _Profile:
         taken = [one.name for one in self.parameters if one.name in COLUMNS]
         if taken:
             raise ProfilerException(f"{taken[0]} is a column of results; name the parameter otherwise")
+        names = COLUMNS.union(one.name for one in self.parameters)
+        self.collectors: list[InfoCollector] = collectors_of(collectors, names)
 
     def configurations(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], configs: Any, own: Any
@@ -188,12 +198,13 @@ class _Profile:
 
     def results(self, configs: Sequence[tuple[Any, ...]]) -> ProfileResults:
         """The metrics of all configurations."""
-        rows = [
-            row
-            for number, config in enumerate(configs)
-            for _ in range(self.runs)
-            for row in self._run(number, config)
-        ]
+        collected = Collected(self.collectors)
+        once = collected.of(CollectionScope.ONCE)
+        rows: list[Row] = []
+        for number, config in enumerate(configs):
+            known = {**once, **collected.of(CollectionScope.CONFIG, *config)}
+            for _ in range(self.runs):
+                rows += self._run(number, config, collected, known)
         if not rows:
             raise ProfilerException("nothing is annotated: with nsight.annotate(\"name\"): …")
         absent = sorted({row["Metric"] for row in rows if row["Value"] != row["Value"]})
@@ -201,23 +212,29 @@ class _Profile:
             message = f"without a value: {', '.join(absent)}; docs/metrics.md lists what there is"
             warnings.warn(message, RuntimeWarning, stacklevel=3)
         names = [one.name for one in self.parameters]
-        made = aggregated(rows, self.against, names)
+        made = aggregated(rows, self.against, names, self.collectors)
         if self.writes:
             self._write(rows, made)
         return ProfileResults(made, names)
 
-    def _run(self, number: int, config: tuple[Any, ...]) -> Iterator[Row]:
+    def _run(
+        self, number: int, config: tuple[Any, ...], collected: Collected, known: Mapping[str, Any]
+    ) -> Iterator[Row]:
+        """The rows of a run; `known` are the values of collectors that hold for more than it."""
         named = dict(zip((one.name for one in self.parameters), config))
         by_name = {
             one.name: named[one.name] for one in self.parameters if one.kind is one.KEYWORD_ONLY
         }
         by_place = [value for name, value in named.items() if name not in by_name]
-        with recorded(self.metrics, self.clock) as recording:
+        of_run = collected.of(CollectionScope.RUN, *config)
+        of_part = lambda name: collected.of(CollectionScope.ANNOTATION, name, *config)
+        with recorded(self.metrics, self.clock, of_part) as recording:
             given = self.function(*by_place, **by_name)
         if given is not None:
             warnings.warn("what the function returns is dropped", RuntimeWarning, stacklevel=5)
         facts = _facts(self.clock)
         for part in recording.ranges:
+            own = {**known, **of_run, **part.collected}
             kernels, values = values_of(part, self.metrics, self.ignored, self.combine)
             figures = [
                 (name, metric.value if isinstance(metric.value, (int, float)) else NAN, metric.unit)
@@ -232,6 +249,7 @@ class _Profile:
                     "Unit": unit,
                     "Kernel": kernels,
                     **facts,
+                    **{one.name: own[one.name] for one in self.collectors},
                     **named,
                 }
 
@@ -285,91 +303,61 @@ def plot(
     title: str = "Predicted by gpucast",
     ylabel: str | None = None,
     annotate_points: bool = False,
+    show_aggregate: str | None = None,
     plot_type: str = "line",
     plot_width: float = 6,
     plot_height: float = 4,
+    row_panels: Sequence[str] | None = None,
+    col_panels: Sequence[str] | None = None,
     x_keys: Sequence[str] | None = None,
     print_data: bool = False,
+    variant_fields: Sequence[str] | None = None,
+    variant_annotations: Sequence[str] | None = None,
     plot_callback: Callable[[Any], None] | None = None,
 ) -> Callable[[Profiled], Profiled]:
     """Draws the results of a function that :func:`kernel` decorates, by matplotlib.
 
-    Each annotation is a line, or bars, over the configurations. Without matplotlib a warning says
-    that there is no picture, and the results are the same.
+    Each annotation is a line, or bars, over the configurations. `row_panels` and `col_panels` name
+    parameters with a panel for each of their values, of `plot_width` × `plot_height` inches. The
+    parameters `variant_fields` split the lines of `variant_annotations`. `show_aggregate` marks the
+    mean of each line, `avg` or `geomean`. Without matplotlib a warning says that there is no picture,
+    and the results are the same.
     """
     if plot_type not in ("line", "bar"):
         raise ValueError(f"plot_type is line or bar, not {plot_type!r}")
+    if show_aggregate is not None and show_aggregate not in AGGREGATES:
+        raise ValueError(f"show_aggregate is avg or geomean, not {show_aggregate!r}")
+    picture = Picture(
+        title=title,
+        ylabel=ylabel,
+        annotate_points=annotate_points,
+        aggregate=show_aggregate,
+        kind=plot_type,
+        panel_size=(plot_width, plot_height),
+        row_panels=list(row_panels or ()),
+        col_panels=list(col_panels or ()),
+        x_keys=None if x_keys is None else list(x_keys),
+        variant_fields=list(variant_fields or ()),
+        variant_annotations=list(variant_annotations or ()),
+    )
 
     def decorated(function: Profiled) -> Profiled:
         @functools.wraps(function)
         def plotted(*args: Any, **kwargs: Any) -> ProfileResults:
             results = function(*args, **kwargs)
-            shown = _shown(results, metric)
+            rows = shown(results, metric)
             if print_data:
-                print(ProfileResults(shown, results.parameters).table())
-            figure = _figure((plot_width, plot_height))
-            if figure is None:
-                return results
-            axes = figure.subplots()
-            _draw(axes, shown, list(x_keys or results.parameters), plot_type, annotate_points)
-            axes.set_title(title)
-            axes.set_ylabel(ylabel or f"{shown[0]['Metric']} {shown[0]['Unit']}".rstrip())
-            axes.legend()
-            if plot_callback is not None:
-                plot_callback(figure)
-            figure.savefig(fspath(filename))
+                print(ProfileResults(rows, results.parameters).table())
+            figure = picture.drawn(rows, results.parameters)
+            if figure is not None:
+                if plot_callback is not None:
+                    plot_callback(figure)
+                figure.savefig(fspath(filename))
             return results
 
         return plotted
 
     return decorated
-
-
-def _shown(results: ProfileResults, metric: str | None) -> list[Row]:
-    """The rows of the metric that is drawn."""
-    known = results.metrics()
-    if metric is None and len(known) > 1:
-        raise ProfilerException(f"say which metric is drawn: {', '.join(known)}")
-    name = known[0] if metric is None else metric
-    rows = [row for row in results.rows if row["Metric"] == name]
-    if not rows:
-        raise ProfilerException(f"there is no metric {name}; there are {', '.join(known)}")
-    return rows
-
-
-def _figure(size: tuple[float, float]) -> Any:
-    """A figure of matplotlib, if it is there."""
-    try:
-        module: Any = import_module("matplotlib.figure")
-    except ImportError:
-        message = "there is no picture without matplotlib: pip install matplotlib"
-        warnings.warn(message, RuntimeWarning, stacklevel=3)
-        return None
-    return module.Figure(figsize=size, layout="constrained")
-
-
-def _draw(
-    axes: Any, rows: Sequence[Row], keys: Sequence[str], kind: str, annotate_points: bool
-) -> None:
-    def label(row: Row) -> str:
-        return ", ".join(str(row[key]) for key in keys) or row["Annotation"]
-
-    labels = list(dict.fromkeys(label(row) for row in rows))
-    annotations = list(dict.fromkeys(row["Annotation"] for row in rows))
-    for number, annotation in enumerate(annotations):
-        own = [row for row in rows if row["Annotation"] == annotation]
-        places: list[float] = [labels.index(label(row)) for row in own]
-        heights = [row["AvgValue"] for row in own]
-        if kind == "line":
-            axes.plot(places, heights, marker="o", label=annotation)
-        else:
-            width = 0.8 / len(annotations)
-            places = [place + width * (number - (len(annotations) - 1) / 2) for place in places]
-            axes.bar(places, heights, width, label=annotation)
-        if annotate_points:
-            for place, height in zip(places, heights):
-                axes.annotate(f"{height:.3g}", (place, height))
-    axes.set_xticks(range(len(labels)), labels)
 
 
 @contextmanager
