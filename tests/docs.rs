@@ -203,3 +203,31 @@ fn every_fault_is_held_by_tests_that_exist_or_has_a_reason() {
         }
     }
 }
+
+#[test]
+fn metrics_that_scripts_ask_for_have_the_names_and_kinds_of_the_list() {
+    let docs = root().join("docs");
+    let list = fs::read_to_string(docs.join("metrics.md")).unwrap();
+    let list: Vec<Vec<&str>> = rows(&list).collect();
+    let page = fs::read_to_string(docs.join("evidence/beside-others.md")).unwrap();
+    let (_, section) = page.split_once("\n## Metrics that public scripts ask for\n").unwrap();
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let code = |cell: &str| cell.split('`').nth(1).unwrap_or_default().to_owned();
+    let mut lacking = Vec::new();
+    let asked: Vec<Vec<&str>> = rows(section).filter(|row| row[0].starts_with('`')).collect();
+    for row in &asked {
+        let [asked, ours, kind] = row.as_slice() else { panic!("{row:?}") };
+        let row = list.iter().find(|row| code(row[0]) == code(ours));
+        let row = row.unwrap_or_else(|| panic!("docs/metrics.md has no {ours}"));
+        // The list has one roll-up of a counter, from which the others follow.
+        let name = code(asked);
+        let counter = name.split_once('.').map(|(counter, _)| format!("`{counter}."));
+        assert!(row[1].contains(&counter.unwrap_or(format!("`{name}`"))), "{asked} is not {ours}");
+        match *kind {
+            "n/a" => lacking.push(name),
+            kind => assert_eq!(kind, row[4], "{asked}"),
+        }
+    }
+    assert_eq!(asked.len(), 29);
+    assert_eq!(lacking, ["smsp__warp_issue_stalled_branch_resolving_per_warp_active.pct"]);
+}

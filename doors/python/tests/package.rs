@@ -12,6 +12,7 @@
 )]
 #![cfg(unix)]
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -54,9 +55,18 @@ fn python() -> String {
     std::env::var("GPUCAST_PYTHON").unwrap_or_else(|_| "python3".to_owned())
 }
 
+/// The path of programs, with those of this build first: a page calls one, as the wheel brings it.
+fn programs() -> OsString {
+    let own = std::env::current_exe().unwrap();
+    let built = own.ancestors().nth(2).map(Path::to_owned);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(built.into_iter().chain(std::env::split_paths(&path))).unwrap()
+}
+
 /// Python with the package.
 fn command(folder: &Path) -> Command {
     let mut command = Command::new(python());
+    command.env("PATH", programs());
     // The folder of this crate has the package without its compiled module.
     command.current_dir(folder);
     command.arg("-B").env("PYTHONPATH", folder).env("GPUCAST_CACHE", folder.join("cache"));

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import statistics
 import warnings
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Callable, Sequence
 
-from ._results import ProfileResults, Row
+from ._results import ProfileResults, Row, geometric_mean, mean
 from .exceptions import ProfilerException
 
-AGGREGATES: dict[str, Callable[[Sequence[float]], float]] = {
-    "avg": statistics.fmean,
-    "geomean": statistics.geometric_mean,
-}
+AGGREGATES: dict[str, Callable[[Sequence[float]], float]] = {"avg": mean, "geomean": geometric_mean}
 
 
 @dataclass(frozen=True)
@@ -83,15 +79,16 @@ class Picture:
             own = [row for row in rows if self._line(row, variants) == line]
             places: list[float] = [labels.index(label(row)) for row in own]
             heights = [row["AvgValue"] for row in own]
+            colour = f"C{number}"
             if self.kind == "line":
-                axes.plot(places, heights, marker="o", label=line)
+                axes.plot(places, heights, marker="o", color=colour, label=line)
             else:
                 width = 0.8 / len(lines)
                 places = [place + width * (number - (len(lines) - 1) / 2) for place in places]
-                axes.bar(places, heights, width, label=line)
+                axes.bar(places, heights, width, color=colour, label=line)
             if self.aggregate is not None:
-                mean = AGGREGATES[self.aggregate](heights)
-                axes.axhline(mean, linestyle="dotted", label=f"{line}, {self.aggregate}")
+                height = AGGREGATES[self.aggregate]([one for one in heights if one == one])
+                axes.axhline(height, linestyle="dotted", color=colour, label=f"{line}, {self.aggregate}")
             if self.annotate_points:
                 for place, height in zip(places, heights):
                     axes.annotate(f"{height:.3g}", (place, height))

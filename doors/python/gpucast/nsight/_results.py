@@ -30,20 +30,20 @@ def _aggregated(
     """The rows of all runs of an annotation, a configuration and a metric, as one."""
     first = rows[0]
     values = [float(row["Value"]) for row in rows if row["Value"] == row["Value"]]
-    mean = statistics.fmean(values) if values else NAN
+    average = mean(values)
     deviation = _deviation(values)
     margin = 1.96 * deviation / math.sqrt(len(values)) if values else NAN
-    relative = 100 * deviation / abs(mean) if mean else NAN
+    relative = 100 * deviation / abs(average) if average else NAN
     return {
         "Annotation": first["Annotation"],
         **{name: first[name] for name in parameters},
-        "AvgValue": mean,
+        "AvgValue": average,
         "StdDev": deviation,
         "MinValue": min(values, default=NAN),
         "MaxValue": max(values, default=NAN),
         "NumRuns": len(values),
-        "CI95_Lower": mean - margin,
-        "CI95_Upper": mean + margin,
+        "CI95_Lower": average - margin,
+        "CI95_Upper": average + margin,
         "RelativeStdDevPct": relative,
         "StableMeasurement": None if math.isnan(relative) else relative < STABLE_BELOW_PCT,
         **{name: first[name] for name in FACTS},
@@ -61,7 +61,7 @@ def _collected(rows: Sequence[Row], columns: Sequence[tuple[InfoCollector, bool]
             made[name] = rows[0][name]
             continue
         values = [float(row[name]) for row in rows if row[name] is not None]
-        made[f"{name}_Avg"] = statistics.fmean(values) if values else NAN
+        made[f"{name}_Avg"] = mean(values)
         made[f"{name}_Std"] = _deviation(values)
         made[f"{name}_Min"] = min(values, default=NAN)
         made[f"{name}_Max"] = max(values, default=NAN)
@@ -112,11 +112,17 @@ def aggregated(
             for other in made.values()
             if (other["Annotation"], other["Metric"]) == (one["Annotation"], one["Metric"])
         ]
-        one["Geomean"] = _geometric_mean([value for value in alike if value == value])
+        one["Geomean"] = geometric_mean([value for value in alike if value == value])
     return list(made.values())
 
 
-def _geometric_mean(values: Sequence[float]) -> float:
+def mean(values: Sequence[float]) -> float:
+    """The mean of values, if there are any."""
+    return statistics.fmean(values) if values else NAN
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """The geometric mean of values that are all above 0."""
     if not values or min(values) <= 0:
         return NAN
     return statistics.geometric_mean(values)
