@@ -75,9 +75,12 @@ def absent(need: str) -> str | None:
     if need in PROGRAMS:
         return None if shutil.which(need) else f"{need} is not on the path"
     try:
-        needed(need)
+        module: Any = needed(need)
     except unittest.SkipTest as skipped:
         return str(skipped)
+    if need == "warp":
+        # Its first use prints versions and folders, which no page can show.
+        module.init()
     return None
 
 
