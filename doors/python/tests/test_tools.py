@@ -176,6 +176,19 @@ class Types(unittest.TestCase):
             )
         self.assertEqual(stubs.returncode, 0, stubs.stdout + stubs.stderr)
 
+    def test_editors_find_no_fault_in_the_types(self) -> None:
+        needed("pyright")
+        # Packages that are not here are not looked at, as with mypy.
+        absent = {"reportMissingImports": "none", "reportMissingModuleSource": "none"}
+        package = REPOSITORY / "doors/python/gpucast"
+        with tempfile.TemporaryDirectory() as folder:
+            project = Path(folder, "pyrightconfig.json")
+            project.write_text(json.dumps({"include": [str(package)], "pythonVersion": "3.10", **absent}))
+            command = [sys.executable, "-m", "pyright", "--project", str(project)]
+            done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotIn("No source files found", done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

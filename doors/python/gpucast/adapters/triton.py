@@ -7,6 +7,7 @@ specialises the kernel, so the PTX is that of a launch on a GPU.
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import Any, Mapping, Sequence
 
 from .. import _gpucast
@@ -81,8 +82,10 @@ def _of_call(kernel: Any, grid: Any) -> tuple[Any, Any]:
     """The function and the grid of `kernel[grid]`, which Triton keeps in a closure."""
     if hasattr(kernel, "arg_names"):
         return kernel, grid
-    names = getattr(getattr(kernel, "__code__", None), "co_freevars", ())
-    cells = dict(zip(names, (cell.cell_contents for cell in kernel.__closure__ or ())))
+    names: Sequence[str] = getattr(getattr(kernel, "__code__", None), "co_freevars", ())
+    cells: dict[str, Any] = {
+        name: cell.cell_contents for name, cell in zip(names, kernel.__closure__ or ())
+    }
     function = cells.get("self")
     if function is not None and not hasattr(function, "arg_names") and hasattr(function, "fn"):
         raise TypeError("an autotuned kernel has many configurations; pass one of its kernel.fn")
@@ -95,13 +98,13 @@ def _compiled(
     kernel: Any, args: Sequence[Any], options: Mapping[str, Any], gpus: Sequence[str]
 ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     """The compiled kernel, its bound arguments, and the type of each."""
-    import triton
+    triton: Any = import_module("triton")
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, make_backend
     from triton.runtime.jit import create_function_from_signature
 
-    capability = (gpus and _gpucast.capability(list(gpus))) or USUAL_CAPABILITY
-    major, minor = max(capability, USUAL_CAPABILITY)
+    capability = _gpucast.capability(list(gpus)) if gpus else None
+    major, minor = max(capability or USUAL_CAPABILITY, USUAL_CAPABILITY)
     target = GPUTarget("cuda", major * 10 + minor, LANES)
     backend = make_backend(target)
     binder = create_function_from_signature(kernel.signature, kernel.params, backend)
