@@ -136,6 +136,7 @@ impl Meanwhile {
 pub(crate) fn with<T>(call: impl FnOnce(&mut State) -> Result<T, Error>) -> Result<T, Error> {
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+        state.report_meanwhile();
         call(&mut state)
     }));
     outcome.unwrap_or_else(|_| {
@@ -146,10 +147,7 @@ pub(crate) fn with<T>(call: impl FnOnce(&mut State) -> Result<T, Error>) -> Resu
 
 /// [`with`], for calls that need the device.
 pub(crate) fn on_device<T>(call: impl FnOnce(&mut Device) -> Result<T, Error>) -> Result<T, Error> {
-    with(|state| {
-        state.report_meanwhile();
-        call(state.device()?)
-    })
+    with(|state| call(state.device()?))
 }
 
 impl State {
