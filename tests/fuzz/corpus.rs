@@ -7,8 +7,12 @@ use std::path::Path;
 
 /// The inputs of a target in the order of the archive, which is that of their names.
 pub(crate) fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fuzz/corpus");
-    let path = here.join(target).with_extension("tar");
+    let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().skip(1);
+    let here = folders.find_map(|folder| {
+        let here = folder.join("tests/fuzz/corpus");
+        here.is_dir().then_some(here)
+    });
+    let path = here.unwrap().join(target).with_extension("tar");
     let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut archive = tar::Archive::new(file);
     let inputs: Vec<Vec<u8>> = archive

@@ -5,6 +5,8 @@ use std::process::Command;
 use gpucast_host::Settings;
 use gpucast_host::settings::{Mode, OnFault, VARIABLE};
 
+#[path = "../../../../tests/fuzz/corpus.rs"]
+mod corpus;
 #[path = "../fuzzed/mod.rs"]
 mod fuzzed;
 
@@ -33,6 +35,9 @@ fn in_a_process_of_their_own() {
     }
     // A fill of no bytes at the null address.
     fuzzed::calls(b"--\n\n");
+    for input in corpus::corpus("driver_calls") {
+        fuzzed::calls(&input);
+    }
     // SplitMix64.
     let mut state = 14_u64;
     let mut random = || {
