@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles kernels/*.cu and stories/*.cu into the committed PTX.
+"""Compiles kernels/*.cu, ladders/*.cu and stories/*.cu into the committed PTX.
 
     python3 regenerate.py            write every NAME.ptx
     python3 regenerate.py NAME...    only these
@@ -21,11 +21,13 @@ TESTS = pathlib.Path(__file__).resolve().parent
 WHEELS = pathlib.Path(next(iter(nvidia.__path__)))
 LIBRARY = WHEELS / "cuda_nvrtc" / "lib" / "libnvrtc.so.12"
 HEADERS = ["cuda_runtime", "cuda_nvcc"]
-OPTIONS = ["--gpu-architecture=compute_86", "--std=c++17", "-lineinfo"]
+# Ladders run on an A100, too.
+ARCHITECTURES = {"ladders": "compute_80"}
+OPTIONS = ["--std=c++17", "-lineinfo"]
 OPTIONS += [f"--include-path={WHEELS / wheel / 'include'}" for wheel in HEADERS]
 
 
-def compile_source(library, source, name):
+def compile_source(library, source, name, architecture):
     """The PTX of a CUDA text. `name` stands in its line table."""
 
     def check(status, program=None):
@@ -41,7 +43,8 @@ def compile_source(library, source, name):
     program = ctypes.c_void_p()
     check(library.nvrtcCreateProgram(
         ctypes.byref(program), source.encode(), name.encode(), 0, None, None))
-    options = [option.encode() for option in OPTIONS]
+    options = [f"--gpu-architecture={architecture}", *OPTIONS]
+    options = [option.encode() for option in options]
     values = (ctypes.c_char_p * len(options))(*options)
     check(library.nvrtcCompileProgram(program, len(options), values), program)
     size = ctypes.c_size_t()
@@ -68,7 +71,8 @@ def main():
     library = ctypes.CDLL(str(LIBRARY))
     for path in sorted(TESTS.glob("*/*.cu")):
         if not wanted or path.stem in wanted:
-            ptx = compile_source(library, path.read_text(), path.name)
+            architecture = ARCHITECTURES.get(path.parent.name, "compute_86")
+            ptx = compile_source(library, path.read_text(), path.name, architecture)
             path.with_suffix(".ptx").write_text(without_folders(ptx))
             print(path.with_suffix(".ptx").relative_to(TESTS))
 

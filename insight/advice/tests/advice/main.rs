@@ -1,4 +1,4 @@
-//! Advice on kernels with a planted cause, on their mended twins, and on four stories.
+//! Advice on kernels with a planted cause, on their mended twins, on four stories, and on ladders.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,6 +7,7 @@
     reason = "helpers of tests are not inside the test functions that the lints spare"
 )]
 
+mod ladders;
 mod page;
 mod planted;
 mod stories;
