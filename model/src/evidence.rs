@@ -48,8 +48,80 @@ pub struct InstructionFacts {
     pub reread: BTreeMap<u32, f64>,
     /// Divisions, remainders, roots and transcendentals.
     pub slow: Vec<u32>,
+    /// Loads of global memory in a loop of one block, of one or two bytes that lie beside those of
+    /// the next lane, with the rounds whose bytes make up the widest access.
+    pub bytes: BTreeMap<u32, u32>,
     /// Accesses to local memory.
     pub local: Vec<u32>,
     /// Multiplications whose products only additions read, and that nobody may join to them.
     pub fusable: Vec<u32>,
+    /// Loads, stores, and arithmetic on data that differ from CTA to CTA, with the axes of the grid
+    /// that they differ along. One CTA in the place of several does them for each, and all else
+    /// once.
+    pub work: BTreeMap<u32, Axes>,
+    /// Loads and stores of shared memory by which threads add up what they have, round by round.
+    pub exchanges: Vec<u32>,
+}
+
+/// Axes of a grid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Axes {
+    /// Along x.
+    pub x: bool,
+    /// Along y.
+    pub y: bool,
+}
+
+impl Axes {
+    /// Neither.
+    pub const NONE: Self = Self { x: false, y: false };
+}
+
+/// CTAs of a grid that one CTA takes the place of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// Along x.
+    pub x: u64,
+    /// Along y.
+    pub y: u64,
+}
+
+impl Merged {
+    /// All of them.
+    #[must_use]
+    pub const fn all(self) -> u64 {
+        self.x * self.y
+    }
+}
+
+impl InstructionFacts {
+    /// Returns true if some work is the same along x and some along y, as in a product of matrices:
+    /// CTAs merged along both share the data of either.
+    #[must_use]
+    pub fn shares_along_both(&self) -> bool {
+        let has = |x, y| self.work.values().any(|&axes| axes == Axes { x, y });
+        has(true, false) && has(false, true)
+    }
+
+    /// The CTAs that `all` in the place of one are best chosen from: a square where that shares
+    /// data, else a row.
+    #[must_use]
+    pub fn merged(&self, all: u64) -> Merged {
+        let side = all.isqrt();
+        if self.shares_along_both() && side * side == all {
+            Merged { x: side, y: side }
+        } else if self.work.values().any(|axes| axes.x) {
+            Merged { x: all, y: 1 }
+        } else {
+            Merged { x: 1, y: all }
+        }
+    }
+
+    /// How often an instruction is done in the place of those of merged CTAs.
+    #[must_use]
+    pub fn times(&self, instruction: u32, merged: Merged) -> u64 {
+        let axes = self.work.get(&instruction).copied().unwrap_or_default();
+        let along = |differs, ctas| if differs { ctas } else { 1 };
+        along(axes.x, merged.x) * along(axes.y, merged.y)
+    }
 }

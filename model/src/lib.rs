@@ -88,8 +88,8 @@ pub use prediction::{
     Bound, Component, Detail, Outcome, Part, Prediction, Symbol, SymbolValue, Symbols,
 };
 pub use predictor::{
-    Conditions, CountedOn, Evidence, Extent, GpuParameter, InstructionFacts, LaunchShape, Model,
-    ModelError, UnknownModel,
+    Axes, Conditions, CountedOn, Evidence, Extent, GpuParameter, InstructionFacts, LaunchShape,
+    Merged, Model, ModelError, UnknownModel,
 };
 pub use quantitative_roofline::{QuantitativeRoofline, RefinedRoofline};
 pub use reference::{Reference, error_fraction, predict_with_reference, utilisation_factor};

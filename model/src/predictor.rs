@@ -29,7 +29,7 @@ use crate::sustained::Sustained;
 use crate::timing::Timing;
 use crate::warning::Warning;
 
-pub use crate::evidence::{Evidence, InstructionFacts};
+pub use crate::evidence::{Axes, Evidence, InstructionFacts, Merged};
 pub use crate::gpu_parameter::GpuParameter;
 pub use crate::model_error::ModelError;
 

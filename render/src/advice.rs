@@ -1,4 +1,4 @@
-//! Advice as text and JSON: the verdict in three lines, then what to change, by gain.
+//! Advice as text and JSON: the verdict in three lines, then what to change, by gain and effort.
 
 use gpucast_advice::rules::Evidence;
 use gpucast_advice::verdict::{Costliest, ModelTime, Verdict};
@@ -56,12 +56,33 @@ fn text(advice: &[Advice]) -> String {
         text.push_str("\nWhat to change\n");
         if one.items.is_empty() {
             text.push_str(&format!("  {NO_CHANGE}\n"));
+            text.push_str(&roof(one).map_or(String::new(), |roof| wrapped("", 2, WIDTH, &roof)));
         }
         for (at, item) in one.items.iter().enumerate() {
             text.push_str(&advised(at + 1, item, one.verdict.time_ms));
         }
     }
     text
+}
+
+/// The roof of a launch that nothing is advised on, in sentences.
+fn roof(advice: &Advice) -> Option<String> {
+    let roof = advice.roof.as_ref()?;
+    let share = 100.0 * roof.time_ms / advice.verdict.time_ms;
+    let mut text = format!(
+        "The roof is {}, bound by {} ({}), ",
+        duration(roof.time_ms),
+        roof.bound,
+        roof.model
+    );
+    text += &match share {
+        all if all >= 100.0 => "and is reached.".to_owned(),
+        part => format!("{part:.0} % of the time."),
+    };
+    if let Some(takes) = roof.takes {
+        text += &format!(" Nearer to it, or to a lower one, lead {takes}.");
+    }
+    Some(text)
 }
 
 /// What stands where changes would.

@@ -12,6 +12,7 @@ use gpucast_ptx_frontend::isa::Opcode;
 use gpucast_ptx_frontend::module::{AddressBase, FunctionId, Instruction, Operand, RegisterId};
 use gpucast_ptx_frontend::types::StateSpace;
 
+use crate::run::cta_work::{CtaWork, cta_work};
 use crate::run::fusable_products::fusable_products;
 use crate::run::reread_loads::reread_loads;
 
@@ -54,8 +55,13 @@ pub(super) fn instruction_facts(
         {
             invariant(&accesses, instructions, &mut facts.invariant);
         }
+        if is_loop {
+            facts.bytes.extend(accesses.iter().filter_map(|access| joinable_bytes(access, table)));
+        }
     }
     facts.fusable = fusable_products(program);
+    let CtaWork { work, exchanges } = cta_work(program, table);
+    (facts.work, facts.exchanges) = (work, exchanges);
     facts.reread = reread_loads(program, table, trace);
     facts.reread.retain(|load, _| !facts.invariant.contains(load));
     facts
@@ -196,6 +202,22 @@ fn neighbours(accesses: &[PlainAccess], groups: &mut Vec<Vec<u32>>) {
             }
         }
     }
+}
+
+/// A load of one or two bytes of global memory by neighbouring lanes, with the number of them in
+/// the widest access.
+fn joinable_bytes(access: &PlainAccess, table: &BaseTable) -> Option<(u32, u32)> {
+    if access.opcode != Opcode::Ld || access.bytes > 2 {
+        return None;
+    }
+    let row = table.rows.iter().find(|row| row.instruction == access.instruction)?;
+    let global = row.memory.iter().filter(|counts| counts.space == StateSpace::Global);
+    let (sectors, bytes) = global.fold((0, 0), |(sectors, bytes), counts| {
+        (sectors + counts.sectors, bytes + counts.requested_bytes)
+    });
+    // Bytes of a sector: 32. A word that several lanes load counts for each of them.
+    let is_dense = sectors > 0 && (24 * sectors..=32 * sectors).contains(&bytes);
+    is_dense.then_some((access.instruction, (WIDEST_ACCESS / access.bytes.max(1)) as u32))
 }
 
 /// Loads of global memory whose address the block loaded before. Only stores to other addresses are

@@ -10,6 +10,7 @@ pub mod assembler;
 pub mod bench;
 pub mod check;
 pub mod counting;
+mod cta_work;
 pub mod execute;
 pub mod expected;
 mod fusable_products;

@@ -21,7 +21,8 @@ use serde::Serialize;
 
 use crate::case::Case;
 use crate::place::{LineShare, Places};
-use crate::rules::{self, Evidence, Rule, Suspicion};
+use crate::roof::Roof;
+use crate::rules::{self, Effort, Evidence, Rule, Suspicion};
 use crate::trial::{self, LEAST_GAIN, Outcome, Trial};
 use crate::verdict::{Costliest, Verdict, headline};
 
@@ -75,8 +76,11 @@ pub struct Advice {
     pub origin: String,
     /// The answer in short.
     pub verdict: Verdict,
-    /// What to change, by gain; what no model can see comes last.
+    /// What to change, by gain and effort; what no model can see comes last.
     pub items: Vec<Item>,
+    /// The roof, where nothing gains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roof: Option<Roof>,
 }
 
 /// One piece of advice.
@@ -86,6 +90,9 @@ pub struct Item {
     pub rule: &'static str,
     /// The cause, in a few words.
     pub title: &'static str,
+    /// What the change takes, which ranks it beside its gain.
+    #[serde(skip)]
+    pub effort: Effort,
     /// What to change, in a sentence.
     pub change: String,
     /// Where, by what falls on each line.
@@ -214,9 +221,10 @@ pub fn advise(
     // Gains by the model of the headline come first, since gains of several models do not compare.
     // Sorting keeps the order of the registry where gains are equal.
     items.sort_by(|a, b| {
-        let gain = |item: &Item| item.speed_up.unwrap_or(0.0);
+        let worth =
+            |item: &Item| item.speed_up.map_or(0.0, |gain| gain.ln() / item.effort.weight());
         let of_headline = |item: &Item| item.gain_by.is_none() && item.speed_up.is_some();
-        of_headline(b).cmp(&of_headline(a)).then(gain(b).total_cmp(&gain(a)))
+        of_headline(b).cmp(&of_headline(a)).then(worth(b).total_cmp(&worth(a)))
     });
     Ok(Advice {
         kernel: profile.kernel.clone(),
@@ -225,6 +233,7 @@ pub fn advise(
         gpu: gpu.name.clone(),
         origin: source.origin.clone(),
         verdict: Verdict::new(headline, &predictions, costliest(&case)),
+        roof: if items.is_empty() { Roof::of(headline, &predictions) } else { None },
         items,
     })
 }
@@ -279,6 +288,7 @@ fn item(
     Some(Item {
         rule: rule.code,
         title: rule.title,
+        effort: rule.effort,
         change,
         places,
         evidence,

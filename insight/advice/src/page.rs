@@ -28,6 +28,13 @@ pub fn page() -> String {
          wide. A cause that no model can\nsee is listed without a number. Where the GPU's default \
          model cannot see one, the simulation's gain is\nnamed. Gains are those of one change alone \
          and do not add up.\n\n\
+         Changes are ranked by gain and effort. A change of the kernel's structure counts as three of \
+         lines: one that gains\n8 × ranks with one of lines that gains 2 ×. So what a structure would \
+         multiply is mended first.\nThe steps of [ladders](evidence/ladders.md) show how often the \
+         first one is what the next step changes.\n\n\
+         Where nothing gains, the roof follows: the time of the kernel's operations and bytes at the \
+         GPU's peaks,\nand what leads nearer to it. \
+         A roof is no promise: it knows no latency.\n\n\
          | rule | cause |\n|---|---|\n",
         100.0 * (LEAST_GAIN - 1.0)
     );

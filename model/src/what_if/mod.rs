@@ -33,6 +33,9 @@
 //! | `tensor-cores` | half-precision multiply-adds are done by tensor cores |
 //! | `spread-blocks=N` | blocks are divided until there are N, by rounds of loops or by warps |
 //! | `even-waves=N` | the same work in whole waves of N blocks |
+//! | `merged-blocks=N` | each thread does the work of N threads of neighbouring blocks |
+//! | `shuffles` | threads add up by shuffles, in place of rounds through shared memory |
+//! | `block-atomics` | blocks update words of their own in shared memory, and add them up at the end |
 //!
 //! Those from `no-barriers` on are seen by the simulation alone.
 //!
@@ -95,6 +98,12 @@ pub enum WhatIf {
     SpreadBlocks(f64),
     /// The same work in whole waves of as many blocks.
     EvenWaves(f64),
+    /// Each thread does the work of as many threads of neighbouring blocks.
+    MergedBlocks(f64),
+    /// Threads add up by shuffles.
+    Shuffles,
+    /// Blocks update words of their own in shared memory, and add them up at the end.
+    BlockAtomics,
 }
 
 /// The reason why a text is no what-if.
@@ -143,7 +152,7 @@ impl WhatIfError {
 
 impl WhatIf {
     /// The names, in the order of the table above.
-    pub const NAMES: [&'static str; 20] = [
+    pub const NAMES: [&'static str; 23] = [
         "no-bank-conflicts",
         "perfect-coalescing",
         "fma",
@@ -164,6 +173,9 @@ impl WhatIf {
         "tensor-cores",
         "spread-blocks",
         "even-waves",
+        "merged-blocks",
+        "shuffles",
+        "block-atomics",
     ];
 
     /// Its name without its value.
@@ -190,6 +202,9 @@ impl WhatIf {
             Self::TensorCores => "tensor-cores",
             Self::SpreadBlocks(_) => "spread-blocks",
             Self::EvenWaves(_) => "even-waves",
+            Self::MergedBlocks(_) => "merged-blocks",
+            Self::Shuffles => "shuffles",
+            Self::BlockAtomics => "block-atomics",
         }
     }
 
@@ -200,7 +215,8 @@ impl WhatIf {
             | Self::L2Hits(value)
             | Self::DramBytes(value)
             | Self::SpreadBlocks(value)
-            | Self::EvenWaves(value) => Some(value),
+            | Self::EvenWaves(value)
+            | Self::MergedBlocks(value) => Some(value),
             Self::NoBankConflicts
             | Self::PerfectCoalescing
             | Self::Fma
@@ -215,7 +231,9 @@ impl WhatIf {
             | Self::HoistedAccesses
             | Self::MergedLoads
             | Self::TiledLoads
-            | Self::TensorCores => None,
+            | Self::TensorCores
+            | Self::Shuffles
+            | Self::BlockAtomics => None,
         }
     }
 }
@@ -275,6 +293,11 @@ impl FromStr for WhatIf {
                 with("spread-blocks", "spread-blocks=132", blocks).map(Self::SpreadBlocks)
             }
             "even-waves" => with("even-waves", "even-waves=132", blocks).map(Self::EvenWaves),
+            "merged-blocks" => {
+                with("merged-blocks", "merged-blocks=4", blocks).map(Self::MergedBlocks)
+            }
+            "shuffles" => plain(Self::Shuffles),
+            "block-atomics" => plain(Self::BlockAtomics),
             _ => Err(WhatIfError::Unknown { name: name.to_owned() }),
         }
     }
@@ -397,6 +420,9 @@ pub fn apply(what_ifs: &[WhatIf], profile: &KernelProfile, conditions: &Conditio
             WhatIf::TensorCores => simulated::tensor_cores(&mut editor),
             WhatIf::SpreadBlocks(blocks) => simulated::spread_blocks(&mut editor, blocks as u64),
             WhatIf::EvenWaves(blocks) => simulated::even_waves(&mut editor, blocks as u64),
+            WhatIf::MergedBlocks(blocks) => simulated::merged_blocks(&mut editor, blocks as u64),
+            WhatIf::Shuffles => simulated::shuffles(&mut editor),
+            WhatIf::BlockAtomics => simulated::block_atomics(&mut editor),
         }
     }
     editor.finish()

@@ -31,12 +31,13 @@ use gpucast_counters::table::Row;
 use gpucast_counters::totals::Direction;
 use gpucast_model::WhatIf;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "bank-conflicts";
 pub(super) const TITLE: &str = "lanes ask the same bank of shared memory for different words";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 /// Passes over those without conflicts, from which a line is named.
 const LEAST_DEGREE: f64 = 1.1;

@@ -27,12 +27,13 @@
 use gpucast_model::WhatIf;
 use gpucast_simulation::states::State;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "barriers";
 pub(super) const TITLE: &str = "warps wait at barriers of the block";
+pub(super) const EFFORT: Effort = Effort::Structure;
 
 /// The share of the time from which waiting counts.
 const LEAST_SHARE: f64 = 0.03;

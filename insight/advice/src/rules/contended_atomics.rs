@@ -27,12 +27,13 @@
 use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::{Case, updates};
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "contended-atomics";
 pub(super) const TITLE: &str = "atomics of a warp meet at one address";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 /// Steps of a mean request from which lanes count as meeting.
 const LEAST_STEPS: f64 = 1.5;

@@ -27,12 +27,13 @@
 use gpucast_model::WhatIf;
 use gpucast_simulation::states::State;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "dependence-chain";
 pub(super) const TITLE: &str = "each instruction waits for the one before";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 /// The share of the time from which waiting counts. Loops whose counter is waited for have less.
 const LEAST_SHARE: f64 = 0.2;

@@ -29,12 +29,13 @@ use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;
 
 use super::idle_lanes::lanes_in_blocks;
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "divergence";
 pub(super) const TITLE: &str = "threads of a warp take different ways";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 /// Active lanes, over those of the block's warps, below which divergence counts.
 const MOST_ACTIVE: f64 = 0.95;

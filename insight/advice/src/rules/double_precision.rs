@@ -28,12 +28,13 @@ use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;
 use gpucast_ptx_frontend::isa::InstructionClass;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "double-precision";
 pub(super) const TITLE: &str = "arithmetic is done in double precision";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let doubles = case.metric(metric!("inst_fp_64"));

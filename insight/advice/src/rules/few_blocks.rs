@@ -25,12 +25,13 @@
 use gpucast_counters::metric;
 use gpucast_model::WhatIf;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "few-blocks";
 pub(super) const TITLE: &str = "the grid has fewer blocks than the GPU has SMs";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let (blocks, sms) = (case.shape.blocks, case.sms());

@@ -26,12 +26,13 @@
 use gpucast_counters::metric;
 use gpucast_model::WhatIf;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "idle-lanes";
 pub(super) const TITLE: &str = "blocks leave lanes of their last warp without a thread";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 /// Lanes that have a thread, of a mean warp.
 pub(super) fn lanes_in_blocks(case: &Case<'_>) -> f64 {

@@ -29,12 +29,13 @@ use gpucast_counters::metric;
 use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "l2-thrash";
 pub(super) const TITLE: &str = "data leaves the L2 before it is read again";
+pub(super) const EFFORT: Effort = Effort::Structure;
 
 /// Bytes read from device memory, over those of the buffers, from which data counts as read again.
 const LEAST_REREAD: f64 = 1.2;

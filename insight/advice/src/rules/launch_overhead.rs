@@ -26,12 +26,13 @@
 
 use gpucast_model::Timing;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "launch-overhead";
 pub(super) const TITLE: &str = "launching takes longer than the kernel";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let invocations = case.profile.invocations.max(1) as f64;

@@ -30,12 +30,13 @@ use gpucast_model::WhatIf;
 use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_simulation::code::{Action, Space};
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::{Case, accesses};
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "local-memory";
 pub(super) const TITLE: &str = "arrays or spilled registers lie in local memory";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let requests = |row: &Row| -> f64 {

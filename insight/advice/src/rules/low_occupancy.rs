@@ -30,12 +30,13 @@ use gpucast_counters::metric;
 use gpucast_counters::occupancy::{CtaShape, Limiter, Occupancy};
 use gpucast_model::WhatIf;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "low-occupancy";
 pub(super) const TITLE: &str = "an SM holds few warps";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let now = case.occupancy();

@@ -28,12 +28,13 @@ use gpucast_counters::operation::FlopKind;
 use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "missing-fma";
 pub(super) const TITLE: &str = "products and sums are not joined to multiply-adds";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let pairs = |precision: &str| {

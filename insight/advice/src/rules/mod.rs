@@ -16,10 +16,33 @@ pub struct Rule {
     pub code: &'static str,
     /// The cause in a few words.
     pub title: &'static str,
+    /// What mending it takes.
+    pub effort: Effort,
     /// Looks for it.
     pub check: fn(&Case<'_>) -> Option<Suspicion>,
     /// The text of its file, which begins with its documentation.
     pub(crate) source: &'static str,
+}
+
+/// What mending a cause takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Lines, types, or the shape of the launch.
+    Lines,
+    /// The structure of the kernel: who computes what, and where data is kept.
+    Structure,
+}
+
+impl Effort {
+    /// How often more a change must bring than one of lines, as a power: one that makes a kernel
+    /// eight times as fast ranks with one of lines that makes it twice as fast.
+    #[must_use]
+    pub const fn weight(self) -> f64 {
+        match self {
+            Self::Lines => 1.0,
+            Self::Structure => 3.0,
+        }
+    }
 }
 
 /// A cause that a rule found signs of.
@@ -63,6 +86,7 @@ macro_rules! rules {
         pub static ALL: &[Rule] = &[$(Rule {
             code: $module::CODE,
             title: $module::TITLE,
+            effort: $module::EFFORT,
             check: $module::check,
             source: include_str!(concat!(stringify!($module), ".rs")),
         }),+];
@@ -81,10 +105,13 @@ rules! {
     untiled_loads,
     l2_thrash,
     contended_atomics,
+    global_atomics,
     double_precision,
     slow_arithmetic,
     missing_fma,
     unused_tensor_cores,
+    work_per_thread,
+    shared_sums,
     barriers,
     few_blocks,
     tail,

@@ -1,6 +1,7 @@
 //! # What it does
 //!
-//! Finds loads and stores of a thread to neighbouring addresses that one vector access could do.
+//! Finds loads and stores of a thread to neighbouring addresses that one vector access could do,
+//! and loads of single bytes in a loop.
 //!
 //! # Why it is slow
 //!
@@ -10,7 +11,8 @@
 //! # How to fix it
 //!
 //! Read `float4`, `float2`, `int4` or a structure with `__align__(16)`. The compiler joins accesses
-//! only if it knows that the address is a multiple of the width.
+//! only if it knows that the address is a multiple of the width. Let a thread take 16 bytes of text
+//! or of an image at a time.
 //!
 //! # Example
 //!
@@ -26,12 +28,13 @@
 use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "narrow-accesses";
 pub(super) const TITLE: &str = "neighbouring words are accessed one by one";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 /// The accesses that one vector access could do, a row's own among them.
 pub(super) fn joined(case: &Case<'_>, row: &Row) -> u64 {
@@ -42,7 +45,8 @@ pub(super) fn joined(case: &Case<'_>, row: &Row) -> u64 {
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let facts = case.facts()?;
-    let members: Vec<u32> = facts.neighbours.iter().flatten().copied().collect();
+    let mut members: Vec<u32> = facts.neighbours.iter().flatten().copied().collect();
+    members.extend(facts.bytes.keys());
     let accesses: f64 = case
         .rows()
         .filter(|row| members.contains(&row.instruction))
@@ -58,11 +62,23 @@ pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
         .filter(|row| firsts.contains(&row.instruction))
         .map(|row| row.warp_executions as f64)
         .sum();
-    Some(Suspicion {
-        change: format!(
+    let of_bytes = case.rows().filter_map(|row| {
+        let rounds = facts.bytes.get(&row.instruction)?;
+        Some(row.warp_executions as f64 / f64::from(*rounds))
+    });
+    let joined = joined + of_bytes.sum::<f64>();
+    let change = match facts.bytes.values().max() {
+        None => format!(
             "A thread accesses up to {widest} neighbouring words one by one. Use one vector access \
              (float2, float4, or an aligned structure)."
         ),
+        Some(rounds) => format!(
+            "A lane loads one or two bytes in each round. Let it take those of {rounds} rounds in one \
+             vector access (uint4), and take them out of it."
+        ),
+    };
+    Some(Suspicion {
+        change,
         places: case.lines_of(&members),
         evidence: vec![Evidence::new("accesses by warps", accesses, joined, "instruction")],
         trial: Trial::WhatIf(vec![WhatIf::VectorAccesses]),

@@ -28,12 +28,13 @@
 
 use gpucast_model::WhatIf;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "read-only-loads";
 pub(super) const TITLE: &str = "a value is loaded again because a store may have changed it";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let repeated = case.facts()?.repeated.as_slice();

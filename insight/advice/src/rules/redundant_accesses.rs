@@ -26,12 +26,13 @@
 use gpucast_counters::metric;
 use gpucast_model::WhatIf;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "redundant-accesses";
 pub(super) const TITLE: &str = "a loop accesses the same address in each round";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let invariant = case.facts()?.invariant.as_slice();

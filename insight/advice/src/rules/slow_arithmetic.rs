@@ -27,12 +27,13 @@
 
 use gpucast_model::WhatIf;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "slow-arithmetic";
 pub(super) const TITLE: &str = "divisions, roots or transcendentals take long";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let slow = case.facts()?.slow.as_slice();

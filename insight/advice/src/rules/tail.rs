@@ -26,12 +26,13 @@
 use gpucast_counters::metric;
 use gpucast_model::WhatIf;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "tail";
 pub(super) const TITLE: &str = "the last wave of blocks fills a part of the GPU";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 /// The filled part of all waves below which the tail counts.
 const MOST_FILLED: f64 = 0.95;

@@ -32,12 +32,13 @@ use gpucast_model::WhatIf;
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::narrow_accesses::joined;
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::{Case, accesses};
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "uncoalesced-access";
 pub(super) const TITLE: &str = "threads of a warp access words that lie apart";
+pub(super) const EFFORT: Effort = Effort::Lines;
 
 /// Sectors over those that the bytes fill, from which accesses count as apart. A warp that begins
 /// in the middle of a line moves five sectors instead of four.

@@ -37,12 +37,13 @@ use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;
 use gpucast_ptx_frontend::types::StateSpace;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::{Case, accesses};
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "untiled-loads";
 pub(super) const TITLE: &str = "warps of a block load the same data from global memory";
+pub(super) const EFFORT: Effort = Effort::Structure;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let reread = &case.facts()?.reread;

@@ -28,12 +28,13 @@ use gpucast_model::WhatIf;
 use gpucast_ptx_frontend::isa::{InstructionClass, Opcode};
 use gpucast_simulation::code::TensorFormat;
 
-use super::{Evidence, Suspicion};
+use super::{Effort, Evidence, Suspicion};
 use crate::case::Case;
 use crate::trial::Trial;
 
 pub(super) const CODE: &str = "unused-tensor-cores";
 pub(super) const TITLE: &str = "half-precision multiply-adds do not use tensor cores";
+pub(super) const EFFORT: Effort = Effort::Structure;
 
 pub(super) fn check(case: &Case<'_>) -> Option<Suspicion> {
     let rates = case.gpu.sm_parameters().ok()?.tensor.rates;

@@ -8,11 +8,12 @@ use gpucast_simulation::code::{
 use gpucast_simulation::launch::Launch;
 
 use super::super::editor::Editor;
+use super::bytes::join_bytes;
 use super::requests::joined;
 
 /// Leaves instructions out. What they waited for, the next one of their block waits for. Nobody
 /// waits for what a spill was to store: not for a load, and not for the instruction before it.
-fn leave_out(code: &mut Code, is_left_out: impl Fn(usize, &Instruction) -> bool) -> u64 {
+pub(super) fn leave_out(code: &mut Code, is_left_out: impl Fn(usize, &Instruction) -> bool) -> u64 {
     let mut kept: Vec<Instruction> = Vec::with_capacity(code.instructions.len());
     let mut left_out = 0;
     for block in &mut code.blocks {
@@ -227,10 +228,11 @@ pub(in super::super) fn hoisted_accesses(counts: &mut Editor) {
     });
 }
 
-/// Accesses of a thread to neighbouring addresses are one wide access.
+/// Accesses of a thread to neighbouring addresses are one wide access. So are loads of bytes in
+/// rounds of a loop.
 pub(in super::super) fn vector_accesses(counts: &mut Editor) {
     counts.launches("machine accesses joined", "instruction", |launch, facts| {
-        join_groups(launch, &facts.neighbours)
+        join_groups(launch, &facts.neighbours) + join_bytes(launch, facts)
     });
 }
 

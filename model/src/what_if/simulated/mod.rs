@@ -4,12 +4,20 @@
 //! |---|---|
 //! | `requests` | sectors, lines, passes and levels of the recorded requests |
 //! | `code` | machine instructions: left out, or of another unit |
+//! | `atomics` | atomics in global memory, to words of the block in shared memory |
+//! | `bytes` | loads of bytes in rounds of a loop, to vectors |
+//! | `exchanges` | sums over threads, by shuffles |
+//! | `merged` | CTAs, in whose place one does the work of several |
 //! | `tiles` | loads from global memory, to tiles in shared memory |
 //! | `shape` | CTAs of the grid, warps of a CTA, executions of blocks by a warp |
 //!
 //! Each change leaves the recorded ways of the warps as they are unless its name says otherwise.
 
+mod atomics;
+mod bytes;
 mod code;
+mod exchanges;
+mod merged;
 mod requests;
 mod shape;
 mod tiles;
@@ -21,10 +29,13 @@ use gpucast_simulation::launch::Launch;
 use super::editor::Editor;
 use crate::predictor::{Conditions, InstructionFacts};
 
+pub(super) use atomics::block_atomics;
 pub(super) use code::{
     fast_arithmetic, fma, hoisted_accesses, independent_instructions, merged_loads, no_barriers,
     no_local_memory, single_precision, tensor_cores, vector_accesses,
 };
+pub(super) use exchanges::shuffles;
+pub(super) use merged::merged_blocks;
 pub(super) use requests::{
     dram_bytes, l2_hits, no_bank_conflicts, no_contention, perfect_coalescing,
 };

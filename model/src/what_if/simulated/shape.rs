@@ -9,7 +9,7 @@ use super::requests::Diffusion;
 use crate::predictor::InstructionFacts;
 
 /// Lanes of a warp.
-const WARP_LANES: f64 = 32.0;
+pub(super) const WARP_LANES: f64 = 32.0;
 /// Blocks with this share of active lanes count as full.
 const FULL: f64 = 0.98;
 
@@ -191,7 +191,7 @@ pub(in super::super) fn even_waves(counts: &mut Editor, wave: u64) {
 }
 
 /// Keeps `ctas` CTAs, of each class in proportion.
-fn shorten(launch: &mut Launch, ctas: u64) {
+pub(super) fn shorten(launch: &mut Launch, ctas: u64) {
     let before = launch.ctas().max(1) as f64;
     let mut parts = Diffusion::default();
     let mut left = ctas;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use gpucast_counters::{KernelProfile, Metrics};
 use gpucast_simulation::code::{AccessKind, Action, Class, Control, MemoryAccess, Space};
-use gpucast_simulation::launch::{Launch, Request, WarpTrace};
+use gpucast_simulation::launch::{Beside, Launch, Request, Turn, WarpTrace};
 use gpucast_simulation::writer::Writer;
 
-use crate::predictor::{Conditions, Evidence, InstructionFacts, LaunchShape};
+use crate::predictor::{Axes, Conditions, Evidence, InstructionFacts, LaunchShape};
 use crate::sm_simulation::Invocations;
 use crate::what_if::{WhatIf, apply};
 
@@ -327,6 +327,183 @@ fn blocks_that_loop_are_divided_by_rounds() {
     assert_eq!(warps.len(), 4);
     assert_eq!(warps.iter().map(|warp| warp.path.len()).sum::<usize>(), 66);
     assert!(warps.iter().all(|warp| warp.requests[0].len() == 16));
+}
+
+/// A launch of 32 CTAs of 16 warps whose code loads a number of a row, one of a column, and adds.
+fn of_rows_and_columns() -> Conditions {
+    let mut writer = Writer::default();
+    writer.op("MOV", Class::Integer, Control::NEXT);
+    writer.access(Space::Global, AccessKind::Load, 4, Control::NEXT.signals(0));
+    writer.access(Space::Global, AccessKind::Load, 4, Control::NEXT.signals(1));
+    writer.op("FFMA", Class::Fp32, Control::after(4).waits(3)).end_block().exit();
+    let mut code = writer.finish();
+    for (instruction, ptx) in code.instructions.iter_mut().zip(0..) {
+        instruction.ptx = Some(ptx);
+    }
+    let requests = vec![vec![Request::global(3, 0, 1)], vec![Request::global(0, 0, 4)]];
+    let warp = WarpTrace { path: vec![0, 1], requests, left_out_instructions: 0 };
+    let launch = Launch::of_equal_ctas(code, vec![warp; 16], 32);
+    let (x, y) = (Axes { x: true, y: false }, Axes { x: false, y: true });
+    let work = [(1, y), (2, x), (3, Axes { x: true, y: true })].into();
+    let facts = InstructionFacts { work, ..InstructionFacts::default() };
+    let shape = LaunchShape {
+        blocks: 32,
+        threads_per_block: 512,
+        registers: Some(20),
+        ..LaunchShape::default()
+    };
+    Conditions { launch: Some(shape), ..conditions(launch, facts) }
+}
+
+#[test]
+fn merged_blocks_share_rows_and_columns() {
+    let after = changed(WhatIf::MergedBlocks(4.0), &of_rows_and_columns());
+    // A patch of two by two results of a thread, four warps in the place of sixteen.
+    let shape = after.launch.unwrap();
+    assert_eq!((shape.blocks, shape.threads_per_block, shape.registers), (32, 128, Some(23)));
+    let launch = launch_of(&after);
+    assert_eq!((launch.ctas(), launch.classes[0].samples[0].warps.len()), (32, 4));
+    let names: Vec<&str> =
+        launch.code.instructions.iter().map(|instruction| &*instruction.mnemonic).collect();
+    let loads = ["ACCESS"; 4];
+    assert_eq!(names, [&["MOV"][..], &loads, &["FFMA"; 4], &["EXIT"]].concat());
+    // The first sum waits for the loads. The next instruction waits for the last sum alone.
+    let sums = &launch.code.instructions[5..9];
+    let controls = sums.iter().map(|sum| (sum.control.wait_mask, sum.control.stall));
+    assert_eq!(controls.collect::<Vec<_>>(), [(3, 1), (0, 1), (0, 1), (0, 1)]);
+    let requests = &launch.classes[0].samples[0].warps[0].requests;
+    assert_eq!((requests[0].len(), requests[1].len()), (2, 2));
+    // Each stands for two that had a sector from DRAM.
+    assert_eq!((requests[0][0].dram_sectors, requests[0][0].l1_sectors), (2, 2));
+    assert_eq!((requests[1][0].dram_sectors, requests[1][0].l1_sectors), (4, 0));
+}
+
+#[test]
+fn merged_blocks_of_a_row_are_fewer_where_they_have_few_warps() {
+    let mut conditions = of_rows_and_columns();
+    let facts = InstructionFacts {
+        work: [(1, Axes { x: true, y: false })].into(),
+        ..InstructionFacts::default()
+    };
+    conditions.evidence.instructions = Some(Arc::new(facts));
+    let after = changed(WhatIf::MergedBlocks(8.0), &conditions);
+    let shape = after.launch.unwrap();
+    assert_eq!((shape.blocks, shape.threads_per_block, shape.registers), (16, 128, Some(27)));
+    let launch = launch_of(&after);
+    assert_eq!((launch.ctas(), launch.classes[0].samples[0].warps[0].requests[0].len()), (16, 8));
+    assert_eq!(launch.code.instructions.len(), 12);
+}
+
+#[test]
+fn bytes_of_a_loop_are_loaded_as_vectors() {
+    // A byte of each lane, from DRAM in each round.
+    let mut launch =
+        loop_of(Space::Global, AccessKind::Load, 1, vec![Request::global(0, 0, 1); 32]);
+    for (instruction, ptx) in launch.code.instructions.iter_mut().zip(0..) {
+        instruction.ptx = Some(ptx);
+    }
+    let facts = InstructionFacts {
+        bytes: [(1, 16)].into(),
+        work: [1, 2].map(|ptx| (ptx, Axes { x: true, y: false })).into(),
+        ..InstructionFacts::default()
+    };
+    let after = launch_of(&changed(WhatIf::VectorAccesses, &conditions(launch, facts)));
+    let count = |name: &str| {
+        let names = after.code.instructions.iter().map(|instruction| &*instruction.mnemonic);
+        names.filter(|one| *one == name).count()
+    };
+    // Each byte is taken out of its word and added.
+    assert_eq!((count("ACCESS"), count("PRMT"), count("FADD")), (1, 16, 16));
+    let Action::Access(access) = after.code.instructions[1].action else { panic!("an access") };
+    assert_eq!(access.bytes, 16);
+    let after = &after.classes[0].samples[0].warps[0];
+    assert_eq!((after.path.len(), after.requests[0].len()), (4, 2));
+    assert_eq!((after.requests[0][0].dram_sectors, after.requests[0][0].lines), (16, 4));
+}
+
+#[test]
+fn blocks_update_a_line_once() {
+    let line = |first| Request {
+        serial: 2,
+        lanes: 32,
+        beside: Beside::Turns { first, lines: 1 },
+        ..Request::global(0, 1, 0)
+    };
+    let all = vec![line(0), line(0), line(1), line(0), line(2)];
+    let mut launch = loop_of(Space::Global, AccessKind::Reduction, 4, all);
+    let turn = |line, is_shared| Turn { line, steps: 1, is_shared };
+    launch.turns = vec![turn(7, true), turn(8, true), turn(9, false)];
+    let after =
+        launch_of(&changed(WhatIf::BlockAtomics, &conditions(launch, InstructionFacts::default())));
+    let spaces: Vec<Space> = requests(&after).iter().map(|request| request.space).collect();
+    assert_eq!(spaces, [Space::Global, Space::Shared, Space::Global, Space::Shared, Space::Global]);
+    assert_eq!(requests(&after)[1].passes, 2);
+}
+
+#[test]
+fn rounds_of_a_sum_become_shuffles() {
+    let mut writer = Writer::default();
+    writer.op("MOV", Class::Integer, Control::NEXT).end_block();
+    writer.access(Space::Shared, AccessKind::Load, 4, Control::NEXT.signals(0));
+    writer.access(Space::Shared, AccessKind::Load, 4, Control::NEXT.signals(0));
+    writer.op("FADD", Class::Fp32, Control::after(4).waits(1));
+    writer.access(Space::Shared, AccessKind::Store, 4, Control::NEXT).end_block();
+    writer.push("BAR", Class::Branch, Action::CtaBarrier, Control::NEXT).end_block();
+    writer.exit();
+    let mut code = writer.finish();
+    for (instruction, ptx) in code.instructions.iter_mut().zip(0..) {
+        instruction.ptx = Some(ptx);
+    }
+    // Eight warps: the first adds in each of eight rounds, all come to the barrier.
+    let first = [&[0][..], &[1, 2].repeat(8), &[3]].concat();
+    let other = [&[0][..], &[2].repeat(8), &[3]].concat();
+    let warp = |path: &[u32]| WarpTrace {
+        path: path.to_vec(),
+        requests: vec![vec![Request::shared(1); 8]; 3],
+        left_out_instructions: 0,
+    };
+    let mut warps = vec![warp(&other); 8];
+    warps[0] = warp(&first);
+    let launch = Launch::of_equal_ctas(code, warps, 1);
+    let facts = InstructionFacts { exchanges: vec![1, 2, 4], ..InstructionFacts::default() };
+    let after = launch_of(&changed(WhatIf::Shuffles, &conditions(launch, facts)));
+    let names: Vec<&str> =
+        after.code.instructions.iter().map(|instruction| &*instruction.mnemonic).collect();
+    assert_eq!(names, ["MOV", "SHFL", "FADD", "EXIT"]);
+    let rounds: Vec<usize> =
+        after.classes[0].samples[0].warps.iter().map(|warp| warp.path.len() - 2).collect();
+    // Five of eight rounds are those of a warp's lanes.
+    assert_eq!(rounds, [16, 5, 5, 5, 5, 5, 5, 5]);
+}
+
+#[test]
+fn unrolled_rounds_keep_a_store_and_two_barriers() {
+    let mut writer = Writer::default();
+    for _ in 0..8 {
+        writer.access(Space::Shared, AccessKind::Store, 4, Control::NEXT);
+        writer.push("BAR", Class::Branch, Action::CtaBarrier, Control::NEXT);
+        writer.access(Space::Shared, AccessKind::Load, 4, Control::NEXT.signals(0));
+        writer.op("FADD", Class::Fp32, Control::after(4).waits(1));
+    }
+    writer.end_block().exit();
+    let mut code = writer.finish();
+    for (instruction, ptx) in code.instructions.iter_mut().zip(0..) {
+        instruction.ptx = Some(ptx);
+    }
+    let warp = WarpTrace {
+        path: vec![0, 1],
+        requests: vec![vec![Request::shared(1)]; 16],
+        left_out_instructions: 0,
+    };
+    let launch = Launch::of_equal_ctas(code, vec![warp; 8], 1);
+    let exchanges = (0..32).filter(|ptx| ptx % 2 == 0).collect();
+    let facts = InstructionFacts { exchanges, ..InstructionFacts::default() };
+    let after = launch_of(&changed(WhatIf::Shuffles, &conditions(launch, facts)));
+    let count = |name: &str| {
+        let names = after.code.instructions.iter().map(|instruction| &*instruction.mnemonic);
+        names.filter(|one| *one == name).count()
+    };
+    assert_eq!((count("SHFL"), count("ACCESS"), count("BAR"), count("FADD")), (8, 1, 2, 8));
 }
 
 #[test]
