@@ -191,10 +191,9 @@ impl Flow {
     /// The candidates that are sums over threads: values on their way from a variable back to it are
     /// joined and nothing else, in about as many rounds as the threads can be halved.
     fn sums(&self, program: &Program, table: &BaseTable) -> Origin {
-        let executions = |at: usize| {
-            let row = table.rows.iter().find(|row| row.instruction as usize == at);
-            row.map_or(0, |row| row.warp_executions)
-        };
+        let rows = table.rows.iter().map(|row| (row.instruction as usize, row.warp_executions));
+        let rows: HashMap<usize, u128> = rows.collect();
+        let executions = |at: usize| rows.get(&at).copied().unwrap_or_default();
         let loads_data = |one: &StaticInstruction| {
             Access::of(&one.instruction).is_some_and(|access| access.reads && !access.is_shared)
         };
