@@ -302,7 +302,8 @@ pub(crate) struct Predict {
     /// commas: no-bank-conflicts, perfect-coalescing, fma, no-divergence, occupancy=50%,
     /// l2-hits=90%, dram-bytes=64e6, no-local-memory, single-precision, no-barriers, no-contention,
     /// independent-instructions, fast-arithmetic, vector-accesses, hoisted-accesses, merged-loads,
-    /// tiled-loads, tensor-cores, spread-blocks=132, even-waves=132, merged-blocks=4, block-atomics
+    /// tiled-loads, tensor-cores, spread-blocks=132, even-waves=132, merged-blocks=4, shuffles,
+    /// block-atomics
     #[arg(long, help_heading = "Prediction", value_name = "CHANGES", value_delimiter = ',')]
     pub(crate) what_if: Vec<String>,
 

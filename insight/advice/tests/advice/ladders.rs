@@ -286,7 +286,8 @@ fn page(rows: &[Row]) -> String {
          A step counts if its next step gains 5 % or more by prediction. Its first advice is right if \
          it is of the rule\nthat the next step was written for. A gain is near if it is within \
          20 % of the next step's. Both are\npredictions by the same simulation, so nothing here says \
-         how near they are to a GPU.\n\n\
+         how near they are to a GPU.\nRules and ladders were written together; kernels of others may \
+         fare worse.\n\n\
          | GPU | first advice is the next step | of these, gain within 20 % | nothing advised where the next step gains nothing |\n\
          |---|---|---|---|\n{shares}{tables}"
     )
