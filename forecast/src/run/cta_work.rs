@@ -1,5 +1,5 @@
-//! The work of CTAs: what one CTA in the place of several must do for each of them, and what it does
-//! once.
+//! The work of CTAs: what one CTA in the place of several must do for each of them, and what it
+//! does once.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -50,10 +50,10 @@ impl Origin {
 
 /// What CTAs do, of the program's instructions.
 pub(super) struct CtaWork {
-    /// Those that differ from CTA to CTA, with the axes of the grid that they differ along: accesses,
-    /// and arithmetic on data. Addresses are not among them, as CTAs that follow each other have the
-    /// same ones but for a constant. Neither are sums over threads: a thread adds up what it has
-    /// before it meets others.
+    /// Those that differ from CTA to CTA, with the axes of the grid that they differ along:
+    /// accesses, and arithmetic on data. Addresses are not among them, as CTAs that follow each
+    /// other have the same ones but for a constant. Neither are sums over threads: a thread adds up
+    /// what it has before it meets others.
     pub(super) work: BTreeMap<u32, Axes>,
     /// Accesses to variables of shared memory by which threads add up what they have, round by
     /// round: what is stored there comes from there.
@@ -188,8 +188,8 @@ impl Flow {
         is_new
     }
 
-    /// The candidates that are sums over threads: values on their way from a variable back to it are
-    /// joined and nothing else, in about as many rounds as the threads can be halved.
+    /// The candidates that are sums over threads: values on their way from a variable back to it
+    /// are joined and nothing else, in about as many rounds as the threads can be halved.
     fn sums(&self, program: &Program, table: &BaseTable) -> Origin {
         let rows = table.rows.iter().map(|row| (row.instruction as usize, row.warp_executions));
         let rows: HashMap<usize, u128> = rows.collect();

@@ -1,17 +1,18 @@
 //! # What it does
 //!
-//! Finds sums over the threads of a block that go through shared memory and a barrier in each round.
+//! Finds sums over the threads of a block that go through shared memory and a barrier in each
+//! round.
 //!
 //! # Why it is slow
 //!
-//! A tree over 1,024 threads has ten rounds. In each of them, all warps come to a barrier, also those
-//! that have nothing to add. Loads and stores of shared memory lie between the additions.
+//! A tree over 1,024 threads has ten rounds. In each of them, all warps come to a barrier, also
+//! those that have nothing to add. Loads and stores of shared memory lie between the additions.
 //!
 //! # How to fix it
 //!
-//! Add up the lanes of a warp by `__shfl_down_sync` or `__reduce_add_sync`, in five rounds without a
-//! barrier. Let the warps put their sums into shared memory, wait once, and let the first warp add
-//! these up in the same way. `__shfl_up_sync` does the same for sums up to each thread.
+//! Add up the lanes of a warp by `__shfl_down_sync` or `__reduce_add_sync`, in five rounds without
+//! a barrier. Let the warps put their sums into shared memory, wait once, and let the first warp
+//! add these up in the same way. `__shfl_up_sync` does the same for sums up to each thread.
 //!
 //! # Example
 //!

@@ -7,8 +7,8 @@
 //!
 //! Each thread computes its place, each block meets at its barriers, and threads of a product load
 //! the same factors. Where a thread has one result, all of that is done for each result. With four
-//! by four results, 16 multiply-adds need eight factors instead of 32. A thread with several results
-//! also has several loads on their way at a time.
+//! by four results, 16 multiply-adds need eight factors instead of 32. A thread with several
+//! results also has several loads on their way at a time.
 //!
 //! # How to fix it
 //!
@@ -27,8 +27,8 @@
 //!
 //! # Source
 //!
-//! Volkov, Better performance at lower occupancy, GTC 2010; Harris, Optimizing Parallel Reduction in
-//! CUDA, kernel 7.
+//! Volkov, Better performance at lower occupancy, GTC 2010; Harris, Optimizing Parallel Reduction
+//! in CUDA, kernel 7.
 
 use gpucast_counters::table::Row;
 use gpucast_model::WhatIf;

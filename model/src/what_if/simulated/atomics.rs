@@ -9,8 +9,8 @@ use super::super::editor::Editor;
 use super::requests::count;
 
 /// Updates of lines that CTAs share go to shared memory. The first update of each line by a CTA
-/// stays, and stands for adding its words up at the end. Lanes at one word take turns there as well.
-/// Setting the words to zero is left out. Atomics whose results are read stay as they are.
+/// stays, and stands for adding its words up at the end. Lanes at one word take turns there as
+/// well. Setting the words to zero is left out. Atomics whose results are read stay as they are.
 pub(in super::super) fn block_atomics(counts: &mut Editor) {
     counts.launches("recorded updates in shared memory", "request", |launch, _| {
         let mut queues = HashSet::new();

@@ -15,12 +15,12 @@ use crate::predictor::InstructionFacts;
 const ROUNDS_OF_WARP: usize = 5;
 
 /// Rounds of sums over threads go by shuffles. In a round, the loads from shared memory become one
-/// shuffle, and the store and the barrier are left out. The first warp does all rounds: those of its
-/// lanes, and then those of the warps' sums. The others do those of their lanes.
+/// shuffle, and the store and the barrier are left out. The first warp does all rounds: those of
+/// its lanes, and then those of the warps' sums. The others do those of their lanes.
 ///
 /// What stands before and behind the rounds stays: it hands the warps' sums over, as the access and
-/// the barrier there did. Where a compiler has unrolled the rounds, all warps do all of them, and the
-/// first store and two barriers stay.
+/// the barrier there did. Where a compiler has unrolled the rounds, all warps do all of them, and
+/// the first store and two barriers stay.
 pub(in super::super) fn shuffles(counts: &mut Editor) {
     counts.launches("recorded executions of rounds left out", "block", |launch, facts| {
         let Launch { code, classes, .. } = launch;
@@ -43,8 +43,8 @@ fn is_exchange(instruction: &Instruction, facts: &InstructionFacts) -> bool {
         && instruction.ptx.is_some_and(|ptx| facts.exchanges.contains(&ptx))
 }
 
-/// The blocks that some warp executes in every round: they have the accesses, and the barriers. None
-/// if no round has both.
+/// The blocks that some warp executes in every round: they have the accesses, and the barriers.
+/// None if no round has both.
 fn rounds<'a>(
     code: &Code,
     samples: impl Iterator<Item = &'a CtaTrace>,
