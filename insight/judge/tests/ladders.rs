@@ -11,8 +11,10 @@ use gpucast_interpreter::Options;
 use gpucast_judge::tolerance::Overrides;
 use gpucast_judge::{Request, Side, Verdict, judge};
 
-/// A small size of each ladder, and its steps.
-const LADDERS: [(&str, &[(&str, f64)], &[&str]); 8] = [
+/// A ladder's name, a small size, and its steps.
+type Ladder = (&'static str, &'static [(&'static str, f64)], &'static [&'static str]);
+
+const LADDERS: [Ladder; 8] = [
     ("convolution", &[("width", 64.0), ("height", 64.0)], &["naive", "tiled", "registers"]),
     ("count", &[("blocks", 32.0)], &["of_warps", "of_blocks", "several"]),
     ("histogram", &[("n", 65536.0)], &["everywhere", "of_blocks", "vectors"]),
