@@ -373,8 +373,8 @@ pub(crate) fn report(end: bool) {
     let _ = written;
 }
 
-/// Writes a report in place of an earlier one of the process. Whoever reads the folder finds a whole
-/// one, whenever the process ends.
+/// Writes a report in place of an earlier one of the process. Whoever reads the folder finds a
+/// whole one, whenever the process ends.
 fn write(report: &ProcessReport, folder: &Path) {
     let (path, part) = (folder.join(format!("{}.json", report.pid)), folder.join("part"));
     let part = part.with_extension(report.pid.to_string());
