@@ -1,5 +1,5 @@
-//! Ctrl-C: the first one asks the run to end in an orderly way. A second one ends the program, and
-//! so does a second of time.
+//! Ctrl-C and SIGTERM: the first one asks the run to end in an orderly way. A second Ctrl-C ends the
+//! program, and so does a second of time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -21,13 +21,12 @@ pub(crate) fn listen() {
         let asked = Arc::new(AtomicBool::new(false));
         #[cfg(unix)]
         watch();
-        for signal in [SIGINT, SIGTERM] {
-            // The order matters: the first signal finds the flag unset, and sets it. Where a
-            // handler cannot be set, the system's stays.
-            let second =
-                flag::register_conditional_shutdown(signal, STATUS.into(), Arc::clone(&asked));
-            let _ = second.and_then(|_| flag::register(signal, Arc::clone(&asked)));
-        }
+        // The order matters: the first signal finds the flag unset, and sets it. Where a handler
+        // cannot be set, the system's stays. `timeout` sends SIGTERM twice, to the program and to
+        // its group, which is no impatience.
+        let second = flag::register_conditional_shutdown(SIGINT, STATUS.into(), Arc::clone(&asked));
+        let _ = second.and_then(|_| flag::register(SIGINT, Arc::clone(&asked)));
+        let _ = flag::register(SIGTERM, Arc::clone(&asked));
         asked
     });
 }

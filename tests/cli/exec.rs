@@ -115,14 +115,19 @@ fn the_program_ends_with_gpucast() {
         int main(void) { puts(\"runs\"); fflush(stdout); for (;;) pause(); }";
     let program = compiled("waits", text, &[]);
     let mut gpucast = command(&format!("exec {}", program.display()));
-    let mut gpucast = gpucast.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut gpucast = gpucast.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(gpucast.stdout.take().unwrap());
     said.read_line(&mut String::new()).unwrap();
-    let asked = Command::new("kill").arg(gpucast.id().to_string()).status().unwrap();
+    // As `timeout` does: once to the program, once to its group.
+    let pid = gpucast.id().to_string();
+    let asked = Command::new("kill").args([&pid, &pid]).status().unwrap();
     assert!(asked.success());
     // The pipe ends when nobody holds it any more.
     assert_eq!(said.read_line(&mut String::new()).unwrap(), 0);
-    assert_eq!(gpucast.wait().unwrap().code(), Some(128 + 15));
+    let ended = gpucast.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(128 + 15));
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert!(told.contains("note: signal 15 ended the program"), "{told}");
 }
 
 /// One that does not care for signals is ended by force.
