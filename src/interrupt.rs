@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM: the first one asks the run to end in an orderly way. A second Ctrl-C ends the
-//! program, and so does a second of time.
+//! Ctrl-C and SIGTERM: the first one asks the run to end in an orderly way. A second Ctrl-C ends
+//! the program, and so does a second of time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -244,10 +244,13 @@ fn ended(status: ExitStatus) -> u8 {
     u8::try_from(status.code().or(of_signal).unwrap_or(1)).unwrap_or(1)
 }
 
-/// The signal that ended a program.
+/// The signal that ended a program; other systems have none.
 fn signal(status: ExitStatus) -> Option<i32> {
     #[cfg(unix)]
     return std::os::unix::process::ExitStatusExt::signal(&status);
     #[cfg(not(unix))]
-    None
+    {
+        let _ = status;
+        None
+    }
 }
