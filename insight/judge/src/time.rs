@@ -10,7 +10,7 @@ use std::sync::Arc;
 use gpucast_advice::place::Places;
 use gpucast_advice::{Depth, Item, Known, advise};
 use gpucast_buffers::init::Init;
-use gpucast_counters::{LaunchProfile, Metrics};
+use gpucast_counters::Metrics;
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::model_choice::{self, Models};
 use gpucast_forecast::input::cuda_source::CudaFile;
@@ -135,13 +135,12 @@ pub(crate) fn filled(plan: &Plan, contents: &[(usize, Arc<[u8]>)]) -> Plan {
 
 /// A metric of operations that PTX asks for. An assembler loads constants by multiply-adds of half
 /// precision, which compute nothing.
-fn operations_of(profile: &LaunchProfile, name: &str) -> f64 {
+fn operations_of(counted: &Metrics, on_ptx: Option<&Metrics>, name: &str) -> f64 {
     let of = |metrics: &Metrics| metrics.get(name).map_or(0.0, |metric| metric.value.as_f64());
-    let of_one = match &profile.machine {
-        Some(_) if of(&profile.ptx_metrics) == 0.0 => 0.0,
-        _ => of(&profile.metrics),
-    };
-    of_one * profile.invocations as f64
+    match on_ptx {
+        Some(on_ptx) if of(on_ptx) == 0.0 => 0.0,
+        _ => of(counted),
+    }
 }
 
 impl<'a> Predicted<'a> {
@@ -200,8 +199,12 @@ impl<'a> Predicted<'a> {
 
     /// The sum of a metric of operations over all launches.
     pub(crate) fn operations(&self, name: &str) -> f64 {
-        let profiles = self.launched.iter().map(|one| &one.counted.profile);
-        profiles.map(|profile| operations_of(profile, name)).sum()
+        let of = |one: &Launched| {
+            let profile = &one.counted.profile;
+            let on_ptx = profile.machine.as_ref().map(|_| &profile.ptx_metrics);
+            operations_of(&profile.metrics, on_ptx, name) * profile.invocations as f64
+        };
+        self.launched.iter().map(of).sum()
     }
 
     /// The first advice on the longest launch.
@@ -229,7 +232,24 @@ impl<'a> Predicted<'a> {
 
 #[cfg(test)]
 mod tests {
+    use gpucast_counters::{Kind, MetricValue, Number};
+
     use super::*;
+
+    #[test]
+    fn operations_that_no_ptx_asks_for_are_none() {
+        let metrics = |value| -> Metrics {
+            let value = Number::Count(value);
+            let kind = Kind::Modelled;
+            [("flops".to_owned(), MetricValue { value, unit: "operation", kind })].into()
+        };
+        // Constants that an assembler loads, operations that it has fused, and a kernel without
+        // machine code.
+        assert_eq!(operations_of(&metrics(4096), Some(&metrics(0)), "flops"), 0.0);
+        assert_eq!(operations_of(&metrics(4096), Some(&metrics(2048)), "flops"), 4096.0);
+        assert_eq!(operations_of(&metrics(4096), None, "flops"), 4096.0);
+        assert_eq!(operations_of(&metrics(4096), None, "others"), 0.0);
+    }
 
     #[test]
     fn half_widths_of_a_ratio_add_as_squares() {
