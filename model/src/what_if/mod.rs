@@ -35,7 +35,7 @@
 //! | `even-waves=N` | the same work in whole waves of N blocks |
 //! | `merged-blocks=N` | each thread does the work of N threads of neighbouring blocks |
 //! | `shuffles` | threads add up by shuffles, in place of rounds through shared memory |
-//! | `block-atomics` | blocks update words of their own in shared memory, and add them up at the end |
+//! | `block-atomics` | blocks update words of their own in shared memory, and add these up last |
 //!
 //! Those from `no-barriers` on are seen by the simulation alone.
 //!
@@ -294,7 +294,7 @@ impl FromStr for WhatIf {
             }
             "even-waves" => with("even-waves", "even-waves=132", blocks).map(Self::EvenWaves),
             "merged-blocks" => {
-                with("merged-blocks", "merged-blocks=4", blocks).map(Self::MergedBlocks)
+                with("merged-blocks", "merged-blocks=4", merged).map(Self::MergedBlocks)
             }
             "shuffles" => plain(Self::Shuffles),
             "block-atomics" => plain(Self::BlockAtomics),
@@ -332,6 +332,20 @@ fn blocks(text: &str) -> Result<f64, WhatIfError> {
         Ok(value) if value > 0 => Ok(f64::from(value)),
         _ => {
             let wanted = "a number of blocks";
+            Err(WhatIfError::Impossible { value: text.to_owned(), wanted })
+        }
+    }
+}
+
+/// The most results of a thread: a patch of 8 × 8 with its factors fills half of the registers that
+/// a thread can have.
+const MOST_MERGED: u32 = 64;
+
+fn merged(text: &str) -> Result<f64, WhatIfError> {
+    match text.parse::<u32>() {
+        Ok(value) if (2..=MOST_MERGED).contains(&value) => Ok(f64::from(value)),
+        _ => {
+            let wanted = "a number of blocks from 2 to 64";
             Err(WhatIfError::Impossible { value: text.to_owned(), wanted })
         }
     }

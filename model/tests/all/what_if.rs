@@ -458,6 +458,8 @@ fn texts_are_read_strictly_and_written_back() {
         "l2-hits=nan",
         "dram-bytes=-5",
         "dram-bytes=inf",
+        "merged-blocks=1",
+        "merged-blocks=1000000000",
         "",
     ];
     let errors = wrong.map(|text| {

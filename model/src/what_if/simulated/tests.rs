@@ -516,6 +516,7 @@ fn every_change_leaves_a_launch_that_runs() {
         let what_if: WhatIf = name
             .parse()
             .or_else(|_| format!("{name}=1").parse())
+            .or_else(|_| format!("{name}=2").parse())
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         let after = launch_of(&changed(what_if, &conditions));
         assert!(after.ctas() > 0, "{name}");
