@@ -255,8 +255,10 @@ impl Flow {
             let moves = instruction.opcode == Opcode::Shfl && !is_of_tree;
             return if moves { origin.axes() } else { Axes::NONE };
         }
+        // Quotients and remainders of CTAs that follow each other do not differ by a constant.
+        let divides = matches!(instruction.opcode, Opcode::Div | Opcode::Rem);
         let computes_data =
-            result.has(Origin::DATA) || results().any(|one| self.stored.contains(&one));
+            divides || result.has(Origin::DATA) || results().any(|one| self.stored.contains(&one));
         let joins = gives && origin.has(self.exchanges) && is_join(instruction.opcode);
         if !computes_data || joins || results().next().is_none() {
             return Axes::NONE;
@@ -441,6 +443,16 @@ mod tests {
         );
         assert_eq!(work, ["ld x", "mul x", "st x"]);
         assert!(exchanges.is_empty());
+    }
+
+    #[test]
+    fn each_cta_has_remainders_of_its_own() {
+        let (work, _) = work(
+            "mov.u32 r1, %ctaid.x; mad.lo.s32 r2, r1, 256, r0; rem.u32 r3, r2, 7;
+             mul.wide.s32 d2, r3, 4; add.s64 d3, d0, d2; ld.global.f32 f0, [d3];
+             add.s64 d4, d1, d2; st.global.f32 [d4], f0;",
+        );
+        assert_eq!(work, ["rem x", "ld x", "st x"]);
     }
 
     #[test]
