@@ -91,7 +91,6 @@ pub struct Item {
     /// The cause, in a few words.
     pub title: &'static str,
     /// What the change takes, which ranks it beside its gain.
-    #[serde(skip)]
     pub effort: Effort,
     /// What to change, in a sentence.
     pub change: String,

@@ -25,7 +25,8 @@ pub struct Rule {
 }
 
 /// What mending a cause takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Effort {
     /// Lines, types, or the shape of the launch.
     Lines,
