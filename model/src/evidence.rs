@@ -48,16 +48,16 @@ pub struct InstructionFacts {
     pub reread: BTreeMap<u32, f64>,
     /// Divisions, remainders, roots and transcendentals.
     pub slow: Vec<u32>,
-    /// Loads of global memory in a loop of one block, of one or two bytes that lie beside those of
-    /// the next lane, with the rounds whose bytes make up the widest access.
+    /// Loads of one or two bytes of global memory, in a loop of one block. The bytes of neighbouring
+    /// lanes lie side by side. The number is that of rounds whose bytes fill the widest access.
     pub bytes: BTreeMap<u32, u32>,
     /// Accesses to local memory.
     pub local: Vec<u32>,
     /// Multiplications whose products only additions read, and that nobody may join to them.
     pub fusable: Vec<u32>,
-    /// Loads, stores, and arithmetic on data that differ from CTA to CTA, with the axes of the grid
-    /// that they differ along. One CTA in the place of several does them for each, and all else
-    /// once.
+    /// Loads, stores and arithmetic on data that differ from CTA to CTA, each with the axes of the
+    /// grid along which it differs. One CTA in the place of several does these for each of them. It
+    /// does all else once.
     pub work: BTreeMap<u32, Axes>,
     /// Loads and stores of shared memory by which threads add up what they have, round by round.
     pub exchanges: Vec<u32>,

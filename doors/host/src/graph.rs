@@ -517,10 +517,7 @@ impl Graphs {
         if !waits.all(|node| more.nodes.contains_key(node) || is_there(node)) {
             return Err(Error::InvalidValue);
         }
-        let depth = more.depth() - 1;
-        if graph.size() + more.size() > MOST_NODES || level + depth >= DEEPEST {
-            return Err(Error::OutOfMemory);
-        }
+        Self::fits(graph, level, more.size(), more.depth() - 1)?;
         let names: Vec<NodeId> = more.nodes.keys().copied().collect();
         graph.nodes.extend(more.nodes);
         self.nodes.extend(names.into_iter().map(|node| (node, id)));
@@ -536,6 +533,12 @@ impl Graphs {
     pub(crate) fn has_room(graph: &Graph, level: usize, work: &Work) -> Result<(), Error> {
         let more = work.graphs().iter().map(Graph::size).sum::<usize>().max(1);
         let depth = work.graphs().iter().map(Graph::depth).max().unwrap_or(0);
+        Self::fits(graph, level, more, depth)
+    }
+
+    /// Checks that a graph, which lies in `level` others, has room for `more` nodes with graphs of
+    /// some depth in them.
+    fn fits(graph: &Graph, level: usize, more: usize, depth: usize) -> Result<(), Error> {
         if graph.size() + more > MOST_NODES || level + depth >= DEEPEST {
             return Err(Error::OutOfMemory);
         }

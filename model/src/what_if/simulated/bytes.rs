@@ -9,9 +9,9 @@ use super::merged::nth_of;
 use super::requests::{Diffusion, joined};
 use crate::predictor::InstructionFacts;
 
-/// A lane takes the bytes of several rounds in one load. What depends on them is done for each, and
-/// all else of the loop once. An instruction more takes each of them out of its word. Returns how
-/// many loads are wider.
+/// A lane takes the bytes of several rounds in one load. The loop does work on data for each round,
+/// and all else once. One more instruction takes each byte out of its word. Returns how many loads
+/// are wider.
 pub(super) fn join_bytes(launch: &mut Launch, facts: &InstructionFacts) -> u64 {
     let mut all: Vec<Instruction> = Vec::with_capacity(launch.code.instructions.len());
     let mut rounds_of_block = vec![1; launch.code.blocks.len()];

@@ -13,9 +13,9 @@ use crate::predictor::InstructionFacts;
 /// Warps of a CTA that are left where threads of one block are merged, too.
 const LEAST_WARPS: u64 = 4;
 
-/// Each thread does the work of `all` threads of neighbouring CTAs. What differs from CTA to CTA
-/// ([`InstructionFacts::work`]) it does for each of them, one directly behind the other, so that
-/// none waits for another. All else it does once.
+/// Each thread does the work of `all` threads of neighbouring CTAs. It does
+/// [`InstructionFacts::work`], which differs from CTA to CTA, for each of them. These instructions
+/// follow each other directly, so that none waits for another. All else it does once.
 ///
 /// CTAs of more than four warps have fewer warps then, rather than being fewer: the grid stays as
 /// fine as it can. The first warps stand for all, as they do the sums over threads. What all CTAs
