@@ -48,8 +48,9 @@ pub struct InstructionFacts {
     pub reread: BTreeMap<u32, f64>,
     /// Divisions, remainders, roots and transcendentals.
     pub slow: Vec<u32>,
-    /// Loads of one or two bytes of global memory, in a loop of one block. The bytes of neighbouring
-    /// lanes lie side by side. The number is that of rounds whose bytes fill the widest access.
+    /// Loads of one or two bytes of global memory, in a loop of one block. The bytes of
+    /// neighbouring lanes lie side by side. The number is that of rounds whose bytes fill the
+    /// widest access.
     pub bytes: BTreeMap<u32, u32>,
     /// Accesses to local memory.
     pub local: Vec<u32>,
