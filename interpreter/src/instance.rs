@@ -3,9 +3,11 @@
 //! Without an instance, [`run`](crate::run) gives each variable a buffer of its name, and constant
 //! memory has its initial contents in every launch. A host program may load several modules with
 //! equal names, and it copies to variables between launches. An instance has an address for each
-//! variable, those of constant memory among them. A launch takes constants from there.
+//! variable, those of constant memory among them. A launch of a program that is
+//! [in the instance](crate::Program::in_instance) takes constants from there.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use gpucast_ptx_frontend::Module;
 use gpucast_ptx_frontend::module::{InitializerValue, Linkage, Variable, VariableId};
@@ -13,13 +15,14 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 use crate::launch::LaunchError;
 use crate::memory::{AddressRange, DeviceMemory};
+use crate::program::Program;
 use crate::program::lower::{function_address, masked, place, window_of, write};
 use crate::program::memory_op::Space;
 
 /// The places of a module's global and constant variables in device memory.
 #[derive(Clone, Debug, Default)]
 pub struct ModuleInstance {
-    addresses: HashMap<VariableId, u64>,
+    addresses: Arc<HashMap<VariableId, u64>>,
 }
 
 impl ModuleInstance {
@@ -46,7 +49,7 @@ impl ModuleInstance {
         for (index, variable) in of_space(StateSpace::Global).chain(of_space(StateSpace::Const)) {
             let label = format!("module variable {}", variable.name);
             let address = memory.allocate_labelled(&label, variable.size_bytes)?;
-            self.addresses.insert(VariableId(index as u32), address);
+            Arc::make_mut(&mut self.addresses).insert(VariableId(index as u32), address);
         }
         let constants = constant_addresses(module);
         for (index, variable) in variables() {
@@ -94,7 +97,7 @@ impl ModuleInstance {
     /// Frees the variables and returns the ranges that they had.
     pub fn unload(self, memory: &mut DeviceMemory) -> Vec<AddressRange> {
         // Only a host program that freed a variable itself makes this fail; then nothing is left.
-        self.addresses.into_values().filter_map(|address| memory.free(address).ok()).collect()
+        self.addresses.values().filter_map(|&address| memory.free(address).ok()).collect()
     }
 
     /// The device address of a variable; `None` if it is in neither global nor constant memory, or
@@ -103,9 +106,14 @@ impl ModuleInstance {
     pub fn address(&self, variable: VariableId) -> Option<u64> {
         self.addresses.get(&variable).copied()
     }
+}
 
-    pub(crate) fn addresses(&self) -> &HashMap<VariableId, u64> {
-        &self.addresses
+impl Program {
+    /// This program with its module's variables where `instance` has them. Constant memory has the
+    /// contents that they have when a launch begins.
+    #[must_use]
+    pub fn in_instance(self, instance: &ModuleInstance) -> Self {
+        Self { addresses: Some(Arc::clone(&instance.addresses)), ..self }
     }
 }
 
@@ -135,7 +143,7 @@ fn constant_addresses(module: &Module) -> HashMap<VariableId, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Argument, Launch, NoObserver, Options, Program, Silent, run_in};
+    use crate::{Argument, Launch, NoObserver, Options, Silent, run};
 
     const TEXT: &str = "
         .version 7.0
@@ -164,7 +172,7 @@ mod tests {
         VariableId(at.unwrap() as u32)
     }
 
-    fn launched(instance: &ModuleInstance, program: &Program, memory: &mut DeviceMemory) -> u32 {
+    fn launched(program: &Program, memory: &mut DeviceMemory) -> u32 {
         let out = memory.address("out").unwrap();
         let launch = Launch {
             grid: [1; 3],
@@ -174,24 +182,25 @@ mod tests {
             arguments: vec![Argument::Address(out)],
         };
         let options = Options::default();
-        run_in(instance, program, &launch, memory, &mut NoObserver, &options, &Silent).unwrap();
+        run(program, &launch, memory, &mut NoObserver, &options, &Silent).unwrap();
         u32::from_le_bytes(memory.slice(out, 4).unwrap().try_into().unwrap())
     }
 
     #[test]
     fn copies_to_variables_reach_the_kernels_of_their_own_instance() {
         let module = gpucast_ptx_frontend::load(TEXT).unwrap();
-        let program = Program::new(&module, TEXT, "scale").unwrap();
         let mut memory = DeviceMemory::new();
         memory.allocate("out", 4).unwrap();
         let first = ModuleInstance::load(&module, &mut memory).unwrap();
         let second = ModuleInstance::load(&module, &mut memory).unwrap();
-        assert_eq!(launched(&first, &program, &mut memory), 3 * 7 + 100);
-        assert_eq!(launched(&first, &program, &mut memory), 3 * 7 + 101);
+        let [one, two] = [&first, &second]
+            .map(|instance| Program::new(&module, TEXT, "scale").unwrap().in_instance(instance));
+        assert_eq!(launched(&one, &mut memory), 3 * 7 + 100);
+        assert_eq!(launched(&one, &mut memory), 3 * 7 + 101);
         let factor = first.address(variable(&module, "factor")).unwrap();
         memory.slice_mut(factor, 4).unwrap().copy_from_slice(&5_u32.to_le_bytes());
-        assert_eq!(launched(&first, &program, &mut memory), 5 * 7 + 102);
-        assert_eq!(launched(&second, &program, &mut memory), 3 * 7 + 100);
+        assert_eq!(launched(&one, &mut memory), 5 * 7 + 102);
+        assert_eq!(launched(&two, &mut memory), 3 * 7 + 100);
         let offset = second.address(variable(&module, "offset")).unwrap();
         assert_eq!(memory.slice(offset, 4), Some(&101_u32.to_le_bytes()[..]));
         let buffers = memory.buffers().count();

@@ -42,7 +42,7 @@ pub mod tensor_map;
 pub mod texture;
 
 pub use exec::{
-    ByClasses, BySample, ClassEffort, prepare, run, run_classes, run_cluster, run_in, run_sample,
+    ByClasses, BySample, ClassEffort, prepare, run, run_classes, run_cluster, run_sample,
     tally_classes, window_classes,
 };
 pub use fault::{Fault, FaultKind};

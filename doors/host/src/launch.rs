@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use gpucast_forecast::input::kernel_name;
 use gpucast_forecast::nsight::Profiled;
-use gpucast_forecast::run::counting::{Counting, Extras, HostLaunch, HostLaunchError};
+use gpucast_forecast::run::counting::{Counting, Extras, HostLaunch, HostLaunchError, stand_in};
 use gpucast_forecast::run::hazards::Upcoming;
 use gpucast_forecast::run::sources;
 use gpucast_forecast::settings::{CacheChoice, RungChoice};
@@ -89,7 +89,7 @@ impl Device {
     ) -> Result<(), Error> {
         self.usable()?;
         workers::take_part();
-        let (kernel, instance) = self.kernel(request.function)?;
+        let kernel = self.kernel(request.function)?;
         self.bind_variables()?;
         let captured = self.graphs.is_capturing().then(|| request.clone());
         let same = Key::new(&request, self.stack_bytes, self.bindings.changes);
@@ -114,8 +114,8 @@ impl Device {
         let program = std::sync::Arc::clone(&self.program);
         let host = Listener { program: &*program, printed: Mutex::new(()) };
         let host_launch = HostLaunch {
-            instance: &instance,
             program: &kernel.program,
+            stand_in: None,
             launch: &launch,
             options: &options,
             host: &host,
@@ -123,10 +123,8 @@ impl Device {
         if !self.checking.is_on()
             && let Some(loaded) = loaded_of(&self.modules, &self.functions, function)
         {
-            let (instance, program) = (Some(&*instance), &kernel.program);
-            let (launch, options) = (&launch, &options);
-            let upcoming =
-                Upcoming { loaded, instance, program, is_sliced: false, launch, options };
+            let (program, launch, options) = (&kernel.program, &launch, &options);
+            let upcoming = Upcoming { loaded, program, is_sliced: false, launch, options };
             let note = self.hazards.note(upcoming, &mut self.memory);
             note.iter().for_each(|note| self.program.note(note));
         }
@@ -368,14 +366,20 @@ impl Device {
         bad: &mut Option<BadAccesses>,
     ) -> Result<Option<Predicted>, HostLaunchError> {
         let chosen = self.counting.chosen;
+        let stand_in =
+            kernel.stand_in.get_or_init(|| stand_in(self.loaded(function)?, &kernel.program));
+        let launch = &HostLaunch { stand_in: stand_in.as_ref(), ..*launch };
         let counting = Counting {
             device: self.counting.device,
             machine: &kernel.machine,
             extras: Extras::of(chosen.model.needs()),
-            // Programs need the values.
-            rung: RungChoice::Full,
+            rung: RungChoice::Auto,
             sample: None,
-            caches: CacheChoice::Full,
+            // A profiler's counts are asked for themselves, and not for a time alone.
+            caches: match self.profiler {
+                Some(_) => CacheChoice::Full,
+                None => CacheChoice::Auto,
+            },
             supervisor: &Alone,
         };
         let counted = launch.count(&mut self.memory, &counting, &mut self.l2, bad)?;

@@ -5,7 +5,7 @@
 //! thousands of kernels of which a program uses few.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use gpucast_counters::DeviceModel;
 use gpucast_counters::occupancy::CtaShape;
@@ -68,6 +68,8 @@ pub(crate) struct Kernel {
     pub(crate) machine: Machine,
     /// True if its counts are the same whatever memory holds.
     pub(crate) ignores_contents: bool,
+    /// What counts its large launches ([`stand_in`]), once one was to be counted.
+    pub(crate) stand_in: OnceLock<Option<KernelProgram>>,
     /// The name that people read.
     pub(crate) name: String,
 }
@@ -93,7 +95,7 @@ pub(crate) enum Module {
 
 pub(crate) struct Ready {
     pub(crate) loaded: Loaded,
-    pub(crate) instance: Arc<ModuleInstance>,
+    pub(crate) instance: ModuleInstance,
     pub(crate) kernels: HashMap<String, Arc<Kernel>>,
 }
 
@@ -125,8 +127,7 @@ impl Device {
             Module::Broken(error) => Err(error),
             Module::Pending(_) => Ok(()),
             Module::Ready(ready) => {
-                let instance = ModuleInstance::clone(&ready.instance);
-                for range in instance.unload(&mut self.memory) {
+                for range in ready.instance.unload(&mut self.memory) {
                     let kind = BlockKind::Variable;
                     let (address, bytes) = (range.address, range.bytes);
                     self.remove_block(BlockRange { address, bytes, kind });
@@ -218,7 +219,7 @@ impl Device {
                 self.add_block(BlockRange { address, bytes: variable.size_bytes, kind });
             }
         }
-        Ok(Ready { loaded, instance: Arc::new(instance), kernels: HashMap::new() })
+        Ok(Ready { loaded, instance, kernels: HashMap::new() })
     }
 
     /// The PTX of an image that runs on the modelled GPU.
@@ -299,20 +300,16 @@ impl Device {
         self.functions.get(id.0).ok_or(Error::InvalidFunction)
     }
 
-    /// The kernel of a function, ready to run, and the variables of its module.
-    pub(crate) fn kernel(
-        &mut self,
-        id: FunctionId,
-    ) -> Result<(Arc<Kernel>, Arc<ModuleInstance>), Error> {
+    /// The kernel of a function, ready to run.
+    pub(crate) fn kernel(&mut self, id: FunctionId) -> Result<Arc<Kernel>, Error> {
         let Function { module, name, .. } = self.function_of(id)?;
         let (module, name) = (*module, name.clone());
         let program = Arc::clone(&self.program);
         let capability = self.counting.device.capability;
         let settings = self.counting.machine.clone();
         let ready = self.ready(module)?;
-        let instance = Arc::clone(&ready.instance);
         if let Some(kernel) = ready.kernels.get(&name) {
-            return Ok((Arc::clone(kernel), instance));
+            return Ok(Arc::clone(kernel));
         }
         let loaded = &ready.loaded;
         let lowered = KernelProgram::new(&loaded.module, &loaded.source.text, &name);
@@ -323,6 +320,7 @@ impl Device {
                 LowerError::Unsupported { .. } => Error::NotSupported,
             }
         })?;
+        let lowered = lowered.in_instance(&ready.instance);
         let names = std::iter::once(name.as_str());
         let machine = Machine::new(&settings, loaded, capability, names, program.toolchain());
         let machine = machine.map_err(|failure: Failure| {
@@ -334,10 +332,12 @@ impl Device {
         }
         let readable = kernel_name::readable(&name);
         let ignores_contents = lowered.counts_ignore_contents(&loaded.module);
-        let kernel = Kernel { program: lowered, machine, ignores_contents, name: readable };
+        let stand_in = OnceLock::new();
+        let kernel =
+            Kernel { program: lowered, machine, ignores_contents, stand_in, name: readable };
         let kernel = Arc::new(kernel);
         ready.kernels.insert(name, Arc::clone(&kernel));
-        Ok((kernel, instance))
+        Ok(kernel)
     }
 
     /// The text and module of a function, for messages.
@@ -351,7 +351,7 @@ impl Device {
     ///
     /// Everything that keeps the kernel from running.
     pub fn parameters(&mut self, id: FunctionId) -> Result<Vec<Parameter>, Error> {
-        Ok(self.kernel(id)?.0.program.parameters().to_vec())
+        Ok(self.kernel(id)?.program.parameters().to_vec())
     }
 
     /// The facts of a kernel that a program may ask for.
@@ -360,7 +360,7 @@ impl Device {
     ///
     /// Everything that keeps the kernel from running.
     pub fn facts(&mut self, id: FunctionId) -> Result<FunctionFacts, Error> {
-        let (kernel, _) = self.kernel(id)?;
+        let kernel = self.kernel(id)?;
         let of_space = |space| {
             let variables =
                 kernel.program.variables().iter().filter(move |variable| variable.space == space);
@@ -418,7 +418,7 @@ impl Device {
     ///
     /// [`Error::InvalidValue`] if the modelled GPU has not so much.
     pub fn allow_dynamic_shared(&mut self, id: FunctionId, bytes: u64) -> Result<(), Error> {
-        let (kernel, _) = self.kernel(id)?;
+        let kernel = self.kernel(id)?;
         let all = bytes.saturating_add(kernel.program.static_shared_bytes());
         if all > self.properties.max_shared_bytes_per_block() {
             return Err(Error::InvalidValue);
@@ -439,7 +439,7 @@ impl Device {
         threads: u64,
         dynamic_shared_bytes: u64,
     ) -> Result<u32, Error> {
-        let (kernel, _) = self.kernel(id)?;
+        let kernel = self.kernel(id)?;
         let shape = cta_shape(self.properties.model(), &kernel, threads, dynamic_shared_bytes);
         Ok(self.properties.model().occupancy(shape).ctas_per_sm)
     }

@@ -340,7 +340,7 @@ pub(super) fn launch<W: Watch>(
         if supervisor.hears_notes() && watch.notes_hazards() && !is_silent {
             let is_sliced = watch.is_sliced();
             let (program, launch) = (&program, &launch);
-            let upcoming = Upcoming { loaded, instance: None, program, is_sliced, launch, options };
+            let upcoming = Upcoming { loaded, program, is_sliced, launch, options };
             hazards.note(upcoming, memory).iter().for_each(|note| supervisor.note(note));
         }
         supervisor.launching(&planned.kernel);

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use gpucast_interpreter::{
-    Buffers, DeviceMemory, Launch, ModuleInstance, Options, Program, Slicer, prepare, run_cluster,
+    Buffers, DeviceMemory, Launch, Options, Program, Slicer, prepare, run_cluster,
 };
 use gpucast_sanitizer::{Finding, HazardScan, Party};
 
@@ -40,8 +40,6 @@ struct Shape {
 pub struct Upcoming<'a> {
     /// The module with its text.
     pub loaded: &'a Loaded,
-    /// The module's variables, if a host program has loaded it.
-    pub instance: Option<&'a ModuleInstance>,
     /// The kernel, or a slice of it.
     pub program: &'a Program,
     /// True if it is a slice.
@@ -78,7 +76,7 @@ impl Hazards {
 /// Hazards of the first cluster. `None` where it cannot be executed for itself: the launch will say
 /// what is wrong with it.
 fn scan(upcoming: Upcoming<'_>, memory: &mut DeviceMemory) -> Option<Vec<Finding>> {
-    let Upcoming { loaded, instance, program, is_sliced, launch, options } = upcoming;
+    let Upcoming { loaded, program, is_sliced, launch, options } = upcoming;
     let slice;
     let part = if is_sliced {
         program
@@ -86,9 +84,7 @@ fn scan(upcoming: Upcoming<'_>, memory: &mut DeviceMemory) -> Option<Vec<Finding
         if program.not_sliced_because().is_some() {
             return None;
         }
-        if instance.is_none() {
-            prepare(program, memory, options).ok()?;
-        }
+        prepare(program, memory, options).ok()?;
         let slicer = Slicer::new(&loaded.module, program);
         let reach = slicer.reach(launch, memory).ok()?;
         let needed = slicer.slice(&reach, &Buffers::default());
@@ -101,7 +97,7 @@ fn scan(upcoming: Upcoming<'_>, memory: &mut DeviceMemory) -> Option<Vec<Finding
         skip_bad_accesses: false,
         ..*options
     };
-    run_cluster(part, instance, launch, 0, memory, &mut hazards, &options).ok()?.ok()?;
+    run_cluster(part, launch, 0, memory, &mut hazards, &options).ok()?.ok()?;
     Some(hazards.finish())
 }
 

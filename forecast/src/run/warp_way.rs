@@ -264,7 +264,7 @@ impl Watch for Follow<'_> {
         }
         let planned = &self.plan.launches[self.at];
         let cluster = cluster_of(planned, program, self.choice.cta);
-        match run_cluster(program, None, launch, cluster, memory, observer, options) {
+        match run_cluster(program, launch, cluster, memory, observer, options) {
             Ok(Ok(true)) => Ok(Some(Ok(Summary::default()))),
             // The whole launch says what is wrong with the cluster.
             Ok(Ok(false) | Err(_)) => Ok(None),

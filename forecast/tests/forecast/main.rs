@@ -13,6 +13,7 @@ mod counting_version;
 mod coverage;
 mod formulas;
 mod guarded_calls;
+mod host_launches;
 mod kept;
 mod large_counts;
 mod launches;

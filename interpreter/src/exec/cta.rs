@@ -55,7 +55,7 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) device: &'a DeviceMemory,
     pub(crate) shape: LaunchShape,
     /// Device addresses of the module's global variables.
-    pub(crate) globals: HashMap<VariableId, u64>,
+    pub(crate) globals: Arc<HashMap<VariableId, u64>>,
     /// Kernel parameters as laid out by the module, 64-byte padded.
     pub(crate) parameters: AlignedBytes,
     pub(crate) constant: AlignedBytes,
@@ -495,7 +495,7 @@ impl Cta {
                 constant_bytes: launch.constant.bytes,
                 parameters: launch.parameters.lines.as_ptr().cast(),
                 parameter_bytes: launch.parameters.bytes,
-                is_trial: launch.is_trial,
+                is_trial: launch.is_trial || !program.contents.global,
                 contents: launch.program.contents,
             },
             guarded_lanes: self.guarded_lanes.as_mut_ptr(),

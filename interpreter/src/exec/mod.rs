@@ -56,12 +56,11 @@ mod warpgroup;
 mod watch;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use gpucast_ptx_frontend::module::VariableId;
 
-use crate::instance::ModuleInstance;
 use crate::launch::{Host, Launch, LaunchError, Options, RunError, Schedule, Summary};
 use crate::memory::DeviceMemory;
 use crate::observer::{Observer, Recorder, Wants};
@@ -115,25 +114,6 @@ pub fn run<O: Observer>(
     request.run(memory, &mut Observed::new(observer))
 }
 
-/// As [`run`], with the variables of a module that a host program has loaded. Constant memory has
-/// the contents that the instance's variables have when the launch begins.
-///
-/// # Errors
-///
-/// As [`run`].
-pub fn run_in<O: Observer>(
-    instance: &ModuleInstance,
-    program: &Program,
-    launch: &Launch,
-    memory: &mut DeviceMemory,
-    observer: &mut O,
-    options: &Options,
-    host: &dyn Host,
-) -> Result<Summary, RunError> {
-    let request = Request { level: Level::detect(), program, launch, options, host };
-    request.run_with(instance.addresses(), memory, &mut Observed::new(observer))
-}
-
 /// Allocates everything in `memory` that a launch of `program` will find or make there: the
 /// module's variables with their initial values, the workspace of cooperative launches, the heap.
 /// [`run`] does the same. Whoever slices a program needs their addresses before.
@@ -146,7 +126,7 @@ pub fn prepare(
     memory: &mut DeviceMemory,
     options: &Options,
 ) -> Result<(), LaunchError> {
-    setup::allocate_globals(program, memory)?;
+    setup::variables(program, memory)?;
     prepare_rest(program, memory, options)
 }
 
@@ -180,29 +160,7 @@ impl Request<'_> {
         memory: &mut DeviceMemory,
         observation: &mut dyn Observation,
     ) -> Result<Summary, RunError> {
-        let globals = setup::allocate_globals(self.program, memory)?;
-        self.run_with(&globals, memory, observation)
-    }
-
-    /// The inputs of an execution with the addresses of the module's variables.
-    fn context<'c>(
-        &'c self,
-        memory: &'c DeviceMemory,
-        globals: &HashMap<VariableId, u64>,
-        wants: Wants,
-    ) -> Result<LaunchContext<'c>, LaunchError> {
-        let stop = Stop::new(self.host, self.options.deadline);
-        let Self { level, program, launch, options, .. } = *self;
-        setup::context(level, program, launch, memory, globals, options, wants, stop)
-    }
-
-    /// [`run`] with the addresses of the module's variables.
-    fn run_with(
-        &self,
-        globals: &HashMap<VariableId, u64>,
-        memory: &mut DeviceMemory,
-        observation: &mut dyn Observation,
-    ) -> Result<Summary, RunError> {
+        let globals = &setup::variables(self.program, memory)?;
         let Self { program, launch, options, .. } = *self;
         prepare_rest(program, memory, options)?;
         let wants = observation.wants();
@@ -241,6 +199,18 @@ impl Request<'_> {
         let summary = self.run_all(&watched, observation, Some(String::new()))?;
         let reason = plan.watch.reason(program, ctas_per_cluster);
         Ok(Summary { ordered_because: Some(reason), watched: true, ..summary })
+    }
+
+    /// The inputs of an execution with the addresses of the module's variables.
+    fn context<'c>(
+        &'c self,
+        memory: &'c DeviceMemory,
+        globals: &Arc<HashMap<VariableId, u64>>,
+        wants: Wants,
+    ) -> Result<LaunchContext<'c>, LaunchError> {
+        let stop = Stop::new(self.host, self.options.deadline);
+        let Self { level, program, launch, options, .. } = *self;
+        setup::context(level, program, launch, memory, globals, options, wants, stop)
     }
 
     /// Runs all CTAs of a launch once, in order if there is a reason for that.

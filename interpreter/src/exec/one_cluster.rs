@@ -9,7 +9,6 @@ use super::cta::LaunchContext;
 use super::level::Level;
 use super::observation::hand_over;
 use super::{Request, prepare_rest, setup};
-use crate::instance::ModuleInstance;
 use crate::launch::{Launch, LaunchError, Options, RunError, Silent};
 use crate::memory::DeviceMemory;
 use crate::observer::{Observer, Recorder, Wants};
@@ -17,8 +16,7 @@ use crate::program::Program;
 
 /// Executes the `cluster`-th cluster of a launch up to about the budget of warp-instructions. Where
 /// there are no clusters, each CTA is one; x varies fastest. `program` comes from
-/// [`Program::sliced`]. The variables of its module are those of `instance`, or have buffers of
-/// their names.
+/// [`Program::sliced`].
 ///
 /// Returns false if the cluster did not get to its end: the budget was used up, or it came to a
 /// fault. The observer has heard what came before ([`Observer::collect_failed`]). The inner error
@@ -29,7 +27,6 @@ use crate::program::Program;
 /// [`RunError::Launch`] if the launch itself is impossible.
 pub fn run_cluster<O: Observer>(
     program: &Program,
-    instance: Option<&ModuleInstance>,
     launch: &Launch,
     cluster: u64,
     memory: &mut DeviceMemory,
@@ -39,17 +36,10 @@ pub fn run_cluster<O: Observer>(
     if let Some(because) = program.writes_contents() {
         return Ok(Err(because));
     }
-    let allocated;
-    let globals = match instance {
-        Some(instance) => instance.addresses(),
-        None => {
-            allocated = setup::allocate_globals(program, memory)?;
-            &allocated
-        }
-    };
+    let globals = setup::variables(program, memory)?;
     prepare_rest(program, memory, options)?;
     let request = Request { level: Level::detect(), program, launch, options, host: &Silent };
-    let context = request.context(memory, globals, Wants::of::<O>())?;
+    let context = request.context(memory, &globals, Wants::of::<O>())?;
     let context = LaunchContext { is_trial: true, ..context };
     let all = setup::ctas_in_order(&context.shape)?;
     let ctas = context.shape.ctas_per_cluster();

@@ -60,7 +60,11 @@ impl Slicer<'_> {
         let program = self.program();
         let parameters = parameter_block(program, &launch.arguments)?;
         let address = |(id, variable): &(VariableId, Variable)| {
-            Some((*id, memory.address(&allocation_name(variable))?))
+            let address = match &program.addresses {
+                Some(addresses) => addresses.get(id).copied(),
+                None => memory.address(&allocation_name(variable)),
+            };
+            Some((*id, address?))
         };
         let globals = program.globals.iter().filter_map(address).collect();
         let pointers = Pointers { program, globals: &globals, parameters: &parameters, memory };

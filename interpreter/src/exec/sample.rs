@@ -97,7 +97,7 @@ impl Request<'_> {
         if let Some(because) = program.writes_contents() {
             return Ok(Err(because));
         }
-        let globals = setup::allocate_globals(program, memory)?;
+        let globals = setup::variables(program, memory)?;
         prepare_rest(program, memory, options)?;
         let wants = Wants::of::<O>();
         let context = self.context(memory, &globals, wants)?;

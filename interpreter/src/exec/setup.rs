@@ -1,6 +1,7 @@
 //! Turns a launch as the user states it into one that the engine runs: checks, parameters, globals.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use gpucast_ptx_frontend::ScalarType;
 use gpucast_ptx_frontend::module::{InitializerValue, Variable, VariableId};
@@ -25,11 +26,15 @@ const MAX_SHARED_BYTES: u64 = 227 << 10;
 /// The most local memory that a thread can have, its stack included.
 const MAX_LOCAL_BYTES: u64 = 512 << 10;
 
-/// Allocates and initialises the module's global variables that `memory` does not hold yet.
-pub(super) fn allocate_globals(
+/// The addresses of the module's variables: those of the program's instance. Without one, global
+/// variables that `memory` does not hold yet are allocated and initialised.
+pub(super) fn variables(
     program: &Program,
     memory: &mut DeviceMemory,
-) -> Result<HashMap<VariableId, u64>, LaunchError> {
+) -> Result<Arc<HashMap<VariableId, u64>>, LaunchError> {
+    if let Some(addresses) = &program.addresses {
+        return Ok(Arc::clone(addresses));
+    }
     let mut addresses = HashMap::new();
     let mut fresh = Vec::new();
     for (id, variable) in &program.globals {
@@ -64,7 +69,7 @@ pub(super) fn allocate_globals(
             }
         }
     }
-    Ok(addresses)
+    Ok(Arc::new(addresses))
 }
 
 /// The name of the buffer that a cooperative launch synchronises its grid with.
@@ -97,7 +102,7 @@ pub(super) fn context<'a>(
     program: &'a Program,
     launch: &Launch,
     device: &'a DeviceMemory,
-    globals: &HashMap<VariableId, u64>,
+    globals: &Arc<HashMap<VariableId, u64>>,
     options: &Options,
     wants: Wants,
     stop: Stop<'a>,
@@ -128,7 +133,7 @@ pub(super) fn context<'a>(
         level,
         device,
         shape,
-        globals: globals.clone(),
+        globals: Arc::clone(globals),
         parameters: AlignedBytes::new(&parameters),
         constant: AlignedBytes::new(&constant),
         shared_bytes,

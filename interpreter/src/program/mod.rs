@@ -82,6 +82,8 @@ pub struct Program {
     pub(crate) constant_variables: Vec<ConstantVariable>,
     /// Module-scope global variables.
     pub(crate) globals: Vec<(VariableId, Variable)>,
+    /// The addresses of the module's variables, if a host program has loaded it.
+    pub(crate) addresses: Option<Arc<HashMap<VariableId, u64>>>,
     pub(crate) ordered_because: Option<String>,
     pub(crate) unsupported: Vec<Unsupported>,
     /// Exchanges between CTAs that are possible through global memory, unless they run in order
@@ -116,9 +118,11 @@ impl SharedAddresses {
     }
 }
 
-/// The memories of a CTA whose contents a program computes: both unless it is a [`Slice`].
+/// The memories whose contents a program computes: all unless it is a [`Slice`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Contents {
+    /// False if it needs nothing that a buffer holds: any memory will do, and stays as it is.
+    pub(crate) global: bool,
     pub(crate) shared: bool,
     /// True if tiles are not moved to shared memory all the same.
     pub(crate) apart: bool,

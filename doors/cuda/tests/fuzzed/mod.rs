@@ -50,6 +50,8 @@ calls! {
         stream: u64, arguments: *const *const c_void, extra: *const c_void)
         = "gpucast_cuLaunchKernel";
     begin_capture(stream: u64, mode: i32) = "gpucast_cuStreamBeginCapture_v2";
+    begin_capture_to_graph(stream: u64, graph: u64, after: *const u64, data: *const c_void,
+        count: usize, mode: i32) = "gpucast_cuStreamBeginCaptureToGraph";
     end_capture(stream: u64, graph: *mut u64) = "gpucast_cuStreamEndCapture";
     create_graph(graph: *mut u64, flags: u32) = "gpucast_cuGraphCreate";
     destroy_graph(graph: u64) = "gpucast_cuGraphDestroy";
@@ -282,7 +284,16 @@ impl Caller<'_> {
                     made(set_attribute(self.handle(|caller| &caller.functions), which, value));
                 }
                 24 | 25 => self.launch(),
-                26 => made(begin_capture(self.stream(), 0)),
+                26 => {
+                    let stream = self.stream();
+                    if self.byte().is_multiple_of(2) {
+                        made(begin_capture(stream, 0));
+                    } else {
+                        let (graph, after) = (self.handle(|caller| &caller.graphs), self.after());
+                        let (list, count) = (after.as_ptr(), after.len());
+                        made(begin_capture_to_graph(stream, graph, list, null(), count, 0));
+                    }
+                }
                 27 => {
                     let stream = self.stream();
                     self.keep(end_capture(stream, &mut place), place, |tables| &mut tables.graphs);

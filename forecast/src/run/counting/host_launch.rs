@@ -10,24 +10,27 @@ use gpucast_counters::features::FeatureCounter;
 use gpucast_counters::hierarchy::{L2, L2Contents};
 use gpucast_counters::stages::StageCounter;
 use gpucast_interpreter::{
-    DeviceMemory, Host, Launch, ModuleInstance, Observer, Options, Program, RunError, Summary,
+    Buffers, DeviceMemory, Host, Launch, NoObserver, Observer, Options, Program, RunError, Several,
+    Silent, Slicer, Summary,
 };
 use gpucast_model::Evidence;
 use gpucast_model::sm_simulation::Invocations;
 
 use super::invocation::{counter, per_ptx, repetition};
-use super::observer::Counts;
-use super::{Counted, Counting, Extras};
+use super::observer::{Counts, Launching};
+use super::{Counted, Counting, Extras, effort};
 use crate::failure::Failure;
+use crate::input::loaded::Loaded;
 use crate::run::execute::Timing;
 use crate::run::rung::CountedBy;
 
 /// A launch of a host program, in memory that the program owns.
 pub struct HostLaunch<'a> {
-    /// The variables of the kernel's module.
-    pub instance: &'a ModuleInstance,
-    /// The kernel.
+    /// The kernel, in the instance of its module.
     pub program: &'a Program,
+    /// What one CTA of each class executes to count the launch ([`stand_in`]), if there is that.
+    /// The launch itself is then executed without counters.
+    pub stand_in: Option<&'a Program>,
     /// Its extents and arguments.
     pub launch: &'a Launch,
     /// Limits and the order of CTAs.
@@ -64,8 +67,8 @@ impl HostLaunch<'_> {
         memory: &mut DeviceMemory,
         observer: &mut O,
     ) -> Result<Summary, RunError> {
-        let Self { instance, program, launch, options, host } = *self;
-        gpucast_interpreter::run_in(instance, program, launch, memory, observer, options, host)
+        let Self { program, launch, options, host, .. } = *self;
+        gpucast_interpreter::run(program, launch, memory, observer, options, host)
     }
 
     /// Executes the launch and counts it. `l2` is the L2 as the launch before left it, and as this
@@ -106,8 +109,19 @@ impl HostLaunch<'_> {
         let before = (L2Contents::default(), l2.take());
         let mut counter: C =
             counter(counting, self.program, self.launch, before, true, per_ptx(counting));
+        let mut counted_by = CountedBy::full("the host program needs the values");
         let summary = match beside.take() {
-            None => self.run(memory, &mut counter)?,
+            None => {
+                let classes;
+                (counter, classes) = self.by_classes(counter, memory, counting)?;
+                match classes {
+                    Some(classes) => {
+                        counted_by = CountedBy::classes(classes);
+                        self.run(memory, &mut NoObserver)?
+                    }
+                    None => self.run(memory, &mut counter)?,
+                }
+            }
             Some(other) => {
                 let mut both = (counter, other);
                 let summary = self.run(memory, &mut both);
@@ -136,7 +150,44 @@ impl HostLaunch<'_> {
             machine_code: None,
             transfers: None,
             buffers_sha256: BTreeMap::new(),
-            counted_by: CountedBy::full("the host program needs the values"),
+            counted_by,
         })
     }
+
+    /// Counts the launch by classes of CTAs, if it has a stand-in, and says how many there are. The
+    /// counter has heard nothing if there are none.
+    fn by_classes<C: Counts>(
+        &self,
+        counter: C,
+        memory: &mut DeviceMemory,
+        counting: &Counting<'_>,
+    ) -> Result<(C, Option<usize>), HostLaunchError> {
+        let Self { launch, options, .. } = *self;
+        let (Some(program), Some(effort)) = (self.stand_in, effort(counting.rung)) else {
+            return Ok((counter, None));
+        };
+        if effort.allows(launch.ctas()).is_err() {
+            return Ok((counter, None));
+        }
+        let (host, caches, times) = (&Silent, counting.caches, per_ptx(counting));
+        let launching = Launching { program, launch, memory, options, host, effort, caches, times };
+        let mut alone = Several::new(vec![counter]);
+        let counted = C::by_classes(&mut alone, launching)?;
+        let counter = alone.into_each().pop().ok_or(Failure::Explained)?;
+        Ok((counter, counted.ok().map(|counted| counted.classes)))
+    }
+}
+
+/// The part of a kernel that one CTA executes to count all CTAs of its class, for launches of a
+/// host program: it reads nothing from device memory, and changes nothing. `None` if a kernel has
+/// no such part, or does more than to change memory.
+#[must_use]
+pub fn stand_in(loaded: &Loaded, program: &Program) -> Option<Program> {
+    let (module, text) = (&loaded.module, &loaded.source.text);
+    if !program.only_changes_memory() || !program.counts_ignore_contents(module) {
+        return None;
+    }
+    let slicer = Slicer::new(module, program);
+    let slice = slicer.slice(&slicer.distinct(), &Buffers::default());
+    program.sliced(module, text, &slice).ok()?.followed().ok()
 }

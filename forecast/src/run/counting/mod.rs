@@ -32,7 +32,7 @@ use gpucast_interpreter::{ClassEffort, Options};
 use gpucast_model::offload::Transfers;
 use gpucast_model::{Evidence, Needs};
 
-pub use self::host_launch::{HostLaunch, HostLaunchError};
+pub use self::host_launch::{HostLaunch, HostLaunchError, stand_in};
 use self::observer::Counts;
 pub use self::together::{MOST_TOGETHER, count_each};
 use self::watch::Count;

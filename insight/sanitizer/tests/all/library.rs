@@ -111,7 +111,7 @@ fn a_short_look_finds_hazards_and_changes_no_memory() {
         let part = whole.sliced(&module, &text, &slice).unwrap();
         let mut scan = HazardScan::new(&part, &launch);
         let options = Options::default();
-        let ended = run_cluster(&part, None, &launch, 0, &mut memory, &mut scan, &options);
+        let ended = run_cluster(&part, &launch, 0, &mut memory, &mut scan, &options);
         assert_eq!(ended, Ok(Ok(true)));
         assert_eq!(scan.finish().len(), hazards, "{barrier}");
         assert_eq!(memory.bytes("out").unwrap(), [3; 1024]);

@@ -188,7 +188,7 @@ impl Request<'_> {
         ) -> Result<Result<Issued, String>, RunError>,
     ) -> Result<Result<ByClasses, String>, RunError> {
         let Self { program, options, .. } = *self;
-        let globals = setup::allocate_globals(program, memory)?;
+        let globals = setup::variables(program, memory)?;
         prepare_rest(program, memory, options)?;
         let wants = Wants::of::<O>();
         let representative = Mutex::new(None);

@@ -84,7 +84,13 @@ pub(super) fn sliced(
         ordered_because: whole.ordered_because.clone(),
         sharing: whole.sharing.clone(),
         takes_work: whole.takes_work.clone(),
-        contents: Contents { shared: slice.shared, apart: slice.apart, local: slice.local },
+        contents: Contents {
+            global: !slice.buffers.is_empty(),
+            shared: slice.shared,
+            apart: slice.apart,
+            local: slice.local,
+        },
+        addresses: whole.addresses.clone(),
         ..program
     })
 }
@@ -202,6 +208,7 @@ fn lower(
     };
     let names_ranks = builder.names_ranks;
     let mut program = Program {
+        addresses: None,
         target_sm: module.target_sm,
         variables: layout.fixed_variables(module),
         kernel: kernel.to_owned(),
@@ -233,7 +240,7 @@ fn lower(
         unsupported_at,
         sharing,
         takes_work,
-        contents: Contents { shared: true, apart: false, local: true },
+        contents: Contents { global: true, shared: true, apart: false, local: true },
         following: None,
         names_ranks,
     };

@@ -32,7 +32,7 @@ impl Buffers {
         before != (self.all, self.some.len())
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         !self.all && self.some.is_empty()
     }
 
