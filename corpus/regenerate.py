@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compiles kernels/*/kernel.cu, and the tasks for classes, into the committed PTX.
 
-    python3 regenerate.py            write every kernels/<name>/sm_XX.ptx, and the tasks' start.ptx and
-                                     reference.ptx
+    python3 regenerate.py            write every kernels/<name>/sm_XX.ptx, and the tasks' start.ptx,
+                                     solution.ptx and reference.ptx
     python3 regenerate.py --check    compare with what is committed; exit status 1 on a difference
     python3 regenerate.py NAME...    only these kernels
     python3 regenerate.py --nvrtc-9 FOLDER
@@ -40,10 +40,14 @@ KERNELS_OF_2017 = [
     "leukocyte-dilate",
 ]
 OPTIONS = ["--std=c++14", "-lineinfo"]
-# Tasks for classes. A student does not read a solution between the lines.
+# Tasks for classes. A student does not read a solution between the lines: what is handed out has none. The
+# classroom's page shows PTX beside its source.
 TASKS = CORPUS.parent / "studies" / "lab" / "tasks"
-OF_TASKS = {"solution.cu": "reference.ptx", "start.cu": "start.ptx"}
-OPTIONS_OF_TASKS = ["--std=c++14"]
+WITHOUT_LINES = ["--std=c++14"]
+OF_TASKS = {
+    "solution.cu": [("reference.ptx", WITHOUT_LINES), ("solution.ptx", OPTIONS)],
+    "start.cu": [("start.ptx", OPTIONS)],
+}
 
 
 class Compiler:
@@ -132,8 +136,8 @@ def main():
         also = of_2017 if source.parent.name in KERNELS_OF_2017 else []
         jobs += [(source, target, OPTIONS) for target in TARGETS + also]
     for source in sorted(TASKS.glob("*/*.cu")):
-        target = (OF_TASKS[source.name], *TARGETS[-1][1:])
-        jobs.append((source, target, OPTIONS_OF_TASKS))
+        for output, options in OF_TASKS[source.name]:
+            jobs.append((source, (output, *TARGETS[-1][1:]), options))
 
     different = []
     for source, (output, library, architecture), options in jobs:

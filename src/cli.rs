@@ -3,6 +3,7 @@
 pub(crate) mod advise;
 pub(crate) mod bench;
 mod calibrate;
+pub(crate) mod classroom;
 mod confined;
 mod counts;
 mod cuda;
@@ -222,6 +223,9 @@ pub(crate) enum Command {
     /// It runs the program gpucast-serve, which lies beside this one. `gpucast serve -- --help`
     /// shows its options.
     Serve(serve::Serve),
+    /// Answer a question of the classroom's page, which `serve` asks
+    #[command(hide = true)]
+    Classroom(classroom::Classroom),
     /// The GPUs that are known by name
     #[command(subcommand)]
     Gpus(Gpus),

@@ -55,8 +55,9 @@ pub use memory::DeviceMemory;
 pub use observer::{
     ALIKE_BYTES, Access, AccessKind, Arrival, BadAccess, ClusterStep, ClusterUse, CopyDone,
     CountOverflow, CtaStart, Exit, Further, FurtherAccess, GridBox, GroupQueue, GroupStep,
-    GroupUse, HeapUse, MbarrierStep, MbarrierUse, NoObserver, Observer, Pattern, Recorder, Release,
-    Samples, Several, SeveralRecorders, Shifts, ShuffleUse, StandIn, Tally, TensorCells,
-    TensorMemoryStep, TensorMemoryUse, TensorUse, WarpArrival, WarpRelease, Windows,
+    GroupUse, HeapUse, MbarrierStep, MbarrierUse, NoObserver, Observer, Pattern, Recorder,
+    RegisterName, RegisterValues, Registers, Release, Samples, Several, SeveralRecorders, Shifts,
+    ShuffleUse, StandIn, Step, Tally, TensorCells, TensorMemoryStep, TensorMemoryUse, TensorUse,
+    WarpArrival, WarpRelease, Windows,
 };
 pub use program::{Buffers, LowerError, Program, Reach, Slice, Slicer, Treatment, Unsupported};

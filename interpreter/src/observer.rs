@@ -6,6 +6,7 @@
 //! back in CTA order, so that its result does not depend on the number of CPU threads.
 
 mod several;
+mod step;
 mod synchronisation;
 mod tensor_memory;
 
@@ -18,6 +19,7 @@ pub use crate::access_kind::AccessKind;
 pub use crate::grid_box::GridBox;
 use crate::program::Program;
 pub use several::{Several, SeveralRecorders};
+pub use step::{RegisterName, RegisterValues, Registers, Step};
 pub use synchronisation::{
     BadAccess, ClusterStep, ClusterUse, CopyDone, CtaStart, Exit, GroupQueue, GroupStep, GroupUse,
     HeapUse, MbarrierStep, MbarrierUse, ShuffleUse, TensorUse, WarpArrival, WarpRelease,
@@ -34,6 +36,10 @@ pub trait Observer: Send {
 
     /// True if [`Recorder::storing`] and [`Recorder::shuffle`] are called.
     const WANTS_VALUES: bool = false;
+
+    /// True if [`Recorder::step`] is called. Warps then execute one operation at a time, which
+    /// takes several times as long; others pay nothing for it.
+    const WANTS_STEPS: bool = false;
 
     /// A recorder for `program`; the engine uses it again when it has been collected.
     fn recorder(&self, program: &Program) -> Self::Recorder;
@@ -162,12 +168,14 @@ pub(crate) struct Wants {
     pub(crate) accesses: bool,
     /// [`Observer::WANTS_VALUES`].
     pub(crate) values: bool,
+    /// [`Observer::WANTS_STEPS`].
+    pub(crate) steps: bool,
 }
 
 impl Wants {
     /// The wishes of an observer.
     pub(crate) fn of<O: Observer>() -> Self {
-        Self { accesses: O::WANTS_ACCESSES, values: O::WANTS_VALUES }
+        Self { accesses: O::WANTS_ACCESSES, values: O::WANTS_VALUES, steps: O::WANTS_STEPS }
     }
 }
 
@@ -416,6 +424,9 @@ events! {
         /// Comes before the access of a store that it belongs to: a digest of each lane's bytes,
         /// equal if the bytes are.
         fn storing(digests: &[u32; 32]);
+
+        /// A warp is about to execute an instruction.
+        fn step(step: &Step<'_>);
     }
 }
 
@@ -533,6 +544,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 
     const WANTS_ACCESSES: bool = A::WANTS_ACCESSES || B::WANTS_ACCESSES;
     const WANTS_VALUES: bool = A::WANTS_VALUES || B::WANTS_VALUES;
+    const WANTS_STEPS: bool = A::WANTS_STEPS || B::WANTS_STEPS;
 
     fn recorder(&self, program: &Program) -> Self::Recorder {
         (self.0.recorder(program), self.1.recorder(program))

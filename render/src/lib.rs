@@ -32,7 +32,7 @@
 //! | [`explanation`] | what a code, a metric or a field means |
 //! | [`marks`] | findings at their lines, for other programs |
 //! | [`pictures`], [`report`] | all of it, drawn |
-//! | [`timeline`] | a simulated launch over time |
+//! | [`timeline`], [`steps`] | a simulated launch over time, and a warp step by step |
 //! | [`several`] | documents of several kernels as one |
 //! | [`table`], [`csv`], [`json`], [`control`] | the forms that these share |
 //!
@@ -77,6 +77,7 @@ pub mod report;
 pub mod run;
 pub mod sensitivity;
 pub mod several;
+pub mod steps;
 pub mod sweep;
 pub mod table;
 pub mod timeline;

@@ -4,6 +4,7 @@ pub(crate) mod advise;
 pub(crate) mod bench;
 pub(crate) mod calibrate;
 pub(crate) mod check;
+pub(crate) mod classroom;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod corpus;
@@ -77,6 +78,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Check(arguments) => check::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments, cli.threads),
+        Command::Classroom(arguments) => classroom::run(&arguments),
         Command::Gpus(command) => gpus::run(command),
         Command::Calibrate(command) => calibrate::run(&command),
         Command::Corpus(command) => corpus::run(command),

@@ -488,5 +488,5 @@ fn draw(state: &mut u64, bound: usize) -> usize {
     *state ^= *state << 25;
     *state ^= *state >> 27;
     let high = state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
-    (high as usize * bound) >> 32
+    ((high * bound as u64) >> 32) as usize
 }

@@ -22,7 +22,7 @@ use crate::request::LONGEST_TEXT;
 use crate::resource;
 use crate::service::Service;
 use crate::token::Token;
-use crate::tool::Tool;
+use crate::tool::{CLASSROOM, Tool};
 
 /// The longest request: a candidate, a reference and their launch files, with room for escapes.
 const LONGEST_REQUEST: usize = 6 * LONGEST_TEXT;
@@ -33,13 +33,20 @@ const JSON: &str = "application/json";
 struct Server {
     service: Arc<Service>,
     token: Token,
+    /// The classroom's page.
+    page: Option<Bytes>,
 }
 
-/// All addresses of a service. `/health` and `/openapi.json` are everybody's; the others ask for
-/// the token. Connections of agents end when `ending` is cancelled.
-pub fn router(service: Arc<Service>, token: Token, ending: CancellationToken) -> Router {
+/// All addresses of a service. `/health`, `/openapi.json` and the page are everybody's; the others
+/// ask for the token. Connections of agents end when `ending` is cancelled.
+pub fn router(
+    service: Arc<Service>,
+    token: Token,
+    page: Option<Vec<u8>>,
+    ending: CancellationToken,
+) -> Router {
     let agents = mcp::over_http(Arc::clone(&service), ending);
-    let server = Server { service, token };
+    let server = Server { service, token, page: page.map(Bytes::from) };
     let guarded = Router::new()
         .route("/v1/resources/{*name}", get(page))
         .route("/v1/{tool}", post(tool))
@@ -49,6 +56,7 @@ pub fn router(service: Arc<Service>, token: Token, ending: CancellationToken) ->
         .route_layer(middleware::from_fn_with_state(server.clone(), guard));
     Router::new()
         .merge(guarded)
+        .route("/", get(classroom))
         .route("/health", get(health))
         .route("/openapi.json", get(document))
         .fallback(absent)
@@ -103,7 +111,8 @@ async fn answered(
     name: &str,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<String, Refusal> {
-    let Some(tool) = Tool::named(name) else {
+    let of_page = (name == CLASSROOM.name && server.page.is_some()).then_some(&CLASSROOM);
+    let Some(tool) = Tool::named(name).or(of_page) else {
         return Err(Refusal::new(Reason::Unknown, format!("there is no tool `{name}`")));
     };
     let body = body.map_err(|rejection| match rejection.status() {
@@ -127,6 +136,14 @@ async fn page(State(server): State<Server>, Path(name): Path<String>) -> Respons
 
 async fn metrics(State(server): State<Server>) -> Response {
     response(StatusCode::OK, "text/plain; version=0.0.4", server.service.metrics.page())
+}
+
+/// The classroom's page. It knows the token by the address that the server's user opens.
+async fn classroom(State(server): State<Server>) -> Response {
+    match server.page {
+        Some(page) => response(StatusCode::OK, "text/html; charset=utf-8", page),
+        None => absent().await,
+    }
 }
 
 async fn health() -> Response {

@@ -62,6 +62,10 @@ struct Options {
     #[arg(long, value_name = "COMPILER")]
     cuda_compiler: Option<PathBuf>,
 
+    /// The classroom's page, gpucast-classroom.html, to show at the address
+    #[arg(long, value_name = "FILE", conflicts_with = "mcp")]
+    page: Option<PathBuf>,
+
     /// The program that answers [default: the one beside this program]
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
@@ -147,6 +151,10 @@ async fn http(options: &Options, service: Arc<Service>, patience: Duration) -> R
             options.listen.ip()
         ));
     }
+    let page = options.page.as_ref().map(|path| {
+        std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+    });
+    let page = page.transpose()?;
     let (token, is_new) = token(options)?;
     let listener = TcpListener::bind(options.listen).await;
     let listener = listener.map_err(|e| format!("cannot listen at {}: {e}", options.listen))?;
@@ -155,10 +163,15 @@ async fn http(options: &Options, service: Arc<Service>, patience: Duration) -> R
     if is_new {
         said += &format!("token {}\n", token.text());
     }
+    if page.is_some() {
+        // Whoever has chosen a token does not want to read it here.
+        let text = if is_new { token.text() } else { "TOKEN" };
+        said += &format!("page http://{address}/#token={text}\n");
+    }
     // Whoever does not listen to this knows it already.
     let _ = std::io::stdout().write_all(said.as_bytes()).and_then(|()| std::io::stdout().flush());
     let ending = CancellationToken::new();
-    let router = router(Arc::clone(&service), token, ending.clone());
+    let router = router(Arc::clone(&service), token, page, ending.clone());
     let of_server = Arc::clone(&service);
     let server = axum::serve(listener, router)
         .with_graceful_shutdown(async move { of_server.stopped().await });

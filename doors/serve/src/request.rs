@@ -10,6 +10,9 @@ use crate::answer::Refusal;
 use crate::setup::Limits;
 use crate::tool::{CORPUS, Field, Form, MOST_TEXTS, Pattern, Subject, Tool, WORD};
 
+/// The file of a question.
+const QUESTION: &str = "question.json";
+
 /// The longest source or launch file, in bytes.
 pub(crate) const LONGEST_TEXT: usize = 1 << 20;
 
@@ -72,7 +75,9 @@ pub(crate) fn read(
         return Err(unknown(name, tool));
     }
     words.extend(tool.fixed.iter().map(|&word| word.to_owned()));
-    words.push("--format=json".to_owned());
+    if tool.subject != Subject::Question {
+        words.push("--format=json".to_owned());
+    }
     if tool.name == "check" && !words.iter().any(|word| word.starts_with("--check=")) {
         words.push("--check=all".to_owned());
     }
@@ -94,6 +99,11 @@ fn subject(
         Subject::Word => {
             let word = fields.matching("word", WORD)?.ok_or_else(|| lacks("word"))?;
             Ok(vec!["--".to_owned(), word])
+        }
+        Subject::Question => {
+            let request = fields.text("request")?.ok_or_else(|| lacks("request"))?;
+            files.push((QUESTION, request));
+            Ok(vec![QUESTION.to_owned()])
         }
         Subject::Module => Ok(vec![module(fields, files)?.ok_or_else(|| lacks("source"))?]),
         Subject::Kernel => {

@@ -32,6 +32,7 @@ pub(crate) fn of_arguments(tool: &Tool, limits: &Limits) -> Map<String, Value> {
     let required: &[&str] = match tool.subject {
         Subject::Module | Subject::Candidate => &["source"],
         Subject::Word => &["word"],
+        Subject::Question => &["request"],
         Subject::Kernel => &[],
     };
     if !required.is_empty() {
@@ -57,7 +58,7 @@ pub(crate) fn alternatives(tool: &Tool) -> Option<Value> {
             let its = ["reference_language", "reference_launch"];
             Some(either("reference", its, "reference_corpus"))
         }
-        Subject::Module | Subject::Word => None,
+        Subject::Module | Subject::Word | Subject::Question => None,
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) enum Subject {
     Candidate,
     /// A word.
     Word,
+    /// A question of the classroom's page, in a form of its own.
+    Question,
 }
 
 /// Where a command leaves its JSON document.
@@ -303,6 +305,18 @@ pub static TOOLS: [Tool; 9] = [
         fields: &[],
     },
 ];
+
+/// What the classroom's page asks. It is no tool for programs and agents, who have those above.
+pub(crate) static CLASSROOM: Tool = Tool {
+    name: "classroom",
+    title: "What does the classroom's page ask?",
+    description: "A question of the page, which has a form of its own.",
+    command: "classroom",
+    subject: Subject::Question,
+    result: Document::StandardOutput,
+    fixed: &[],
+    fields: &[],
+};
 
 impl Tool {
     /// A tool by its name.

@@ -146,6 +146,10 @@ fn command(setup: &Setup, tool: &Tool, request: &Request, folder: &Path) -> Comm
             command.arg(format!("--memory-limit={bytes}"));
         }
         "check" | "explain" => {}
+        "classroom" => {
+            command.arg(format!("--time-limit={seconds}"));
+            command.arg(format!("--memory-limit={bytes}"));
+        }
         _ => {
             command.arg(format!("--time-limit={seconds}"));
             command.arg(format!("--print-to={PRINTED}"));

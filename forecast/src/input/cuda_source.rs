@@ -1,7 +1,8 @@
 //! The CUDA files that a module's `.loc` directives name.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
 
 use gpucast_ptx_frontend::Module;
 
@@ -74,16 +75,27 @@ fn below(name: &str, folder: Option<&Path>) -> String {
 
 fn read(path: &Path, folders: &[&Path]) -> Option<Vec<String>> {
     folders.iter().find_map(|folder| {
-        let folder = folder.canonicalize().ok()?;
+        let folder = whole(folder)?;
         // An absolute path stands for itself.
         let candidates = [Some(folder.join(path)), Some(folder.join(path.file_name()?))];
         candidates.into_iter().flatten().find_map(|candidate| read_below(&candidate, &folder))
     })
 }
 
+/// A path without links and detours; on systems that cannot say it, one that has none in sight.
+fn whole(path: &Path) -> Option<PathBuf> {
+    match path.canonicalize() {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            let has_detour = path.components().any(|part| part == Component::ParentDir);
+            std::path::absolute(path).ok().filter(|path| !has_detour && path.exists())
+        }
+        canonical => canonical.ok(),
+    }
+}
+
 /// A source that lies below a folder when all links have been followed.
 fn read_below(path: &Path, folder: &Path) -> Option<Vec<String>> {
-    let path: PathBuf = path.canonicalize().ok()?;
+    let path = whole(path)?;
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     if !path.starts_with(folder) || !ENDINGS.contains(&ending.as_str()) {
         return None;

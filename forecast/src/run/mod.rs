@@ -31,6 +31,7 @@ pub mod sources;
 pub mod supervisor;
 mod textures;
 mod trouble;
+pub mod warp_steps;
 pub mod warp_way;
 
 pub use trouble::{cuda_file, cuda_line, fault_report};

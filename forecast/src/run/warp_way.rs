@@ -22,7 +22,7 @@ use crate::failure::{Failure, Report};
 use crate::input::plan::{Plan, PlannedLaunch};
 
 /// A lane that moves more makes a bulk copy, which has no lanes beside it.
-const MOST_LANE_BYTES: u32 = 128;
+pub(super) const MOST_LANE_BYTES: u32 = 128;
 
 /// The warp that is meant, and the part of its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,7 +181,7 @@ pub fn follow(
 }
 
 /// Refuses a warp that no CTA of the launch has.
-fn check(plan: &Plan, choice: &WarpChoice) -> Result<(), Report> {
+pub(super) fn check(plan: &Plan, choice: &WarpChoice) -> Result<(), Report> {
     let number = choice.launch + 1;
     let Some(planned) = plan.launches.get(choice.launch) else {
         return Err(Report::new(format!("there is no launch {number}")));
@@ -447,18 +447,24 @@ fn way_block(block: &Block, instructions: &[StaticInstruction]) -> WayBlock {
 
 /// Buffers, and variables in shared memory.
 fn objects(program: &Program, memory: &DeviceMemory) -> Vec<Object> {
-    let buffer = |(name, address, bytes): (&str, u64, u64)| Object {
+    buffers(memory).chain(shared_variables(program)).collect()
+}
+
+pub(super) fn buffers(memory: &DeviceMemory) -> impl Iterator<Item = Object> + '_ {
+    memory.buffers().map(|(name, address, bytes)| Object {
         space: StateSpace::Global,
         name: name.to_owned(),
         address,
         bytes,
-    };
-    let variable = |one: &PlacedVariable| Object {
+    })
+}
+
+pub(super) fn shared_variables(program: &Program) -> impl Iterator<Item = Object> + '_ {
+    let shared = program.variables().iter().filter(|variable| variable.space == StateSpace::Shared);
+    shared.map(|one: &PlacedVariable| Object {
         space: StateSpace::Shared,
         name: one.name.clone(),
         address: one.offset,
         bytes: one.bytes,
-    };
-    let shared = program.variables().iter().filter(|variable| variable.space == StateSpace::Shared);
-    memory.buffers().map(buffer).chain(shared.map(variable)).collect()
+    })
 }

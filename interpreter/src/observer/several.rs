@@ -80,6 +80,7 @@ impl<O: Observer> Observer for Several<O> {
 
     const WANTS_ACCESSES: bool = O::WANTS_ACCESSES;
     const WANTS_VALUES: bool = O::WANTS_VALUES;
+    const WANTS_STEPS: bool = O::WANTS_STEPS;
 
     fn recorder(&self, program: &Program) -> Self::Recorder {
         SeveralRecorders {

@@ -101,6 +101,8 @@ fn tell_everything(recorder: &mut impl Recorder) {
         bytes: None,
         heap: (0, 0),
     });
+    let registers: &Registers<'_> = &|_| None;
+    recorder.step(&Step { instruction: 0, warp: 0, lanes: 1, executing: 1, registers });
 }
 
 #[test]

@@ -31,6 +31,7 @@ use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_ptx_frontend::{Module, ScalarType, Span};
 
 use crate::fault::FaultKind;
+use crate::observer::RegisterName;
 use follow::Following;
 use lower::call_graph::Signature;
 use lower::sharing::Sharing;
@@ -58,6 +59,8 @@ pub struct Program {
     /// Operations that compute the rows that all CTAs have in common ([`settled`]), and one that
     /// leaves the lane loop. They are executed once for each warp's register file.
     pub(crate) settling: Vec<Op>,
+    /// The place of each register that is used.
+    pub(crate) slots: HashMap<RegisterName, lower::Slot>,
     /// The predicate of each guarded instruction.
     pub(crate) guards: Vec<GuardPredicate>,
     pub(crate) tables: SideTables,

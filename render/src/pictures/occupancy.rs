@@ -38,7 +38,7 @@ pub fn scene(sources: &[Source], gpu: &Gpu, title: Option<&str>) -> Result<Scene
 }
 
 /// A curve over each limit; `None` if the GPU has no rules for occupancy.
-pub(crate) fn curves(shape: CtaShape, gpu: &Gpu) -> Option<Vec<Curves>> {
+pub fn curves(shape: CtaShape, gpu: &Gpu) -> Option<Vec<Curves>> {
     let device = gpu.device_model().ok()?;
     let percent = |shape: CtaShape| 100.0 * device.occupancy(shape).theoretical();
     let max_threads = u64::from(device.limits.max_threads_per_cta);

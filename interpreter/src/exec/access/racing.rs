@@ -76,6 +76,7 @@ impl Element for u128 {
 
 /// The widest vectors that a CPU level has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "other CPUs have no wider ones"))]
 pub(in crate::exec) enum Vectors {
     /// Of 16 bytes.
     Xmm,

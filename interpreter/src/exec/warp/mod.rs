@@ -11,6 +11,7 @@
 mod branch;
 mod memory;
 mod split;
+mod stepwise;
 mod synchronise;
 
 use std::sync::Mutex;
@@ -262,7 +263,12 @@ impl Warp {
             // SAFETY: the frame is made of the program and this warp's register file, which was
             // sized for it, and so are the accesses; every block ends in an operation that leaves
             // the lane loop, and the level is one of this CPU.
-            split.pc = unsafe { (context.level.run)(&frame, &mut accesses, split.pc, split.mask) };
+            split.pc = unsafe {
+                match context.wants.steps {
+                    false => (context.level.run)(&frame, &mut accesses, split.pc, split.mask),
+                    true => self.run_stepwise(context, &frame, &mut accesses, &split),
+                }
+            };
             let op = &program.ops[split.pc as usize];
             let next = match op.code {
                 Code::Memory | Code::Probe => {

@@ -14,6 +14,7 @@ use super::super::registers::{Constant, ConstantValue, RegisterFile, SavedRegist
 use super::super::side_tables::SideTables;
 use super::call_graph::CallGraph;
 use super::layout::{Layout, function_address};
+use crate::observer::RegisterName;
 
 /// Reason why an instruction cannot be executed.
 pub(crate) type Reason = String;
@@ -73,7 +74,7 @@ pub(crate) struct Builder<'m> {
     pub(crate) saved: Vec<FunctionId>,
     pub(crate) registers: RegisterFile,
     frame_pointers: HashMap<FunctionId, u32>,
-    slots: HashMap<(FunctionId, RegisterId, u8), Slot>,
+    pub(crate) slots: HashMap<RegisterName, Slot>,
     constants: HashMap<(ConstantValue, bool), u32>,
     specials: HashMap<SpecialRegister, u32>,
     pub(crate) parameters: HashMap<(u32, u8, bool, bool), u32>,
@@ -224,7 +225,8 @@ impl<'m> Builder<'m> {
         register: RegisterId,
         element: u8,
     ) -> Slot {
-        if let Some(&slot) = self.slots.get(&(function, register, element)) {
+        let name = RegisterName { function, register, element };
+        if let Some(&slot) = self.slots.get(&name) {
             return slot;
         }
         let ty = self.module.functions[function.index()].registers[register.index()].ty;
@@ -234,13 +236,13 @@ impl<'m> Builder<'m> {
             let width = Width::of(ty);
             Slot::Row { row: self.temporary(width), bits: width.bits() }
         };
-        self.slots.insert((function, register, element), slot);
+        self.slots.insert(name, slot);
         slot
     }
 
     /// Every register that has a place, for the analysis of uninitialised reads.
     pub(crate) fn slots(&self) -> impl Iterator<Item = (FunctionId, RegisterId, Slot)> + '_ {
-        self.slots.iter().map(|(&(function, register, _), &slot)| (function, register, slot))
+        self.slots.iter().map(|(name, &slot)| (name.function, name.register, slot))
     }
 
     /// A row with a constant in all lanes.

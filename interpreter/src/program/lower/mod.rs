@@ -53,6 +53,7 @@ use super::{
     Block, Callable, Contents, LowerError, Parameter, Program, StaticInstruction, Unsupported,
     same_base,
 };
+pub(crate) use builder::Slot;
 use builder::{Builder, Lowered};
 use call_graph::CallGraph;
 pub(super) use control::BlockTargets;
@@ -220,6 +221,7 @@ fn lower(
         ops: builder.ops,
         op_instruction: builder.op_instruction,
         settling: Vec::new(),
+        slots: builder.slots,
         guards: builder.guards,
         tables: builder.tables,
         callable,

@@ -1,0 +1,4 @@
+declare module "virtual:licences" {
+  const text: string;
+  export default text;
+}
