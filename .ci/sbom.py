@@ -3,6 +3,7 @@
 
     .ci/sbom.py TARGET FEATURES                 the SBOM
     .ci/sbom.py TARGET FEATURES --licences      licences with their texts
+    .ci/sbom.py wasm32-wasip1 gpucast-web --licences    those of the classroom's engine
 
 The facts are those of `cargo metadata`: crates that are linked for this target into the program or
 into the one behind `gpucast serve`, without those for tests and builds.
@@ -14,16 +15,20 @@ import subprocess
 import sys
 
 
+ENGINE = "gpucast-web"
+
+
 def linked(target, features):
-    """The packages that both programs are linked from."""
+    """The packages that both programs are linked from, or the classroom's engine."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", target]
-    text = subprocess.run(command + ["--features", features], capture_output=True, text=True, check=True).stdout
+    command += [] if features == ENGINE else ["--features", features]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     metadata = json.loads(text)
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     named = {package["name"]: id for id, package in packages.items() if package["source"] is None}
-    root = named["gpucast"]
-    seen, waiting = set(), [root, named["gpucast-serve"]]
+    root = named[ENGINE if features == ENGINE else "gpucast"]
+    seen, waiting = set(), [root] if features == ENGINE else [root, named["gpucast-serve"]]
     while waiting:
         id = waiting.pop()
         if id in seen:

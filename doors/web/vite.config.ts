@@ -10,9 +10,14 @@ const ROOT = resolve(import.meta.dirname, "../..");
 // `cargo` puts the engine here; see the README.
 const ENGINE = process.env["GPUCAST_ENGINE"] ?? join(ROOT, "target/wasm32-wasip1/page/gpucast_web.wasm");
 
-/** The licence texts of the packages that the page contains, for people. */
+/** The licence texts of what the page contains, for people: packages, and crates where a build has listed them. */
 function licences(): string {
-  const packages = JSON.parse(readFileSync(join(import.meta.dirname, "package-lock.json"), "utf8")).packages;
+  const crates = join(ROOT, "target/classroom-licences.txt");
+  return [packages(), existsSync(crates) ? readFileSync(crates, "utf8") : ""].join(`\n\n${"=".repeat(72)}\n\n`);
+}
+
+function packages(): string {
+  const { packages } = JSON.parse(readFileSync(join(import.meta.dirname, "package-lock.json"), "utf8"));
   const parts: string[] = [];
   for (const [path, about] of Object.entries<{ dev?: boolean; license?: string; version?: string }>(packages)) {
     if (!path.startsWith("node_modules/") || about.dev) continue;

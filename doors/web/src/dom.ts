@@ -71,8 +71,13 @@ export function prose(text: string): HTMLElement[] {
 
 export function marked(text: string): (Node | string)[] {
   return text.split(/(`[^`]+`)/).map((part) =>
-    part.startsWith("`") && part.length > 2 ? h("code", {}, part.slice(1, -1)) : part,
+    part.startsWith("`") && part.length > 2 ? h("code", {}, breakable(part.slice(1, -1))) : part,
   );
+}
+
+/** Long names break behind an underscore. */
+function breakable(name: string): (Node | string)[] {
+  return name.split(/(?<=_)/).flatMap((part, at) => (at === 0 ? [part] : [document.createElement("wbr"), part]));
 }
 
 /** Offers a text as a file. */

@@ -130,7 +130,7 @@ export class Editor {
       language,
       syntaxHighlighting(colours),
       keymap.of([...keys, ...defaultKeymap, ...historyKeymap, ...searchKeymap, { key: "Alt-Tab", ...pick(indentWithTab) }]),
-      EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocorrect: "off" }),
+      EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocorrect: "off", tabindex: "0" }),
       this.#writable.of([]),
       EditorView.updateListener.of((update) => {
         if (update.docChanged && !this.#silent) changed?.(update.state.doc.toString());
@@ -170,6 +170,13 @@ export class Editor {
       effects.push(EditorView.scrollIntoView(doc.line(first).from, { y: "center" }));
     }
     this.view.dispatch({ effects });
+  }
+
+  /** Brings a line into view, if what is in view is above all code. */
+  reveal(line: number): void {
+    const { doc } = this.view.state;
+    if (line > doc.lines || this.view.scrollDOM.scrollTop > 0) return;
+    this.view.dispatch({ effects: EditorView.scrollIntoView(doc.line(line).from, { y: "start", yMargin: 20 }) });
   }
 
   /** Puts the cursor at a line. */

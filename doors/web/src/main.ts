@@ -17,7 +17,7 @@ import { OccupancyView } from "./views/occupancy";
 import { PictureView, type WarpChoice } from "./views/pictures";
 import { StepsView } from "./views/steps";
 import { TimeView } from "./views/time";
-import type { Page, Result, View } from "./views/view";
+import type { Attempt, Page, Result, View } from "./views/view";
 
 const USUAL_GPU = "h100-sxm";
 const FIRST_TASK = "01-indexing";
@@ -36,6 +36,7 @@ class App implements Page {
   gpus!: Gpus;
   gpu!: Gpu;
   result: Result | null = null;
+  attempt: Attempt | null = null;
   line: number | null = null;
 
   #tasks: Task[] = [];
@@ -324,7 +325,16 @@ class App implements Page {
       return field(name, input);
     });
     for (const name of this.#params.keys()) if (!usual.has(name)) this.#params.delete(name);
-    fill(this.#paramFields, inputs);
+    const measured = Object.entries(this.#work.task?.measured ?? {});
+    const isMeasured = measured.length > 0 && measured.every(([name, value]) => this.#params.get(name) === value);
+    const resize = () => {
+      this.#params = new Map(isMeasured ? [] : measured);
+      this.#showParams();
+      void this.run();
+    };
+    const { code } = this.words;
+    fill(this.#paramFields, inputs,
+      measured.length > 0 && h("button", { type: "button", onclick: resize }, isMeasured ? code.usual : code.measured));
   }
 
   #showCode(): void {
@@ -387,9 +397,14 @@ class App implements Page {
     const predictions = cuda && (await this.ask("predict", on));
     const advice = predictions && (await this.ask("advise", on, true));
     this.#running(false);
-    if (!opened || !ptx || !cuda || !predictions) return fill(this.#status, words.code.stopped);
+    this.attempt = opened && { id: ++this.#runs, kernel, opened };
+    if (!opened || !ptx || !cuda || !predictions) {
+      this.result = null;
+      fill(this.#status, this.#faults.childElementCount > 0 ? words.code.faulted : words.code.stopped);
+      return this.#showResult();
+    }
     const name = `${this.#work.title}, ${this.#versionName}, ${gpu.title}`;
-    const id = ++this.#runs;
+    const id = this.#runs;
     this.result = { id, name, kernel, gpu: gpu.name, opened, ptx, cuda, predictions, advice: advice ?? { advice: [] } };
     fill(this.#status, words.code.seconds(this.numbers.number(Number(((performance.now() - began) / 1000).toPrecision(2)))));
     this.#compare.offer(this.result);
@@ -419,6 +434,8 @@ class App implements Page {
     this.#views.find(({ id }) => id === this.#view)?.show();
   }
 
+  #scrolledFor = 0;
+
   #showHeat(): void {
     const { result, numbers } = this;
     const metric = this.#heat;
@@ -433,6 +450,11 @@ class App implements Page {
       return new Map([...all].filter(([, value]) => value > 0).map(([at, value]) => [at, { text: text(value), share: value / sum }]));
     };
     const lines = (profile: Result["ptx"] | undefined) => profile?.launches.flatMap((launch) => launch.lines) ?? [];
+    const first = lines(result?.ptx)[0]?.ptx_line;
+    if (first !== undefined && this.#scrolledFor !== result?.id) {
+      this.#scrolledFor = result?.id ?? 0;
+      this.#ptx.reveal(first);
+    }
     this.#ptx.heat(metric ? heat(lines(result?.ptx), "ptx_line") : new Map());
     this.#source.heat(metric ? heat(lines(result?.cuda), "cuda_line") : new Map());
   }
@@ -448,6 +470,7 @@ class App implements Page {
     this.#version = work.versions.mine ? "mine" : "start";
     this.#params.clear();
     this.result = null;
+    this.attempt = null;
     this.#compare.forget();
     this.memory.work = name;
     remember(this.memory);
@@ -631,6 +654,7 @@ class App implements Page {
     const { words } = this;
     const list = tabs(words.views.label, this.#views.map(({ id, title, element }) => [id, title, element]), this.#view, (id) => {
       this.#view = id;
+      this.here({ source: null, ptx: null });
       this.#views.find((view) => view.id === id)?.show();
     });
     return h("section", { class: "views", "aria-label": words.views.label }, list.element);

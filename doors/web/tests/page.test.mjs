@@ -48,7 +48,7 @@ async function opened(options = {}) {
 
 /** @param {import("playwright-core").Page} page */
 async function ran(page) {
-  await page.locator(".status", { hasText: /Executed in|Ausgeführt|ausgeführt\./ }).waitFor({ timeout: 60_000 });
+  await page.locator(".status", { hasText: /Executed in|ausgeführt|No result|Kein Ergebnis/ }).waitFor({ timeout: 60_000 });
 }
 
 test("the page is small, and paints before anybody waits", async () => {
@@ -90,13 +90,13 @@ test("progress is kept, and saved as a file", async () => {
   await page.getByRole("button", { name: /Show a hint/ }).click();
   await page.getByLabel("Kernel").selectOption("07-banks");
   await ran(page);
-  await page.locator(".pane").nth(1).locator(".cm-content").click();
+  await page.getByRole("textbox", { name: "PTX" }).click();
   await page.keyboard.press("Control+End");
   await page.keyboard.type("\n// mine");
   await page.getByRole("button", { name: "Mine", exact: true }).waitFor();
   await page.reload();
   await ran(page);
-  assert.match((await page.locator(".pane").nth(1).locator(".cm-content").textContent()) ?? "", /version/);
+  assert.match((await page.getByRole("textbox", { name: "PTX" }).textContent()) ?? "", /version/);
   assert.equal(await page.getByRole("button", { name: "Mine", exact: true }).getAttribute("aria-pressed"), "true");
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save my progress" }).click()]);
   const saved = JSON.parse(readFileSync(await download.path(), "utf8"));
@@ -109,7 +109,7 @@ test("progress is kept, and saved as a file", async () => {
 
 test("a fault of the source is told with its line, and what runs can be stopped", async () => {
   const { page, faults, context } = await opened();
-  const ptx = page.locator(".pane").nth(1).locator(".cm-content");
+  const ptx = page.getByRole("textbox", { name: "PTX" });
   const write = async (/** @type {string} */ text) => {
     await ptx.click();
     await page.keyboard.press("Control+a");

@@ -143,7 +143,8 @@ export interface AdviceItem {
   title: string;
   change: string;
   places: { file: string; line: number }[];
-  speed_up: number;
+  /** Absent where no model says it. */
+  speed_up?: number;
 }
 
 export interface Drawing {

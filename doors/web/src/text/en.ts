@@ -57,12 +57,15 @@ export interface Words {
     running: string;
     ready: string;
     stopped: string;
+    faulted: string;
     broken: string;
     changed: string;
     faults: string;
     heat: string;
     noHeat: string;
     readOnly: string;
+    measured: string;
+    usual: string;
     seconds(seconds: string): string;
     printed: string;
     line(line: number): string;
@@ -218,12 +221,15 @@ export const en: Words = {
     running: "Running …",
     ready: "Ready.",
     stopped: "Stopped.",
+    faulted: "No result: see what is wrong. The steps of a warp may show it.",
     broken: "The engine broke off; a new one starts with the next run.",
     changed: "Changed since the last run.",
     faults: "What is wrong",
     heat: "Heat map",
     noHeat: "no heat map",
     readOnly: "read only",
+    measured: "As large as targets are",
+    usual: "Small again",
     seconds: (seconds) => `Executed in ${seconds} s.`,
     printed: "The kernel printed",
     line: (line) => `Line ${line}`,

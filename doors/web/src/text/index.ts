@@ -35,6 +35,7 @@ export class Numbers {
   }
 
   percent(share: number): string {
+    if (share > 0 && share < 0.0005) return `< ${this.percent(0.001)}`;
     return share.toLocaleString(this.#locale, { style: "percent", maximumFractionDigits: share < 0.1 ? 1 : 0 });
   }
 

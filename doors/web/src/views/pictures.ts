@@ -106,8 +106,8 @@ export class PictureView implements View {
 
 /** The fields that choose a warp. */
 export function warpFields(page: Page, warp: WarpChoice, changed: () => void): HTMLElement[] {
-  const { words, result } = page;
-  const launch = result?.opened.launches[0];
+  const { words, attempt } = page;
+  const launch = attempt?.opened.launches[0];
   const grid = launch?.grid ?? [1, 1, 1];
   const warps = Math.ceil((launch?.block ?? [32]).reduce((a, b) => a * b, 1) / 32);
   const within = (value: number, most: number) => Math.max(0, Math.min(most - 1, Math.trunc(value) || 0));

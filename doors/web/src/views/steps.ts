@@ -35,12 +35,12 @@ export class StepsView implements View {
   }
 
   show(): void {
-    const { result, words } = this.page;
-    if (!result) {
+    const { attempt, words } = this.page;
+    if (!attempt) {
       fill(this.#controls);
       return fill(this.#place, h("p", { class: "muted" }, words.runFirst));
     }
-    if (this.#of !== result.id) {
+    if (this.#of !== attempt.id) {
       this.#record = null;
       fill(this.#place);
     }
@@ -51,19 +51,19 @@ export class StepsView implements View {
   }
 
   async #recordWarp(): Promise<void> {
-    const { result, words } = this.page;
-    if (!result) return;
+    const { attempt, words } = this.page;
+    if (!attempt) return;
     const isLatest = this.#next();
     this.element.setAttribute("aria-busy", "true");
     fill(this.#place, h("p", { class: "muted", role: "status" }, words.steps.recording));
     const { cta, warp } = this.warp;
-    const record = await this.page.ask("steps", { ...result.kernel, of_launch: 0, cta, warp, most: MOST });
+    const record = await this.page.ask("steps", { ...attempt.kernel, of_launch: 0, cta, warp, most: MOST });
     if (!isLatest()) return;
     this.element.setAttribute("aria-busy", "false");
     fill(this.#place);
     if (!record) return;
     this.#record = record;
-    this.#of = result.id;
+    this.#of = attempt.id;
     this.#at = 0;
     this.#index(record);
     this.#build(record);
@@ -139,16 +139,16 @@ export class StepsView implements View {
       [...grid.children].forEach((cell, lane) => {
         cell.className = (executing >>> lane) & 1 ? "on" : (onWay >>> lane) & 1 ? "guarded" : "off";
       });
-      fill(table, this.#registers(record));
+      this.#showRegisters(record, table);
     };
     this.#draw = draw;
     fill(this.#place,
       h("div", { class: "transport", role: "group", "aria-label": this.title },
-        button(words.steps.first, "⏮", () => go(0)),
+        button(words.steps.first, "|◀", () => go(0)),
         button(words.steps.back, "◀", () => go(this.#at - 1)),
         button(words.steps.forward, "▶", () => go(this.#at + 1)),
-        button(words.steps.last, "⏭", () => go(all - 1)),
-        button(words.steps.nextOfLine, "↷", line),
+        button(words.steps.last, "▶|", () => go(all - 1)),
+        button(words.steps.nextOfLine, "↓", line),
         slider, position),
       h("p", { class: "muted keys" }, words.steps.keys, " ",
         record.steps.length < record.all_steps && words.steps.cut(all, record.all_steps)),
@@ -185,24 +185,50 @@ export class StepsView implements View {
     return `${kind} ${space}: ${bytes} B @ ${name}${stride}`;
   }
 
-  #registers(record: Steps): HTMLElement {
+  /** The rows on show: those that a step leaves as they are stay where they are. */
+  #rows = new Map<number, { last: number; row: HTMLElement }>();
+  #shownAs = "";
+
+  #showRegisters(record: Steps, place: HTMLElement): void {
     const { words } = this.page;
-    const known = [...this.#knownAt(record, this.#at)].sort(([a], [b]) => a - b);
-    if (known.length === 0) return h("p", { class: "muted" }, words.steps.none);
     const lanes = this.#lane < 0 ? Array.from({ length: 32 }, (_, lane) => lane) : [this.#lane];
-    const head = h("tr", {}, h("th", { scope: "col" }, words.steps.register), lanes.map((lane) => h("th", { scope: "col" }, lane)));
-    // Lanes that a step left alone keep what an earlier one wrote.
-    const rows = known.map(([register, last]) => {
-      const { name, type } = record.registers[register]!;
-      const isNew = last === this.#at;
-      const cells = lanes.map((lane) => {
-        const value = this.#value(record, register, lane, last, type);
-        return h("td", {}, value === null ? "" : written(value, type, this.#isHexadecimal));
-      });
-      return h("tr", isNew ? { class: "new" } : {},
-        h("th", { scope: "row", title: type }, name, isNew && h("span", { class: "hidden" }, ` ${words.steps.wrote}`)), cells);
+    const shownAs = `${this.#of} ${this.warp.cta} ${this.warp.warp} ${this.#lane} ${this.#isHexadecimal}`;
+    if (this.#shownAs !== shownAs || !place.firstChild) {
+      this.#shownAs = shownAs;
+      this.#rows.clear();
+      const head = h("tr", {}, h("th", { scope: "col" }, words.steps.register), lanes.map((lane) => h("th", { scope: "col" }, lane)));
+      fill(place, h("table", { class: "registers" }, h("thead", {}, head), h("tbody")), h("p", { class: "muted" }, words.steps.none));
+    }
+    const known = this.#knownAt(record, this.#at);
+    const body = place.querySelector("tbody")!;
+    place.querySelector("p")!.hidden = known.size > 0;
+    for (const [register, { row }] of this.#rows) {
+      if (known.has(register)) continue;
+      row.remove();
+      this.#rows.delete(register);
+    }
+    for (const [register, last] of [...known].sort(([, a], [, b]) => a - b)) {
+      const shown = this.#rows.get(register);
+      if (shown?.last !== last) {
+        const row = this.#registerRow(record, register, last, lanes);
+        if (shown) shown.row.replaceWith(row);
+        else body.prepend(row);
+        this.#rows.set(register, { last, row });
+      }
+      const { row } = this.#rows.get(register)!;
+      row.classList.toggle("new", last === this.#at);
+      row.querySelector(".hidden")!.textContent = last === this.#at ? ` ${words.steps.wrote}` : "";
+    }
+  }
+
+  /** A register with its value in each lane. Lanes that a step left alone keep what an earlier one wrote. */
+  #registerRow(record: Steps, register: number, last: number, lanes: number[]): HTMLElement {
+    const { name, type } = record.registers[register]!;
+    const cells = lanes.map((lane) => {
+      const value = this.#value(record, register, lane, last, type);
+      return h("td", {}, value === null ? "" : written(value, type, this.#isHexadecimal));
     });
-    return h("table", { class: "registers" }, h("thead", {}, head), h("tbody", {}, rows.reverse()));
+    return h("tr", {}, h("th", { scope: "row", title: type }, name, h("span", { class: "hidden" })), cells);
   }
 
   #value(record: Steps, register: number, lane: number, last: number, type: string): bigint | null {

@@ -143,9 +143,9 @@ export class TimeView implements View {
   #item({ title, change, places, speed_up }: AdviceItem): HTMLElement {
     const { page } = this;
     const place = places[0];
-    const gain = `${page.numbers.number(Number(speed_up.toPrecision(3)))} ×`;
+    const gain = speed_up === undefined ? "" : page.words.time.faster(`${page.numbers.number(Number(speed_up.toPrecision(3)))} ×`);
     return h("li", {},
-      h("p", {}, h("strong", {}, page.words.time.faster(gain)), ` – ${title}`),
+      h("p", {}, h("strong", {}, gain || title), gain && ` – ${title}`),
       h("p", {}, marked(change), " ", place && h("button", {
         type: "button",
         class: "link",

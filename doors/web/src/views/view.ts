@@ -4,15 +4,19 @@ import type { Engine } from "../engine/engine";
 import type { Advices, Gpu, Gpus, KernelTexts, Opened, Predictions, Profile, Questions, Tool } from "../engine/answers";
 import type { Numbers, Words } from "../text";
 
-/** What a run came to. */
-export interface Result {
+/** A kernel that could be opened. Even one with a fault has steps. */
+export interface Attempt {
   /** Counts up with each run. */
   id: number;
+  kernel: KernelTexts;
+  opened: Opened;
+}
+
+/** What a run came to. */
+export interface Result extends Attempt {
   /** Which version of what, in words. */
   name: string;
-  kernel: KernelTexts;
   gpu: string;
-  opened: Opened;
   ptx: Profile;
   cuda: Profile;
   predictions: Predictions;
@@ -27,6 +31,7 @@ export interface Page {
   readonly gpus: Gpus;
   readonly gpu: Gpu;
   readonly result: Result | null;
+  readonly attempt: Attempt | null;
   /** Asks the engine. What is wrong is shown; `null` then. */
   ask<T extends Tool>(tool: T, asks: Questions[T]["asks"], quiet?: boolean): Promise<Questions[T]["answers"] | null>;
   /** Puts the cursor at a line of the source, or of the PTX where it has none. */
