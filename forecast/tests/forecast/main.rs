@@ -26,6 +26,7 @@ mod samples;
 mod shared_memory;
 mod simulated_traffic;
 mod smoothness;
+mod steps;
 mod stopping;
 mod tensor_memory;
 mod textures;
