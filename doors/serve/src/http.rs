@@ -42,11 +42,11 @@ struct Server {
 pub fn router(
     service: Arc<Service>,
     token: Token,
-    page: Option<Vec<u8>>,
+    classroom_page: Option<Vec<u8>>,
     ending: CancellationToken,
 ) -> Router {
     let agents = mcp::over_http(Arc::clone(&service), ending);
-    let server = Server { service, token, page: page.map(Bytes::from) };
+    let server = Server { service, token, page: classroom_page.map(Bytes::from) };
     let guarded = Router::new()
         .route("/v1/resources/{*name}", get(page))
         .route("/v1/{tool}", post(tool))

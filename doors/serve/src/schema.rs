@@ -107,6 +107,7 @@ fn of_subject(subject: Subject) -> Vec<(&'static str, Value)> {
             ),
             ("reference_corpus", corpus()),
         ],
+        Subject::Question => vec![("request", json!({ "type": "string" }))],
         Subject::Word => {
             let mut word = of_form(Form::Text(WORD));
             word["description"] = json!("The word: few-blocks, gld_efficiency, sm_count, warp.");

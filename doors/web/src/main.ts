@@ -115,8 +115,8 @@ class App implements Page {
     const list = faults.map(({ message, place, hint, facts = [] }) => {
       const go = () => (place?.file.endsWith(".toml") ? this.#launch.go(place.line) : place && this.#ptx.go(place.line));
       return h("li", {},
-        place && h("button", { type: "button", class: "link", onclick: go }, `${place.file}:${place.line}`), place && " ",
-        message, facts.map((fact) => h("span", { class: "muted" }, ` ${fact}`)), hint && h("span", { class: "muted" }, ` ${hint}`));
+        place && h("button", { type: "button", class: "link", onclick: go }, `${place.file.split("/").pop()}:${place.line}`), place && " ",
+        message, [...facts, ...(hint ? [hint] : [])].map((more) => h("span", { class: "muted more" }, more)));
     });
     fill(this.#faults, h("h3", {}, this.words.code.faults), h("ul", {}, list));
   }
@@ -599,6 +599,7 @@ class App implements Page {
     const option = [...this.#workSelect.options].find(({ value }) => value === task.name);
     if (option && remembered.done && !option.text.endsWith("✓")) option.text += " ✓";
     fill(this.#checkPlace, this.#checked(checked));
+    this.#checkPlace.scrollIntoView({ block: "nearest" });
   }
 
   /** What a check came to: the same reasons and numbers as on the command line. */

@@ -47,7 +47,7 @@ function gpucast(...words) {
   // A machine with NVIDIA's assembler would count its code instead of that of the rules.
   const { stdout, stderr } = spawnSync(GPUCAST, ["--no-project", "--error-format=json", ...words, "--format=json"], { cwd: folder, maxBuffer: 1 << 30 });
   // Where there is no document, the last line of the errors is a report.
-  return JSON.parse(stdout.toString() || stderr.toString().trim().split("\n").pop());
+  return JSON.parse(stdout.toString() || (stderr.toString().trim().split("\n").pop() ?? ""));
 }
 
 /**

@@ -151,3 +151,21 @@ fn the_program_starts_the_server_beside_it() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("there is no gpucast-serve beside"), "{said}");
 }
+
+/// The page and the engine behind it are there where somebody has asked for them.
+#[test]
+fn the_classrooms_page_has_an_engine_behind_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    fs::write(&page, "<title>a page</title>").unwrap();
+    let server = Server::start(&[&format!("--page={}", page.display())]);
+    let shown = server.request("GET", "/", "", "");
+    assert_eq!((shown.status, shown.body.as_str()), (200, "<title>a page</title>"));
+    let question = json!({ "tool": "kernels" }).to_string();
+    let answer = server.post("/v1/classroom", &json!({ "request": question })).json();
+    let names = &answer["document"]["document"]["kernels"];
+    assert!(names.as_array().unwrap().iter().any(|kernel| kernel["name"] == "sgemm"), "{answer}");
+    let without = Server::start(&[]);
+    assert_eq!(without.get("/").status, 404);
+    assert_eq!(without.post("/v1/classroom", &json!({ "request": question })).status, 404);
+}
