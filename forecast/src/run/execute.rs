@@ -87,6 +87,12 @@ pub trait Watch {
         false
     }
 
+    /// Returns true if the repetition that comes is like the one before, of which the watcher then
+    /// takes note once more. It is not executed. Asked once before each repetition.
+    fn recurs(&mut self) -> bool {
+        false
+    }
+
     /// A repetition of a launch begins.
     fn begin(&mut self, program: &Program, launch: &Launch) -> Self::Observer;
 
@@ -347,10 +353,14 @@ pub(super) fn launch<W: Watch>(
         let ending = Ending(supervisor);
         let repeat = u64::from(planned.repeat);
         let (mut ordered_because, mut watched) = (None, false);
-        let mut lanes = 0;
+        let (mut lanes, mut lanes_of_last) = (0, 0);
         let started = Instant::now();
         let is_told = AtomicBool::new(false);
         for repetition in 0..repeat {
+            if watch.recurs() {
+                lanes += lanes_of_last;
+                continue;
+            }
             let mut observer = watch.begin(&program, &launch);
             let shortcut = watch.shortcut();
             let is_told = &is_told;
@@ -380,7 +390,8 @@ pub(super) fn launch<W: Watch>(
                     return Err(report.maybe_hint(hint).into());
                 }
             };
-            lanes += summary.issued_lanes;
+            lanes_of_last = summary.issued_lanes;
+            lanes += lanes_of_last;
             ordered_because = summary.ordered_because;
             watched |= summary.watched;
             watch.end(observer, &program, memory)?;

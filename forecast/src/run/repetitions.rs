@@ -13,6 +13,7 @@ use gpucast_model::{Evidence, InstructionFacts};
 use gpucast_simulation::launch::Launch as SimulatedLaunch;
 
 /// The counts of one repetition of a launch.
+#[derive(Clone)]
 pub(super) struct Repetition {
     pub(super) profile: LaunchProfile,
     pub(super) stages: Option<Stages>,
@@ -25,6 +26,13 @@ impl Repetition {
     /// The counts alone.
     pub(super) fn new(profile: LaunchProfile, stages: Option<Stages>) -> Self {
         Self { profile, stages, features: None, simulation: None, instructions: None }
+    }
+
+    /// The same without what a trace adds.
+    pub(super) fn untraced(&self) -> Self {
+        let mut untraced = Self { simulation: None, instructions: None, ..self.clone() };
+        untraced.profile.trace = None;
+        untraced
     }
 }
 

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::invocation::{counter, repetition};
 use super::observer::Counts;
+use super::recurrence::Recurrence;
 use super::transferred::{Transferred, buffer_arguments};
 use super::{Counted, Counting, rehearsal};
 use crate::failure::Failure;
@@ -28,6 +29,9 @@ pub(super) struct OfGpu<'a> {
     counting: &'a Counting<'a>,
     /// Repetitions of the launch that is running.
     repetitions: Mean,
+    /// What the last of them says of the next. Two are compared before a third one is like them, so
+    /// that launches with fewer have none.
+    recurrence: Option<Recurrence>,
     /// The buffers that the launch takes, if transfers are counted.
     before: Option<Transferred>,
     /// The transfers of the launches of a rehearsal. Those after it find its results in memory.
@@ -49,6 +53,7 @@ impl<'a> OfGpu<'a> {
             plan,
             counting,
             repetitions: Mean::default(),
+            recurrence: None,
             before: None,
             transfers: Vec::new(),
             counted: Vec::new(),
@@ -76,6 +81,8 @@ impl<'a> OfGpu<'a> {
     /// The first repetition of a launch begins.
     pub(super) fn launching(&mut self, index: usize, memory: &DeviceMemory) {
         self.is_counted = index >= self.rehearsed;
+        let recurs = self.is_counted && self.plan.launches[index].repeat > 2;
+        self.recurrence = recurs.then(Recurrence::default);
         let has_caches = self.counting.caches != CacheChoice::None;
         if has_caches && self.l2.is_none() {
             self.l2 = found(self.plan, &self.counting.device, memory);
@@ -107,8 +114,23 @@ impl<'a> OfGpu<'a> {
         self.l2 = l2;
         let drawn = [self.drawn, repetition.profile.drawn_ctas()];
         self.drawn = drawn.into_iter().flatten().min();
+        if let Some(recurrence) = &mut self.recurrence {
+            recurrence.end(&repetition);
+        }
         self.repetitions.add(repetition);
         Ok(())
+    }
+
+    /// True if the next repetition counts as the last one did. To be asked once of each.
+    pub(super) fn recurs(&mut self) -> bool {
+        self.recurrence.as_mut().is_some_and(|recurrence| recurrence.is_before(self.l2.as_mut()))
+    }
+
+    /// The last repetition comes once more.
+    pub(super) fn repeat(&mut self) {
+        if let Some(repetition) = self.recurrence.as_ref().and_then(Recurrence::counted) {
+            self.repetitions.add(repetition);
+        }
     }
 
     /// All repetitions of a launch have ended, and were counted by so much execution.

@@ -13,6 +13,7 @@ mod host_launch;
 mod invocation;
 mod observer;
 pub(crate) mod rebuilt;
+mod recurrence;
 mod rehearsal;
 mod together;
 mod transferred;

@@ -16,7 +16,7 @@ use crate::failure::{Failure, Report};
 use crate::input::plan::Plan;
 use crate::number;
 use crate::run::execute::{Executed, Watch};
-use crate::run::rung::CountedBy;
+use crate::run::rung::{CountedBy, Rung};
 use crate::settings::{CacheChoice, RungChoice};
 
 /// Counts the launches of a plan.
@@ -220,6 +220,18 @@ impl<C: Counts> Watch for Count<'_, C> {
 
     fn is_silent(&self) -> bool {
         self.is_rehearsal()
+    }
+
+    fn recurs(&mut self) -> bool {
+        if self.repetitions() == 0 || self.counted_by.rung != Rung::Classes {
+            return false;
+        }
+        // Each GPU takes note of its L2.
+        let recurs = self.each.iter_mut().fold(true, |all, gpu| gpu.recurs() && all);
+        if recurs {
+            self.each.iter_mut().for_each(OfGpu::repeat);
+        }
+        recurs
     }
 
     fn begin(&mut self, program: &Program, launch: &Launch) -> Several<C> {
