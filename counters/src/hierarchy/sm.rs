@@ -17,6 +17,9 @@ use super::warp_request::{Demand, PackedTouch, Request, first_local_line};
 /// CPU is asked for.
 const LOOK_AHEAD: usize = 12;
 
+/// Lines of a request whose sets the CPU is asked for, at most: more would drive each other out.
+const LINES_AHEAD: usize = 8;
+
 /// What all SMs have in common.
 #[derive(Clone, Debug)]
 pub(crate) struct SmRules {
@@ -216,16 +219,18 @@ impl SmCaches {
         count
     }
 
-    /// Asks for the data that a load of a single line will need from the first-level cache.
-    /// `distance` may be that of the request.
+    /// Asks for the data that a request will need from the first-level cache. `distance` may be that
+    /// of the request.
     #[inline]
     fn look_ahead(&self, asked: &Asked<'_>, index: usize, mut distance: Distance) {
         let (Some(l1), Some(request)) = (&self.l1, asked.requests.get(index)) else { return };
-        let is_kept = matches!(request.demand(), Demand::Load | Demand::LoadReadOnly);
-        if let ([line], true) = (asked.lines_of(request), is_kept) {
-            if index >= distance.until {
-                distance = asked.distance(index);
-            }
+        if !matches!(request.demand(), Demand::Load | Demand::LoadReadOnly | Demand::Store) {
+            return;
+        }
+        if index >= distance.until {
+            distance = asked.distance(index);
+        }
+        for line in asked.lines_of(request).iter().take(LINES_AHEAD) {
             l1.prefetch(line.moved(distance.lines).line());
         }
     }
