@@ -81,7 +81,26 @@ pub(super) struct Represented {
     /// How they move along each dimension of the grid.
     shifts: Vec<StreamShift>,
     /// The same by line, if a sample of the lines was asked for.
-    by_line: OnceLock<Vec<LineUses>>,
+    by_line: OnceLock<ByLine>,
+}
+
+/// The lines of requests.
+#[derive(Debug, Default)]
+struct ByLine {
+    /// Warps ask for a line many times, as a rule, so that there are far fewer than requests.
+    lines: Vec<LineUses>,
+    /// All uses of lines, in the order in which they are served.
+    uses: Vec<LineUse>,
+}
+
+/// A use of a line by a request.
+#[derive(Clone, Copy, Debug)]
+struct LineUse {
+    /// Its place among [`ByLine::lines`].
+    line: u32,
+    request: u32,
+    /// The place of the line among those of the request.
+    place: u32,
 }
 
 /// The requests for a line that move alike.
@@ -92,8 +111,8 @@ struct LineUses {
     by: Vec<i64>,
     /// The warp whose local memory it is, if it is that.
     warp: Option<u32>,
-    /// The place of each request, and that of the line among those of the request.
-    places: Vec<(u32, u32)>,
+    /// Places among [`ByLine::uses`].
+    places: Vec<u32>,
 }
 
 impl Represented {
@@ -120,25 +139,27 @@ impl Represented {
         of_request.lines_of(request)
     }
 
-    /// Warps ask for a line many times, as a rule, so that there are far fewer lines than requests.
-    fn by_line(&self) -> &[LineUses] {
+    fn by_line(&self) -> &ByLine {
         self.by_line.get_or_init(|| {
-            let mut uses: Vec<LineUses> = Vec::new();
+            let mut by_line = ByLine::default();
+            let ByLine { lines, uses } = &mut by_line;
             let mut known = HashMap::<(u64, Vec<i64>, Option<u32>), usize>::new();
             for (index, request) in self.requests.iter().enumerate() {
                 let by = self.shifts.iter().map(|shift| shift.by.get(index));
                 let by: Vec<i64> = by.map(|shift| shift.map_or(0, |shift| shift.lines)).collect();
                 let warp = request.demand().is_local().then(|| request.warp());
                 for (place, line) in self.lines_of(request).iter().enumerate() {
-                    let at = known.entry((line.line(), by.clone(), warp)).or_insert_with(|| {
+                    let at = *known.entry((line.line(), by.clone(), warp)).or_insert_with(|| {
                         let places = Vec::new();
-                        uses.push(LineUses { line: line.line(), by: by.clone(), warp, places });
-                        uses.len() - 1
+                        lines.push(LineUses { line: line.line(), by: by.clone(), warp, places });
+                        lines.len() - 1
                     });
-                    uses[*at].places.push((index as u32, place as u32));
+                    lines[at].places.push(uses.len() as u32);
+                    let (request, place) = (index as u32, place as u32);
+                    uses.push(LineUse { line: at as u32, request, place });
                 }
             }
-            uses
+            by_line
         })
     }
 }
@@ -175,26 +196,23 @@ impl Moved {
         &self,
         draw: impl Fn(u64, Option<u32>) -> Option<Drawn>,
     ) -> Vec<DrawnRequest> {
-        let all_uses = self.of.by_line();
-        // Places with the uses that they belong to: small, since they are sorted.
-        let mut places: Vec<(u64, u32)> = Vec::new();
-        let mut drawn_lines = vec![None; all_uses.len()];
-        for (at, uses) in all_uses.iter().enumerate() {
-            let steps = uses.by.iter().zip(&self.all_steps);
+        let ByLine { lines, uses } = self.of.by_line();
+        let mut places: Vec<u32> = Vec::new();
+        let mut drawn_lines = vec![None; lines.len()];
+        for (of_line, drawn) in lines.iter().zip(&mut drawn_lines) {
+            let steps = of_line.by.iter().zip(&self.all_steps);
             let distance: i64 = steps.map(|(by, steps)| by.wrapping_mul(*steps)).sum();
-            let Some(drawn) = draw(uses.line.wrapping_add_signed(distance), uses.warp) else {
-                continue;
-            };
-            drawn_lines[at] = Some(drawn);
-            let place = |&(request, line): &(u32, u32)| u64::from(request) << 32 | u64::from(line);
-            places.extend(uses.places.iter().map(|of_use| (place(of_use), at as u32)));
+            *drawn = draw(of_line.line.wrapping_add_signed(distance), of_line.warp);
+            if drawn.is_some() {
+                places.extend_from_slice(&of_line.places);
+            }
         }
-        places.sort_unstable_by_key(|(place, _)| *place);
-        let requests = places.into_iter().filter_map(|(place, at)| {
-            let (request, line) = ((place >> 32) as usize, place as u32 as usize);
-            let request = *self.of.requests.get(request)?;
-            let touch = *self.of.lines_of(&request).get(line)?;
-            let drawn = *drawn_lines.get(at as usize)?;
+        places.sort_unstable();
+        let requests = places.into_iter().filter_map(|place| {
+            let LineUse { line, request, place } = *uses.get(place as usize)?;
+            let drawn = *drawn_lines.get(line as usize)?;
+            let request = *self.of.requests.get(request as usize)?;
+            let touch = *self.of.lines_of(&request).get(place as usize)?;
             Some(DrawnRequest { request, touch, drawn: drawn? })
         });
         requests.collect()
