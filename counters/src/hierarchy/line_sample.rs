@@ -58,6 +58,12 @@ impl LineSample {
         Self { log: self.log.min(other.log) }
     }
 
+    /// It, or all lines: to look at all requests and to replay half of them takes as long as to
+    /// replay them all.
+    pub(crate) fn if_it_pays(self) -> Self {
+        if self.lines_of_group() > 2 { self } else { Self::default() }
+    }
+
     /// The smallest sample that the caches allow.
     pub(crate) fn smallest(caches: &HierarchyGeometry) -> Self {
         let firsts = [caches.l1, caches.read_only].into_iter().flatten();

@@ -252,7 +252,7 @@ pub(super) fn chosen(
     size: WindowSizes,
 ) -> (Option<Cut>, LineSample) {
     let most = u128::from(size.lines);
-    let of = |lines: u128| LineSample::of(lines, most).or_larger(smallest);
+    let of = |lines: u128| LineSample::of(lines, most).or_larger(smallest).if_it_pays();
     if size.only_if_large && lines <= most {
         return (None, LineSample::default());
     }
@@ -391,6 +391,7 @@ mod tests {
         assert_eq!(how(Some(windows()), 1 << 10, auto), ("whole", 1));
         assert_eq!(how(Some(windows()), 1 << 10, size), ("windows", 1));
         assert_eq!(how(None, 1 << 10, size), ("whole", 1));
+        assert_eq!(how(Some(windows()), 1 << 11, auto), ("whole", 1), "one line in 2 is no gain");
         assert_eq!(how(Some(windows()), 1 << 13, auto), ("lines", 8));
         // Three tenths of the grid.
         assert_eq!(how(Some(windows()), 1 << 13, size), ("windows", 4));
