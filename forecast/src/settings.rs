@@ -35,9 +35,9 @@ pub enum RungChoice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheChoice {
-    /// Those of every CTA, unless they ask for more than [`WindowSizes::LINES`] lines and the
-    /// launch is counted by classes of CTAs. A sample of the lines then goes through, and of larger
-    /// launches windows of the grid. What depends on caches is estimated, with intervals.
+    /// Those of every CTA, unless they ask for more than twice [`WindowSizes::LINES`] lines and
+    /// the launch is counted by classes of CTAs. A sample of the lines then goes through, and of
+    /// larger launches windows of the grid. What depends on caches is estimated, with intervals.
     ///
     /// It is the program's default.
     ///

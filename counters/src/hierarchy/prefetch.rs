@@ -15,7 +15,7 @@ pub(crate) fn prefetch<T>(data: &[T], index: usize) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let first = std::ptr::from_ref(element).cast::<i8>();
         // Elements of other sizes may lie across two lines.
-        let reaches = size_of::<T>() > 0 && CPU_LINE_BYTES % size_of::<T>() != 0;
+        let reaches = size_of::<T>() > 0 && !CPU_LINE_BYTES.is_multiple_of(size_of::<T>());
         let last = reaches.then(|| first.wrapping_add(size_of::<T>() - 1));
         for byte in std::iter::once(first).chain(last) {
             #[expect(unsafe_code, reason = "the instruction is not safe to call in general")]

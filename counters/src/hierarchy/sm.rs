@@ -219,8 +219,8 @@ impl SmCaches {
         count
     }
 
-    /// Asks for the data that a request will need from the first-level cache. `distance` may be that
-    /// of the request.
+    /// Asks for the data that a request will need from the first-level cache. `distance` may be
+    /// that of the request.
     #[inline]
     fn look_ahead(&self, asked: &Asked<'_>, index: usize, mut distance: Distance) {
         let (Some(l1), Some(request)) = (&self.l1, asked.requests.get(index)) else { return };

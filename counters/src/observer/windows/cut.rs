@@ -22,16 +22,17 @@ pub struct WindowSizes {
     pub warming: u64,
     /// The same, where the first trial leaves the L2 unfilled.
     pub most_warming: u64,
-    /// Lines of all requests that are replayed, at most: more are sampled.
+    /// Lines of a sample that are replayed, at most. Up to twice as many are replayed as a whole:
+    /// to look at all and to replay half of them takes as long.
     pub lines: u64,
-    /// True if a launch that has no more lines is replayed as a whole, and one of some times as
-    /// many by a sample of its lines. Otherwise windows come first.
+    /// True if a launch that has no more lines than that is replayed as a whole, and one of some
+    /// times as many by a sample of its lines. Otherwise windows come first.
     pub only_if_large: bool,
 }
 
 impl WindowSizes {
-    /// Lines that are replayed in two or three seconds of a core: each takes 60 to 100 ns. A launch
-    /// of this size, such as a tiled product of 2560 × 2560 matrices, is replayed as a whole.
+    /// Lines that are replayed in one to three seconds of a core: each takes 30 to 100 ns. A tiled
+    /// product of 2560 × 2560 matrices has as many.
     pub const LINES: u64 = 1 << 25;
 }
 

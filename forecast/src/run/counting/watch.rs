@@ -226,12 +226,13 @@ impl<C: Counts> Watch for Count<'_, C> {
         if self.repetitions() == 0 || self.counted_by.rung != Rung::Classes {
             return false;
         }
-        // Each GPU takes note of its L2.
-        let recurs = self.each.iter_mut().fold(true, |all, gpu| gpu.recurs() && all);
-        if recurs {
-            self.each.iter_mut().for_each(OfGpu::repeat);
+        // Each GPU is asked, so that it takes note of its L2.
+        let others = self.each.iter_mut().map(OfGpu::recurs).filter(|recurs| !recurs).count();
+        if others > 0 {
+            return false;
         }
-        recurs
+        self.each.iter_mut().for_each(OfGpu::repeat);
+        true
     }
 
     fn begin(&mut self, program: &Program, launch: &Launch) -> Several<C> {
