@@ -7,7 +7,7 @@ import { defineConfig, type Plugin } from "vite";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-// `cargo` puts the engine here; see the README.
+// `cargo` puts the engine here; see the README. With `native` the page has none, and works with `gpucast serve` alone.
 const ENGINE = process.env["GPUCAST_ENGINE"] ?? join(ROOT, "target/wasm32-wasip1/page/gpucast_web.wasm");
 
 /** The licence texts of what the page contains, for people: packages, and crates where a build has listed them. */
@@ -81,7 +81,8 @@ function oneFile(): Plugin {
         );
         delete bundle[name];
       }
-      const engine = gzipSync(withoutNames(readFileSync(ENGINE)), { level: 9 }).toString("base64");
+      const module = ENGINE === "native" ? Buffer.alloc(0) : withoutNames(readFileSync(ENGINE));
+      const engine = gzipSync(module, { level: 9 }).toString("base64");
       html = html.replace("<!--engine-->", () => `<script type="text/plain" id="engine">${engine}</script>`);
       delete bundle["index.html"];
       this.emitFile({ type: "asset", fileName: "gpucast-classroom.html", source: html });

@@ -1,6 +1,8 @@
 // The engine's answers under node are those of the command line, to the last digit.
 //
 //     GPUCAST=target/release/gpucast GPUCAST_ENGINE=….wasm node --test tests/numbers.test.mjs
+//
+// With GPUCAST_ENGINE=native the program's own engine answers, which needs no build of its own.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -24,6 +26,14 @@ let answer;
 const folder = mkdtempSync(join(tmpdir(), "gpucast-page-"));
 
 before(async () => {
+  if (ENGINE === "native") {
+    answer = (request) => {
+      const question = join(folder, "question.json");
+      writeFileSync(question, request);
+      return execFileSync(GPUCAST, ["--no-project", "classroom", question], { maxBuffer: 1 << 30 }).toString();
+    };
+    return;
+  }
   answer = await instance(new WebAssembly.Module(readFileSync(ENGINE)), () => undefined, console.error);
 });
 after(() => rmSync(folder, { recursive: true }));

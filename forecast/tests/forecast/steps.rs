@@ -32,8 +32,8 @@ fn launched(body: &str) -> Kernel {
 /// The last values of a register.
 fn last(steps: &WarpSteps, name: &str) -> RegisterValues {
     let at = steps.registers.iter().position(|register| register.name == name).unwrap() as u32;
-    let writes = steps.steps.iter().flat_map(|step| &step.writes);
-    writes.filter(|(register, _)| *register == at).next_back().unwrap().1
+    let mut writes = steps.steps.iter().flat_map(|step| &step.writes);
+    writes.rfind(|(register, _)| *register == at).unwrap().1.clone()
 }
 
 /// Events of blocks, which counts rest on, know nothing of steps.

@@ -31,7 +31,7 @@ pub struct RegisterName {
 }
 
 /// The value of a register in each lane, as bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegisterValues {
     /// The lanes in which a predicate holds.
     Predicate(u32),
@@ -40,5 +40,5 @@ pub enum RegisterValues {
     /// 64 bits.
     Bits64([u64; 32]),
     /// 128 bits.
-    Bits128([u128; 32]),
+    Bits128(Box<[u128; 32]>),
 }

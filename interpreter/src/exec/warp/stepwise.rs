@@ -84,7 +84,7 @@ fn untold_until(program: &Program, split: &Split, pc: u32) -> u32 {
 fn value(program: &Program, frame: &Frame, name: RegisterName) -> Option<RegisterValues> {
     Some(match *program.slots.get(&name)? {
         Slot::Predicate(predicate) => RegisterValues::Predicate(frame.lanes_where(predicate)),
-        Slot::Row { row, bits: 128 } => RegisterValues::Bits128(frame.lanes::<u128>(row)),
+        Slot::Row { row, bits: 128 } => RegisterValues::Bits128(Box::new(frame.lanes::<u128>(row))),
         Slot::Row { row, bits: 64 } => RegisterValues::Bits64(frame.lanes::<u64>(row)),
         Slot::Row { row, .. } => RegisterValues::Bits32(frame.lanes::<u32>(row)),
     })
