@@ -17,7 +17,7 @@ import { OccupancyView } from "./views/occupancy";
 import { PictureView, type WarpChoice } from "./views/pictures";
 import { StepsView } from "./views/steps";
 import { TimeView } from "./views/time";
-import type { Attempt, Page, Result, View } from "./views/view";
+import { latest, type Attempt, type Page, type Result, type View } from "./views/view";
 
 const USUAL_GPU = "h100-sxm";
 const FIRST_TASK = "01-indexing";
@@ -48,6 +48,7 @@ class App implements Page {
   #views: View[] = [];
   #view = "time";
   #runs = 0;
+  readonly #nextRun = latest();
   #isRunning = false;
   #linked = new Map<number, number>();
   readonly #warp: WarpChoice = { cta: [0, 0, 0], warp: 0 };
@@ -381,6 +382,7 @@ class App implements Page {
     const version = this.#current;
     if (!version || this.#isRunning) return;
     const { words, gpu } = this;
+    const isLatest = this.#nextRun();
     this.#running(true);
     fill(this.#faults);
     fill(this.#status, words.code.running);
@@ -388,6 +390,7 @@ class App implements Page {
     const kernel = kernelOf(version, this.#params);
     const on = { ...kernel, gpu: gpu.name, set: [] };
     const opened = await this.ask("open", kernel);
+    if (!isLatest()) return;
     if (opened && !version.source.includes(".version")) {
       this.#ptx.show(opened.ptx, true);
       this.#link();
@@ -396,6 +399,8 @@ class App implements Page {
     const cuda = ptx && (await this.ask("profile", { ...on, source_lines: "cuda" }));
     const predictions = cuda && (await this.ask("predict", on));
     const advice = predictions && (await this.ask("advise", on, true));
+    // Somebody may have opened another kernel meanwhile.
+    if (!isLatest()) return;
     this.#running(false);
     this.attempt = opened && { id: ++this.#runs, kernel, opened };
     if (!opened || !ptx || !cuda || !predictions) {
@@ -535,10 +540,11 @@ class App implements Page {
     const showsSolution = this.#work.versions.solution !== undefined;
     fill(this.#lessonElement,
       h("h2", {}, `${Number(task.name.slice(0, 2))}. ${task.title}`),
-      prose(task.lesson),
+      // Lessons are English, whatever the page speaks.
+      h("div", { class: "prose", lang: "en" }, prose(task.lesson)),
       h("p", { class: "muted" }, this.engine.isNative ? words.lesson.native : words.lesson.offline),
       h("h3", {}, words.lesson.doneIs),
-      h("ul", {}, h("li", {}, words.lesson.right), task.targets.map((target) => h("li", {}, marked(target)))),
+      h("ul", {}, h("li", {}, words.lesson.right), task.targets.map((target) => h("li", { lang: "en" }, marked(target)))),
       keys && h("p", {}, marked(words.lesson.mayChange(keys))),
       task.hints.slice(0, hints).map((hint, at) => h("p", { class: "hint" }, h("strong", {}, words.lesson.hint(at + 1)), " ", marked(hint))),
       h("div", { class: "buttons" },
@@ -577,6 +583,7 @@ class App implements Page {
     const { task } = this.#work;
     const version = this.#current;
     if (!task || !version || this.#isRunning) return;
+    const isLatest = this.#nextRun();
     const { words } = this;
     fill(this.#checkPlace, h("p", { class: "muted", role: "status" }, words.lesson.checking));
     fill(this.#faults);
@@ -586,6 +593,7 @@ class App implements Page {
     const checked = await this.ask("lab-check", {
       task: task.name, source, launch, gpu: USUAL_GPU, ...(cuda && isPtx ? { cuda } : {}),
     });
+    if (!isLatest()) return;
     this.#running(false);
     if (!checked) return fill(this.#checkPlace);
     const remembered = this.#remembered;
