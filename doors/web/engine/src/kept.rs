@@ -1,18 +1,14 @@
 //! The counts of the last kernels. A slider of a GPU or another picture then executes nothing.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpucast_forecast::compiler::Compiler;
-use gpucast_forecast::input::cuda_source::{self, CudaFile};
 use gpucast_forecast::run::counting::Counted;
-use gpucast_forecast::run::execute::Loaded;
-use gpucast_forecast::run::module;
 use gpucast_forecast::run::sources::{self, Counts, Source};
-use gpucast_forecast::{Failure, Kernel as Opened, Supervisor};
+use gpucast_forecast::{Failure, Supervisor};
 use gpucast_model::{Gpu, Needs};
 
-use crate::place::Place;
+use crate::opened::Opened;
 use crate::request::Kernel;
 
 /// Kernels whose counts are kept: two that are compared, on two kinds of GPUs.
@@ -23,15 +19,13 @@ pub(crate) struct CountedKernel {
     /// Texts, parameters, and the rules of counting.
     key: (Kernel, String),
     pub(crate) opened: Opened,
-    pub(crate) loaded: Loaded,
-    pub(crate) files: BTreeMap<u32, CudaFile>,
     pub(crate) counted: Vec<Counted>,
 }
 
 impl CountedKernel {
     /// The counts as models read them on a GPU that counts alike.
     pub(crate) fn sources(&self, gpu: &Gpu) -> Vec<Source> {
-        let plan = self.opened.plan();
+        let plan = self.opened.kernel.plan();
         self.counted.iter().map(|counted| sources::of_counted(counted, plan, gpu)).collect()
     }
 }
@@ -82,17 +76,13 @@ impl CountedKernel {
         compiler: Option<&Arc<dyn Compiler>>,
         supervisor: &dyn Supervisor,
     ) -> Result<Self, Failure> {
-        let mut place = Place::of(&key.0)?;
-        place.launch.cuda.compiler = compiler.cloned();
-        place.launch.cuda.suggest_for(std::slice::from_ref(gpu));
-        let opened = Opened::open(&place.input, &place.launch)?;
-        let loaded = module::load(opened.plan())?;
-        let files = cuda_source::files(opened.plan(), &loaded.module, place.sources().as_deref());
+        let opened = Opened::of(&key.0, compiler, Some(gpu))?;
+        let plan = opened.kernel.plan();
         // Everything that a question of the page reads.
         let counts =
             Counts { needs: counts.needs | Needs::STAGES | Needs::ORDER, ..counts.clone() };
-        let launched = sources::launched(opened.plan(), &loaded, gpu, &counts, supervisor)?;
+        let launched = sources::launched(plan, &opened.loaded, gpu, &counts, supervisor)?;
         let counted = launched.into_iter().map(|launched| launched.counted).collect();
-        Ok(Self { key, opened, loaded, files, counted })
+        Ok(Self { key, opened, counted })
     }
 }

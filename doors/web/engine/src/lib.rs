@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`request`] | what can be asked |
 //! | `place` | the texts of a request as files, of which the forecast's input is made |
+//! | `opened` | a kernel with its module and its sources |
 //! | `kept` | the counts of the last kernels, so that another GPU or picture executes nothing |
 //! | `tools` | a function for each question |
 //! | `module` | the functions that the page calls, where this is WebAssembly |
@@ -20,6 +21,7 @@
 mod kept;
 #[cfg(target_arch = "wasm32")]
 mod module;
+mod opened;
 mod place;
 pub mod request;
 mod tools;

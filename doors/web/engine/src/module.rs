@@ -10,18 +10,14 @@
 )]
 
 use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::Duration;
 
 use crate::{Engine, Limits};
-
-/// Time for a run: who waits longer has asked for too much, and ends the worker.
-const LIMITS: Limits = Limits { time: Duration::from_secs(60), bytes: 1 << 30 };
 
 /// A request, then its answer.
 static TEXT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 static ENGINE: LazyLock<Mutex<Option<Engine>>> =
-    LazyLock::new(|| Mutex::new(Engine::new(LIMITS, None).ok()));
+    LazyLock::new(|| Mutex::new(Engine::new(Limits::default(), None).ok()));
 
 #[link(wasm_import_module = "page")]
 unsafe extern "C" {

@@ -1,15 +1,14 @@
 //! GPUs, kernels of the corpus, and texts.
 
-use gpucast_forecast::input::{cuda_source, kernel_argument};
-use gpucast_forecast::run::module;
-use gpucast_forecast::{Failure, Kernel as Opened, Report};
+use gpucast_forecast::input::kernel_argument;
+use gpucast_forecast::{Failure, Report};
 use gpucast_model::Gpu;
 use gpucast_plot::Theme;
 use serde_json::{Value, json};
 
 use super::document;
 use crate::Engine;
-use crate::place::Place;
+use crate::opened::Opened;
 use crate::request::{Kernel, SizeWord};
 
 /// The figures that sliders change, in the order of the page: those that a teacher speaks of.
@@ -62,12 +61,8 @@ pub(super) fn list() -> Result<String, Failure> {
 
 /// The texts of a kernel. CUDA is compiled, where somebody does that.
 pub(super) fn open(engine: &Engine, kernel: &Kernel) -> Result<String, Failure> {
-    let mut place = Place::of(kernel)?;
-    place.launch.cuda.compiler.clone_from(&engine.compiler);
-    let opened = Opened::open(&place.input, &place.launch)?;
-    let plan = opened.plan();
-    let loaded = module::load(plan)?;
-    let files = cuda_source::files(plan, &loaded.module, place.sources().as_deref());
+    let opened = Opened::of(kernel, engine.compiler.as_ref(), None)?;
+    let Opened { place, kernel: forecast, loaded, files } = opened;
     let cuda = files.into_values().find_map(|file| {
         let lines = file.lines?;
         Some(json!({ "name": file.name, "text": lines.join("\n") + "\n" }))
@@ -79,7 +74,7 @@ pub(super) fn open(engine: &Engine, kernel: &Kernel) -> Result<String, Failure> 
         (None, _) => kernel.launch.as_deref(),
     };
     let parameters = kernel_argument::parameters(&place.input, &place.launch)?;
-    let launches = plan.launches.iter().map(
+    let launches = forecast.plan().launches.iter().map(
         |launch| json!({ "kernel": launch.kernel, "grid": launch.grid, "block": launch.block }),
     );
     let launches: Vec<Value> = launches.collect();

@@ -1,7 +1,5 @@
 //! Tasks for classes, and checks of submissions.
 
-use std::time::Instant;
-
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::settings::LaunchOptions;
 use gpucast_forecast::{Failure, Report, Supervisor};
@@ -68,9 +66,7 @@ pub(super) fn check(
     }
     options.cuda.suggest_for(std::slice::from_ref(&gpu));
     let counts = engine.limits.counts();
-    let deadline = Instant::now().checked_add(engine.limits.time);
-    let limits =
-        gpucast_interpreter::Options { deadline, ..gpucast_interpreter::Options::default() };
+    let limits = engine.limits.options();
     let checking =
         Checking { task: &task, gpu: &gpu, launch: &options, counts, options: limits, supervisor };
     let checked = checking.check(&submission)?;

@@ -1,15 +1,12 @@
 //! Pictures, the same as the command line's.
 
-use std::collections::BTreeMap;
-
 use gpucast_counters::occupancy::{CtaShape, Limiter};
 use gpucast_forecast::choice::gpu_argument;
-use gpucast_forecast::input::cuda_source::{self, CudaFile};
 use gpucast_forecast::prediction::refusal;
-use gpucast_forecast::run::module;
 use gpucast_forecast::run::warp_way::{self, WarpChoice, Way};
-use gpucast_forecast::{Failure, Kernel as Opened, Report, Supervisor};
+use gpucast_forecast::{Failure, Report, Supervisor};
 use gpucast_model::sm_simulation::Recorded;
+use gpucast_plot::pictures::curves::Curves;
 use gpucast_plot::{DrawError, Scene, Theme, svg};
 use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_render::pictures::warp::WarpView;
@@ -19,7 +16,7 @@ use serde_json::json;
 
 use super::{document, times};
 use crate::Engine;
-use crate::place::Place;
+use crate::opened::Opened;
 use crate::request::{Kernel, Occupancy, OnGpu, Picture, Plot, Warp};
 
 /// Accesses of one picture: more are asked for line by line.
@@ -62,7 +59,6 @@ fn picture(scene: Result<Scene, DrawError>) -> Result<String, Failure> {
 /// A warp that was followed.
 struct Followed {
     opened: Opened,
-    files: BTreeMap<u32, CudaFile>,
     choice: WarpChoice,
     way: Way,
 }
@@ -70,10 +66,10 @@ struct Followed {
 impl Followed {
     fn view(&self) -> WarpView<'_> {
         WarpView {
-            kernel: &self.opened.plan().launches[self.choice.launch].kernel,
+            kernel: &self.opened.kernel.plan().launches[self.choice.launch].kernel,
             choice: &self.choice,
             way: &self.way,
-            files: &self.files,
+            files: &self.opened.files,
         }
     }
 }
@@ -84,14 +80,11 @@ fn follow(
     choice: WarpChoice,
     supervisor: &dyn Supervisor,
 ) -> Result<Followed, Failure> {
-    let mut place = Place::of(kernel)?;
-    place.launch.cuda.compiler.clone_from(&engine.compiler);
-    let opened = Opened::open(&place.input, &place.launch)?;
-    let loaded = module::load(opened.plan())?;
-    let files = cuda_source::files(opened.plan(), &loaded.module, place.sources().as_deref());
+    let opened = Opened::of(kernel, engine.compiler.as_ref(), None)?;
     let options = engine.limits.options();
-    let way = warp_way::follow(opened.plan(), &loaded, &choice, &options, supervisor)?;
-    Ok(Followed { opened, files, choice, way })
+    let plan = opened.kernel.plan();
+    let way = warp_way::follow(plan, &opened.loaded, &choice, &options, supervisor)?;
+    Ok(Followed { opened, choice, way })
 }
 
 fn choice(warp: Warp, execution: u64, steps: std::ops::Range<u64>) -> WarpChoice {
@@ -148,7 +141,7 @@ fn sm_timeline(
     let (source, counted) = both.ok_or_else(|| Report::new(format!("there is no launch {at}")))?;
     let recorded = Recorded::of(&source.profile, gpu, &source.conditions)
         .map_err(|error| refusal(&error, source))?;
-    let (loaded, files) = (&asked.kernel.loaded, &asked.kernel.files);
+    let Opened { loaded, files, .. } = &asked.kernel.opened;
     let view = View { gpu: &gpu.name, recorded: &recorded, counted, loaded, files };
     Ok(Ok(timeline::picture(&view, &selection, None)?))
 }
@@ -193,10 +186,10 @@ pub(super) fn occupancy(
         let binds = *blocks == Some(here.ctas_per_sm);
         json!({ "name": limiter.text(), "blocks": blocks, "binds": binds })
     };
-    let draw = |picture: gpucast_plot::pictures::curves::Curves| {
-        picture.scene().and_then(|scene| svg::write(&scene, Theme::Light)).ok()
-    };
-    let pictures = occupancies::curves(shape, &gpu).unwrap_or_default();
+    let undrawable = |error: DrawError| Report::new(error.to_string());
+    let draw = |picture: Curves| picture.scene().and_then(|scene| svg::write(&scene, Theme::Light));
+    let pictures = occupancies::curves(shape, &gpu).unwrap_or_default().into_iter().map(draw);
+    let pictures = pictures.collect::<Result<Vec<String>, _>>().map_err(undrawable)?;
     document(&json!({
         "schema": "gpucast.occupancy/1",
         "gpu": gpu.name,
@@ -208,6 +201,6 @@ pub(super) fn occupancy(
         "most_warps": here.max_warps_per_sm,
         "theoretical": here.theoretical(),
         "limits": here.limits.iter().map(limit).collect::<Vec<_>>(),
-        "pictures": pictures.into_iter().filter_map(draw).collect::<Vec<String>>(),
+        "pictures": pictures,
     }))
 }

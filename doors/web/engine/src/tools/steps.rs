@@ -1,14 +1,12 @@
 //! The steps of a warp.
 
-use gpucast_forecast::input::cuda_source;
-use gpucast_forecast::run::module;
 use gpucast_forecast::run::warp_steps::{self, MOST_STEPS};
 use gpucast_forecast::run::warp_way::WarpChoice;
-use gpucast_forecast::{Failure, Kernel as Opened, Supervisor};
+use gpucast_forecast::{Failure, Supervisor};
 use gpucast_render::steps::{self, View};
 
 use crate::Engine;
-use crate::place::Place;
+use crate::opened::Opened;
 use crate::request::{Steps, Warp};
 
 pub(super) fn steps(
@@ -16,16 +14,13 @@ pub(super) fn steps(
     asked: &Steps,
     supervisor: &dyn Supervisor,
 ) -> Result<String, Failure> {
-    let mut place = Place::of(&asked.kernel)?;
-    place.launch.cuda.compiler.clone_from(&engine.compiler);
-    let opened = Opened::open(&place.input, &place.launch)?;
-    let plan = opened.plan();
-    let loaded = module::load(plan)?;
+    let opened = Opened::of(&asked.kernel, engine.compiler.as_ref(), None)?;
+    let plan = opened.kernel.plan();
     let Warp { of_launch: launch, cta, warp } = asked.warp;
     let end = asked.first.saturating_add(asked.most.min(MOST_STEPS));
     let choice = WarpChoice { launch, cta, warp, execution: 0, steps: asked.first..end };
     let options = engine.limits.options();
-    let record = warp_steps::record(plan, &loaded, &choice, &options, supervisor)?;
-    let files = cuda_source::files(plan, &loaded.module, place.sources().as_deref());
-    Ok(steps::document(&View { plan, choice: &choice, steps: &record, files: &files })?)
+    let record = warp_steps::record(plan, &opened.loaded, &choice, &options, supervisor)?;
+    let files = &opened.files;
+    Ok(steps::document(&View { plan, choice: &choice, steps: &record, files })?)
 }

@@ -32,8 +32,8 @@ pub(super) fn profile(
     let view = View {
         gpu: &asked.group.counting_gpu,
         counted: &asked.kernel.counted,
-        loaded: &asked.kernel.loaded,
-        files: &asked.kernel.files,
+        loaded: &asked.kernel.opened.loaded,
+        files: &asked.kernel.opened.files,
         metrics: &MetricChoice::All,
         by: By::Line,
         source: match profile.source_lines {
@@ -79,8 +79,8 @@ pub(super) fn advised(asked: &mut Asked<'_>) -> Result<Vec<Advice>, Failure> {
     let both = counted.into_iter().zip(sources);
     let launched: Vec<Launched> =
         both.map(|(counted, source)| Launched { counted, source }).collect();
-    let places = Places { files: &kernel.files, loaded: &kernel.loaded };
-    let plan = kernel.opened.plan();
+    let places = Places { files: &kernel.opened.files, loaded: &kernel.opened.loaded };
+    let plan = kernel.opened.kernel.plan();
     let all = launched.iter().enumerate().map(|(at, launched)| {
         gpucast_advice::advise(plan, places, launched, at, &gpu, Known::NOTHING)
     });
