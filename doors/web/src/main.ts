@@ -4,12 +4,14 @@ import licences from "virtual:licences";
 
 import "./style.css";
 
+import { checkedTask } from "./check";
 import { choice, field, fill, h, marked, prose, save } from "./dom";
 import { Editor, type Heat } from "./editor";
-import type { Answer, CorpusKernel, Fault, Gpu, Gpus, LabCheck, Line, Questions, Task, Tool } from "./engine/answers";
+import type { Answer, CorpusKernel, Fault, Gpu, Gpus, Line, Questions, Task, Tool } from "./engine/answers";
 import { Ended, begin, type Engine } from "./engine/engine";
 import { cudaLanguage, launchLanguage, ptxLanguage, sourceLines } from "./ptx";
 import { kernelOf, parameters, recalled, remember, type Memory, type Remembered, type Version, type VersionName, type Work } from "./session";
+import { tabs } from "./tabs";
 import { compiled } from "./tasks";
 import { LANGUAGES, Numbers, usual, type Language, type Words } from "./text";
 import { CompareView } from "./views/compare";
@@ -535,7 +537,7 @@ class App implements Page {
     const { hints = 0, check } = remembered;
     const left = task.hints.length - hints;
     const keys = task.may_change.map((key) => `\`${key}\``).join(", ");
-    const check_ = h("div", { class: "check" }, check ? this.#checked(check) : null);
+    const check_ = h("div", { class: "check" }, check ? checkedTask(check, this) : null);
     this.#checkPlace = check_;
     const showsSolution = this.#work.versions.solution !== undefined;
     fill(this.#lessonElement,
@@ -606,33 +608,8 @@ class App implements Page {
     fill(this.#progress, words.lesson.progress(done, this.#tasks.length));
     const option = [...this.#workSelect.options].find(({ value }) => value === task.name);
     if (option && remembered.done && !option.text.endsWith("✓")) option.text += " ✓";
-    fill(this.#checkPlace, this.#checked(checked));
+    fill(this.#checkPlace, checkedTask(checked, this));
     this.#checkPlace.scrollIntoView({ block: "nearest" });
-  }
-
-  /** What a check came to: the same reasons and numbers as on the command line. */
-  #checked(checked: LabCheck): HTMLElement {
-    const { words, numbers } = this;
-    const verdict = (isGood: boolean, good: string, bad: string) =>
-      h("span", { class: isGood ? "good" : "bad" }, isGood ? `✓ ${good}` : `✗ ${bad}`);
-    const right = checked.cases.filter((one) => one.right).length;
-    const cases = checked.cases.map((one) => h("li", {},
-      verdict(one.right, words.check.right, words.check.wrong), ` ${one.size}`,
-      one.reasons.slice(0, 3).map(({ message, line }) => h("p", { class: "reason" },
-        line !== null && h("button", { type: "button", class: "link", onclick: () => this.go({ source: line }) }, words.code.line(line)),
-        line !== null && " ", message))));
-    const targets = checked.targets?.map(({ target, value, met }) => h("li", {},
-      verdict(met, words.check.met, words.check.open), " ",
-      words.check.now(value === null ? words.check.nothing : numbers.number(Number(value.toPrecision(4)))), " ", marked(target)));
-    const { time_ms, solution_time_ms } = checked;
-    return h("div", { role: "status" },
-      h("h3", {}, words.lesson.points(checked.points)),
-      h("progress", { max: 100, value: checked.points, "aria-label": words.lesson.points(checked.points) }),
-      h("ul", { class: "verdicts" }, cases, targets),
-      time_ms !== null && solution_time_ms !== null && h("p", {}, words.check.times(numbers.time(time_ms), numbers.time(solution_time_ms))),
-      h("p", {}, h("strong", {}, checked.done ? words.check.allDone : words.check.sizes(right, checked.sizes))),
-      !checked.done && !checked.targets && h("p", { class: "muted" }, words.check.targetsLater),
-      checked.notes.map((note) => h("p", { class: "muted" }, note)));
   }
 
   #export(): void {
@@ -668,41 +645,6 @@ class App implements Page {
     });
     return h("section", { class: "views", "aria-label": words.views.label }, list.element);
   }
-}
-
-/** Tabs as the ARIA Authoring Practices describe them: arrow keys move, the one in sight is in the order of Tab. */
-function tabs(
-  label: string,
-  all: [id: string, title: string, element: HTMLElement][],
-  selected: string,
-  changed: (id: string) => void = () => undefined,
-): { element: HTMLElement } {
-  const buttons = all.map(([id, title]) => h("button", {
-    type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `panel-${id}`, onclick: () => select(id),
-  }, title));
-  const panels = all.map(([id, , element]) =>
-    h("div", { role: "tabpanel", id: `panel-${id}`, "aria-labelledby": `tab-${id}`, class: "panel" }, element));
-  const list = h("div", { role: "tablist", "aria-label": label, class: "tabs" }, buttons);
-  const select = (id: string, isFirst = false) => {
-    all.forEach(([other], at) => {
-      const isSelected = other === id;
-      buttons[at]!.setAttribute("aria-selected", String(isSelected));
-      buttons[at]!.tabIndex = isSelected ? 0 : -1;
-      panels[at]!.hidden = !isSelected;
-    });
-    if (!isFirst) changed(id);
-  };
-  list.onkeydown = (event) => {
-    const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: buttons.length - 1 }[event.key];
-    if (at < 0 || to === undefined) return;
-    event.preventDefault();
-    const next = (to + buttons.length) % buttons.length;
-    buttons[next]!.focus();
-    select(all[next]![0]);
-  };
-  select(selected, true);
-  return { element: h("div", {}, list, panels) };
 }
 
 void new App().start();
