@@ -4,6 +4,7 @@ use gpucast_advice::Advice;
 use gpucast_counters::definitions;
 use gpucast_counters::stages::{CLASSES, Stage};
 use gpucast_forecast::comparison::distinct;
+use gpucast_forecast::input::kernel_name::readable;
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_forecast::run::counting::Counted;
@@ -25,6 +26,7 @@ use crate::profile::View;
 /// A launch.
 pub(super) struct Launch {
     pub(super) id: String,
+    /// The name that people read.
     pub(super) kernel: String,
     pub(super) shape: String,
     pub(super) origin: String,
@@ -164,7 +166,7 @@ impl Launch {
         let shown = shown.map(|view| view.prediction.model);
         Self {
             id: format!("launch-{index}"),
-            kernel: launch.kernel.clone(),
+            kernel: readable(&launch.kernel),
             shape: format!(
                 "A grid of {} blocks of {} threads; {}.",
                 triple(launch.grid),

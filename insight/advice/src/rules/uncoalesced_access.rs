@@ -44,12 +44,18 @@ pub(super) const EFFORT: Effort = Effort::Lines;
 /// in the middle of a line moves five sectors instead of four.
 const LEAST_EXCESS: f64 = 1.25;
 
-/// Sectors of a row, and those that its bytes fill: a request moves one at least. So many accesses
-/// fill them together.
+/// Sectors of a row, and those that words side by side fill: a request moves one at least. So many
+/// accesses fill them together.
+///
+/// Lanes that take no part count as the others. They leave gaps between words that lie side by
+/// side, and no other order of the words closes these.
 fn sectors(row: &Row, together: u64) -> (f64, f64) {
+    let bytes = row.memory.iter().map(|counts| counts.requested_bytes).sum::<u128>();
+    let lane_bytes = bytes.div_ceil(row.thread_executions.max(1));
+    // 32 lanes, in sectors of 32 bytes.
+    let of_request = lane_bytes.saturating_mul(together.into()).max(1);
     let sum = |(moved, filled): (f64, f64), counts: &MemoryCounts| {
-        let bytes = counts.requested_bytes.saturating_mul(together.into());
-        let ideal = bytes.div_ceil(32).max(counts.requests).min(counts.sectors);
+        let ideal = counts.requests.saturating_mul(of_request).min(counts.sectors);
         (moved + counts.sectors as f64, filled + ideal as f64)
     };
     accesses(row, StateSpace::Global).fold((0.0, 0.0), sum)

@@ -1,4 +1,4 @@
-//! Four kernels of strangers: the first advice leads to the line that is at fault.
+//! Kernels of strangers: the first advice leads to the line that is at fault, or there is none.
 
 use std::fmt::Write as _;
 
@@ -34,4 +34,13 @@ fn strangers_are_led_to_the_line() {
         }
     }
     assert_eq!(wrong, "");
+}
+
+/// Threads side by side store words side by side, and some store nothing.
+#[test]
+fn words_of_lanes_that_take_no_part_are_no_gaps_to_close() {
+    for advice in advice(&folder("stories").join("paths.toml")) {
+        let rules: Vec<&str> = advice.items.iter().map(|item| item.rule).collect();
+        assert!(!rules.contains(&"uncoalesced-access"), "{rules:?}");
+    }
 }
