@@ -48,7 +48,7 @@ pub(super) fn all_pages() -> Vec<PathBuf> {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy();
             if path.is_dir() {
-                let is_made = name.starts_with('.') || name == "target";
+                let is_made = name.starts_with('.') || name == "target" || name == "node_modules";
                 folders.extend((!is_made).then_some(path));
             } else if name.ends_with(".md") {
                 pages.push(path);
