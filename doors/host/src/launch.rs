@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::input::kernel_name;
 use gpucast_forecast::nsight::Profiled;
 use gpucast_forecast::run::counting::{Counting, Extras, HostLaunch, HostLaunchError, stand_in};
@@ -119,6 +120,7 @@ impl Device {
             launch: &launch,
             options: &options,
             host: &host,
+            found: self.profiler.as_ref().map_or_else(L2Contents::default, Profiler::l2_contents),
         };
         if !self.checking.is_on()
             && let Some(loaded) = loaded_of(&self.modules, &self.functions, function)
@@ -201,11 +203,7 @@ impl Device {
             return match profiler.look_at(name, key) {
                 Look::Passed => Plan::Run(None),
                 Look::Known(predicted) => Plan::Run(predicted),
-                Look::Alone => {
-                    self.l2 = None;
-                    Plan::Count(None)
-                }
-                Look::InOrder => Plan::Count(None),
+                Look::Counted => Plan::Count(None),
             };
         }
         let Some(key) = key else { return Plan::Count(None) };

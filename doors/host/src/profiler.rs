@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::failure::Report;
 use gpucast_forecast::input::loaded::Loaded;
 use gpucast_forecast::nsight::{Figures, Profiled};
@@ -20,10 +21,8 @@ pub(crate) enum Look {
     Passed,
     /// An equal one was profiled; this is its prediction.
     Known(Option<Predicted>),
-    /// It is profiled before an empty L2.
-    Alone,
-    /// It is counted because the caches that it leaves matter; it may be profiled, too.
-    InOrder,
+    /// It is profiled, or it is counted because the caches that it leaves matter.
+    Counted,
 }
 
 /// A launch that is under way.
@@ -92,6 +91,14 @@ impl Profiler {
         self.is_on = is_on;
     }
 
+    /// What a launch finds in the L2. Behind a flush, what it leaves there is not written in its time.
+    pub(crate) fn l2_contents(&self) -> L2Contents {
+        match self.settings.keeps_caches {
+            true => L2Contents::Keep,
+            false => L2Contents::Cold,
+        }
+    }
+
     pub(crate) fn profiles(&self) -> Vec<LaunchMetrics> {
         self.profiles.clone()
     }
@@ -104,7 +111,7 @@ impl Profiler {
             if is_taken {
                 self.current = Current::Taken { symbol: symbol.to_owned(), key: None };
             }
-            return Look::InOrder;
+            return Look::Counted;
         }
         if !is_taken {
             return Look::Passed;
@@ -114,7 +121,7 @@ impl Profiler {
             return Look::Known(known.predicted);
         }
         self.current = Current::Taken { symbol: symbol.to_owned(), key };
-        Look::Alone
+        Look::Counted
     }
 
     /// Returns true if a launch is profiled, and counts it.

@@ -1,5 +1,6 @@
 //! Launches of host programs: counted by classes of CTAs, and executed.
 
+use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::Alone;
 use gpucast_forecast::failure::SourceText;
 use gpucast_forecast::run::counting::{Counted, Counting, Extras, HostLaunch, stand_in};
@@ -76,6 +77,7 @@ impl Host {
             launch: &launch,
             options: &Options::default(),
             host: &Silent,
+            found: L2Contents::default(),
         };
         let gpu = GpuLibrary::builtin().unwrap().get("a100-sxm-80gb").unwrap();
         let counting = Counting {

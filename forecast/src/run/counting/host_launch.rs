@@ -37,6 +37,8 @@ pub struct HostLaunch<'a> {
     pub options: &'a Options,
     /// Hears what the kernel prints.
     pub host: &'a dyn Host,
+    /// What it finds in the L2, and whether lines that it leaves dirty count as written.
+    pub found: L2Contents,
 }
 
 /// Reason why a launch of a host program has no counts.
@@ -106,7 +108,7 @@ impl HostLaunch<'_> {
         beside: &mut Option<B>,
     ) -> Result<Counted, HostLaunchError> {
         let started = Instant::now();
-        let before = (L2Contents::default(), l2.take());
+        let before = (self.found, l2.take());
         let mut counter: C =
             counter(counting, self.program, self.launch, before, true, per_ptx(counting));
         let mut counted_by = CountedBy::full("the host program needs the values");
