@@ -51,7 +51,8 @@ def elements(value: Any) -> tuple[str, bytes]:
         return str(value.dtype).removeprefix("torch."), data
     interface = getattr(value, "__array_interface__", None)
     if interface is not None:
-        kind, size, data = interface["typestr"][1], int(interface["typestr"][2:]), value.tobytes()
+        held = value if hasattr(value, "tobytes") else value.numpy()
+        kind, size, data = interface["typestr"][1], int(interface["typestr"][2:]), held.tobytes()
     else:
         view = memoryview(value)
         kind, size, data = view.format[-1], view.itemsize, view.tobytes()

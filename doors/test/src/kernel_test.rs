@@ -86,7 +86,7 @@ impl<'a> KernelTest<'a> {
         self
     }
 
-    /// The next argument: a number, or a buffer such as
+    /// The next argument: a number, a vector of a buffer's elements, or a buffer such as
     /// `Argument::f32_buffer(n).uniform(-1.0, 1.0, 7)`.
     pub fn argument(mut self, argument: impl Into<Argument>) -> Self {
         self.launch = self.launch.argument(argument);

@@ -1,8 +1,7 @@
 //! Tests of CUDA kernels that run under `cargo test`, without a GPU.
 //!
 //! ```
-//! use gpucast_test::{Buffers, kernel_test};
-//! use gpucast_test::Argument;
+//! use gpucast_test::{Argument, Buffers, kernel_test};
 //!
 //! const N: u32 = 1000;
 //!

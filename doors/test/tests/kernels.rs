@@ -64,6 +64,20 @@ fn every_word_is_understood(buffers: &mut Buffers) {
     saxpy(buffers);
 }
 
+/// Vectors are buffers, and a slice may be what is expected.
+#[kernel_test(
+    SAXPY,
+    grid = 1,
+    block = 32,
+    argument = 3_u32,
+    argument = 2.0_f32,
+    argument = vec![1.0_f32, 2.0, 3.0],
+    argument = vec![0.5_f32; 3]
+)]
+fn elements_are_given_one_by_one(buffers: &mut Buffers) {
+    buffers.set("arg3", &[2.5_f32, 4.5, 6.5]);
+}
+
 /// Nothing is said of results here.
 #[kernel_test(SAXPY, options = |launch| *launch = half_a_block(), checks = "all")]
 fn a_launch_comes_as_one() {
