@@ -24,6 +24,7 @@ mod containers;
 mod corpus;
 mod cost_model;
 mod counts;
+mod ctest;
 mod cuda;
 mod diff;
 mod doctor;

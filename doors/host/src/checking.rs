@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use gpucast_forecast::cuda_line;
 use gpucast_forecast::failure::Report;
 use gpucast_forecast::input::kernel_name;
 use gpucast_forecast::run::counting::HostLaunch;
+use gpucast_forecast::run::execute::Loaded;
 use gpucast_interpreter::{DeviceMemory, Options, RunError};
 use gpucast_sanitizer::{Buffer, Checks, DeviceShadow, Finding, Findings, Party, Sanitizer};
 
@@ -59,10 +61,11 @@ impl Checking {
         }
     }
 
-    /// Executes a launch under the checks. A fault that they explain is a finding.
+    /// Executes a launch of a module under the checks. A fault that they explain is a finding.
     pub(crate) fn run(
         &mut self,
         one: &HostLaunch<'_>,
+        loaded: Option<&Loaded>,
         memory: &mut DeviceMemory,
     ) -> Result<(), RunError> {
         let checks = self.checks.unwrap_or_default();
@@ -73,11 +76,11 @@ impl Checking {
             _ => None,
         };
         let findings = sanitizer.finish(fault);
-        self.keep(one.program.kernel(), &findings);
+        self.keep(one.program.kernel(), loaded, &findings);
         outcome.map(|_| ())
     }
 
-    fn keep(&mut self, kernel: &str, findings: &Findings) {
+    fn keep(&mut self, kernel: &str, loaded: Option<&Loaded>, findings: &Findings) {
         for finding in &findings.findings {
             // Launches of one kernel find the same at other addresses.
             let line = |party: &Party| party.site.as_ref().map(|site| site.line);
@@ -87,7 +90,7 @@ impl Checking {
             let found = self.found.entry(key).or_insert_with(|| Found {
                 kernel: kernel_name::readable(kernel),
                 kind: finding.kind.name().to_owned(),
-                text: sentence(finding),
+                text: sentence(finding, loaded),
                 launches: 0,
                 occurrences: 0,
             });
@@ -102,11 +105,11 @@ impl Checking {
 }
 
 /// A finding in one line: the kind, the places of both threads, the memory.
-fn sentence(finding: &Finding) -> String {
+fn sentence(finding: &Finding, loaded: Option<&Loaded>) -> String {
     let example = &finding.example;
-    let mut text = format!("{} at {}", finding.kind.name(), place(&example.party));
+    let mut text = format!("{} at {}", finding.kind.name(), place(&example.party, loaded));
     if let Some(other) = &example.other {
-        text += &format!(" and {}", place(other));
+        text += &format!(" and {}", place(other, loaded));
     }
     if let Some(memory) = &example.place {
         text += &format!(", {} bytes at {:#x}", memory.bytes, memory.address);
@@ -120,10 +123,10 @@ fn sentence(finding: &Finding) -> String {
     }
 }
 
-fn place(party: &Party) -> String {
+fn place(party: &Party, loaded: Option<&Loaded>) -> String {
     let line = match &party.site {
-        Some(site) => match site.location {
-            Some(location) => format!("CUDA line {} (PTX line {})", location.line, site.line),
+        Some(site) => match loaded.zip(site.location) {
+            Some((loaded, at)) => format!("{} (PTX line {})", cuda_line(loaded, at), site.line),
             None => format!("PTX line {}", site.line),
         },
         None => "no instruction".to_owned(),

@@ -141,7 +141,9 @@ impl Device {
         let mut bad = options.skip_bad_accesses.then(BadAccesses::default);
         let outcome = match plan {
             Plan::Check => {
-                self.checking.run(&host_launch, &mut self.memory).map(|()| Timed::default())
+                let loaded = loaded_of(&self.modules, &self.functions, function);
+                let checked = self.checking.run(&host_launch, loaded, &mut self.memory);
+                checked.map(|()| Timed::default())
             }
             Plan::Run(predicted) if known.is_some_and(|known| self.repeat(&same, &known)) => {
                 Ok(Timed { predicted, counted: false, repeated: true })

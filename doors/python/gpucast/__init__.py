@@ -33,7 +33,6 @@ from ._settings import (
 )
 from .answers import (
     Advice,
-    BrokenLimit,
     Configuration,
     CountChange,
     Difference,
@@ -48,6 +47,7 @@ from .answers import (
     Tuning,
 )
 from .results import (
+    BrokenLimit,
     Buffer,
     Counts,
     Expectation,

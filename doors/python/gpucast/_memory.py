@@ -43,6 +43,24 @@ def is_array(value: Any) -> bool:
         return False
 
 
+def elements(value: Any) -> tuple[str, bytes]:
+    """The type of an array's elements, as `f32`, and their bytes in order."""
+    if _is_tensor(value):
+        value = value.contiguous()
+        data = ctypes.string_at(value.data_ptr(), value.element_size() * value.numel())
+        return str(value.dtype).removeprefix("torch."), data
+    interface = getattr(value, "__array_interface__", None)
+    if interface is not None:
+        held = value if hasattr(value, "tobytes") else value.numpy()
+        kind, size, data = interface["typestr"][1], int(interface["typestr"][2:]), held.tobytes()
+    else:
+        view = memoryview(value)
+        kind, size, data = view.format[-1], view.itemsize, view.tobytes()
+        kind = "f" if kind in "efd" else "i" if kind in "bhilqn" else "u"
+    letter = {"f": "f", "i": "s", "u": "u", "b": "u"}.get(kind, kind)
+    return f"{letter}{8 * size}", data
+
+
 def is_numpy_scalar(value: Any) -> bool:
     """True for `numpy.float32(2)`: it has an array's interfaces, but is a value."""
     return any(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Iterator, Mapping, Sequence, Union, overload
 
 from . import _gpucast
-from .results import Figure, time_text
+from .results import BrokenLimit, Figure, time_text
 
 Number = Union[int, float]
 
@@ -160,16 +160,6 @@ class CountChange:
             return "nothing" if value is None else f"{value:,}"
 
         return f"<{self.metric}: {text(self.before)} → {text(self.after)} {self.unit}>"
-
-
-@dataclass(frozen=True)
-class BrokenLimit:
-    """A limit that the kernel after is beyond."""
-
-    limit: str
-    """As it was given."""
-    text: str
-    """What happened, in a sentence."""
 
 
 class Difference:

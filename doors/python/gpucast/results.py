@@ -238,6 +238,16 @@ def time_text(milliseconds: float) -> str:
     return f"{milliseconds} ms"
 
 
+@dataclass(frozen=True)
+class BrokenLimit:
+    """A limit that a kernel does not keep."""
+
+    limit: str
+    """As it was given."""
+    text: str
+    """What happened, in a sentence."""
+
+
 class Counts:
     """The counts of a launch."""
 
@@ -335,6 +345,14 @@ class Forecast(Sequence[Prediction]):
     def metrics(self) -> dict[str, Figure]:
         """The counters of the first launch, on the first kind of GPU."""
         return self.counts[0].metrics
+
+    def exceeded(self, limits: str | Sequence[str]) -> list[BrokenLimit]:
+        """The limits that are not kept on one of the GPUs, such as `inst_executed <= 4096`.
+
+        `time <= 120us` is about the time of all launches together.
+        """
+        texts = [limits] if isinstance(limits, str) else list(limits)
+        return [BrokenLimit(limit, text) for limit, text in self._made.exceeded(texts)]
 
     def picture(self, kind: str = "breakdown", theme: str = "light") -> Picture:
         """A picture: `breakdown`, `roofline` or `stages`, in the theme `light` or `dark`."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from typing import Any, Callable, Sequence
 
-from . import check, predict, run
+from . import _gpucast, check, predict, run
+from ._memory import elements, is_array
 from ._settings import Names
 from .results import Findings, Forecast, Prediction, Run
 
@@ -21,13 +23,19 @@ def assert_faster(
         raise AssertionError(f"{faster!r} is not {wanted} than {slower!r}")
 
 
-def assert_within(kernel: Any, *args: Any, ms: float, gpu: Names, **options: Any) -> Forecast:
-    """Fails unless every launch is predicted to take at most `ms` milliseconds on each GPU."""
+def assert_within(
+    kernel: Any, *args: Any, limits: str | Sequence[str], gpu: Names, **options: Any
+) -> Forecast:
+    """Fails unless a kernel keeps limits of metrics and of its predicted time on each GPU.
+
+    Limits are texts such as `global_load_sectors_per_request <= 4.1`, `branch_efficiency >= 90` and
+    `time <= 120us`, the time of all launches.
+    """
     __tracebackhide__ = True
     forecast = predict(kernel, *args, gpu=gpu, **options)
-    for prediction in forecast:
-        if prediction.time_ms > ms:
-            raise AssertionError(f"{prediction!r} takes longer than {ms} ms")
+    broken = forecast.exceeded(limits)
+    if broken:
+        raise AssertionError("\n".join(limit.text for limit in broken))
     return forecast
 
 
@@ -40,12 +48,36 @@ def assert_no_findings(kernel: Any, *args: Any, checks: Names = "all", **options
     return findings
 
 
-def assert_as_expected(kernel: Any, **options: Any) -> Run:
-    """Fails unless a launch file or corpus kernel computes what it says it expects."""
+def assert_as_expected(
+    kernel: Any,
+    *args: Any,
+    expect: Callable[..., object] | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    **options: Any,
+) -> Run:
+    """Fails unless a kernel computes what a function does, or what its launch file asks for.
+
+    The function gets copies of the arguments and does to the arrays what the kernel is to do. All
+    arrays are then compared; the kernel changes those of the test. Integers are exact. Floats
+    differ by at most `atol + rtol * |want|`, which depends on their type if it is not given.
+    """
     __tracebackhide__ = True
-    done = run(kernel, **options)
-    if not done.expectations:
+    if expect is not None and not any(map(is_array, args)):
+        raise TypeError("a function changes arrays, and none is among the arguments")
+    copies = copy.deepcopy(args)
+    done = run(kernel, *args, **options)
+    wrong = [] if done else [str(done)]
+    if expect is not None:
+        expect(*copies)
+        for at, (got, want) in enumerate(zip(args, copies)):
+            if is_array(got):
+                element, data = elements(got)
+                sides = (data, elements(want)[1])
+                text = _gpucast.compare(f"arg{at}", element, *sides, (rtol, atol))
+                wrong += [] if text is None else [text]
+    elif not done.expectations:
         raise AssertionError(f"{done!r} expects nothing")
-    if not done:
-        raise AssertionError(str(done))
+    if wrong:
+        raise AssertionError("".join(wrong))
     return done

@@ -3,6 +3,7 @@
 use gpucast_forecast::choice::count_on::CountOn;
 use gpucast_forecast::choice::gpu_argument::{self, Running};
 use gpucast_forecast::choice::model_choice::Models;
+use gpucast_forecast::difference::{Condition, exceeded};
 use gpucast_forecast::prediction::{
     KernelView, PredictionView, left_with_predictions, predict as predicted, tell_stand_ins,
 };
@@ -163,6 +164,17 @@ impl Forecast {
     /// What `gpucast predict --format csv` writes.
     fn csv(&self, py: Python<'_>) -> PyResult<String> {
         self.document(py, Format::Csv)
+    }
+
+    /// The limits that are not kept on each GPU: as it was written, and what happened.
+    fn exceeded(&self, py: Python<'_>, limits: Vec<String>) -> PyResult<Vec<(String, String)>> {
+        let found = || -> Result<_, Failure> {
+            let limits = limits.iter().map(|limit| Condition::holding(limit));
+            let limits = limits.collect::<Result<Vec<_>, Report>>().map_err(Failure::Usage)?;
+            let exceeded = exceeded(&limits, &self.kernels)?;
+            Ok(exceeded.into_iter().map(|one| (one.limit.clone(), one.to_string())).collect())
+        };
+        found().map_err(|failure| failure::raised(py, failure))
     }
 
     /// A picture as SVG: `breakdown`, `roofline` or `stages`, in the theme `light` or `dark`.

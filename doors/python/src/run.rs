@@ -1,11 +1,14 @@
 //! Executions for their results, with or without the sanitizer.
 
+use gpucast_buffers::scalar::ElementType;
+use gpucast_forecast::input::expectation;
 use gpucast_forecast::input::plan::Plan;
 use gpucast_forecast::run::check::Check;
 use gpucast_forecast::run::execute::{self, Unwatched};
-use gpucast_forecast::run::expected::Expected;
+use gpucast_forecast::run::expected::{Compared, Expected};
 use gpucast_forecast::{Failure, Report, Supervisor as _};
 use gpucast_interpreter::DeviceMemory;
+use gpucast_judge::tolerance::{self, Overrides, Tolerance};
 use gpucast_render::TextOrJson;
 use gpucast_render::findings::{self, Extent};
 use gpucast_render::run::{self as render, Launched};
@@ -156,4 +159,33 @@ pub(crate) fn check(
     })?;
     let (document, description) = done.value;
     Ok(Findings { document, description, notes: done.notes })
+}
+
+/// What is wrong with the elements of an array, as `gpucast run` prints it; nothing if they are as
+/// they should be. The tolerance of their type holds, unless another one is given.
+#[pyfunction]
+pub(crate) fn compare(
+    py: Python<'_>,
+    name: String,
+    element: &str,
+    got: &[u8],
+    want: &[u8],
+    tolerances: (Option<f64>, Option<f64>),
+) -> PyResult<Option<String>> {
+    let compared = || -> Result<Option<String>, Failure> {
+        let ty = ElementType::alias(element).unwrap_or(element);
+        let ty = ElementType::named(ty).ok_or_else(|| {
+            let report = Report::new(format!("{name} has elements that are no numbers: {element}"));
+            Failure::Usage(report)
+        })?;
+        let (rtol, atol) = tolerances;
+        let overrides = Overrides { rtol, atol };
+        let Tolerance { rtol, atol } = tolerance::of_values(ty, want, overrides);
+        let comparison = expectation::compare(ty, got, want, rtol, atol);
+        let against = "the test's function".to_owned();
+        let compared = Compared { buffer: name.clone(), against, rtol, atol, comparison };
+        let text = render::document(&[], std::slice::from_ref(&compared), TextOrJson::Text)?;
+        Ok((!compared.agrees()).then_some(text))
+    };
+    compared().map_err(|failure| failure::raised(py, failure))
 }

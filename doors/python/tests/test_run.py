@@ -13,8 +13,9 @@ import types
 import unittest
 
 import gpucast
+from gpucast._memory import elements
 from gpucast.testing import assert_as_expected
-from support import CUDA, ENDLESS, REPOSITORY, SAXPY
+from support import CUDA, ENDLESS, REPOSITORY, SAXPY, needed
 
 LAUNCH = {"grid": 16, "block": 256}
 N = 4096
@@ -41,8 +42,63 @@ class Tensor:
     def element_size(self) -> int:
         return self.of.itemsize
 
+    def numel(self) -> int:
+        return len(self.of)
+
+    def contiguous(self) -> Tensor:
+        return self
+
     def stride(self) -> tuple[int, ...]:
         return (1,)
+
+
+def saxpy(n: int, a: float, x: array.array[float], y: array.array[float]) -> None:
+    """What the kernel does."""
+    for i in range(n):
+        y[i] += a * x[i]
+
+
+class Functions(unittest.TestCase):
+    """What a function of the test computes, beside what the kernel does."""
+
+    def setUp(self) -> None:
+        self.x = array.array("f", range(N))
+        self.y = array.array("f", [1.0] * N)
+
+    def test_arrays_are_compared_with_those_of_a_function(self) -> None:
+        assert_as_expected(SAXPY, N, 2.0, self.x, self.y, expect=saxpy, **LAUNCH)
+        self.assertEqual(self.y[3], 7.0)
+        with self.assertRaises(AssertionError) as failed:
+            assert_as_expected(SAXPY, N, 2.0, self.x, self.y, expect=lambda *_: None, **LAUNCH)
+        self.assertIn("FAILED arg3: 4,095 of 4,096 elements differ", str(failed.exception))
+        self.assertIn("arg3[1]: got 5.0, want 3.0", str(failed.exception))
+        self.assertNotIn("arg2", str(failed.exception))
+
+    def test_tolerances_are_those_of_the_type_or_given(self) -> None:
+        def roughly(n: int, a: float, x: array.array[float], y: array.array[float]) -> None:
+            saxpy(n, a, x, y)
+            y[5] *= 1.01
+
+        arguments = (N, 2.0, self.x, self.y)
+        assert_as_expected(SAXPY, *arguments, expect=roughly, rtol=0.02, **LAUNCH)
+        with self.assertRaisesRegex(AssertionError, "1 of 4,096 elements differ"):
+            assert_as_expected(SAXPY, *arguments, expect=roughly, atol=0.0, **LAUNCH)
+
+    def test_elements_of_all_types_have_a_name(self) -> None:
+        names = {"b": "s8", "B": "u8", "h": "s16", "H": "u16", "i": "s32", "I": "u32"}
+        names |= {"q": "s64", "Q": "u64", "f": "f32", "d": "f64"}
+        for code, name in names.items():
+            of = array.array(code, [1, 2, 3])
+            self.assertEqual(elements(of), (name, of.tobytes()))
+        self.assertEqual(elements(Tensor(self.x))[0], "float32")
+        numpy = needed("numpy")
+        for kind in ("float16", "float32", "int64", "uint8", "bool"):
+            of = numpy.zeros((4, 2), kind)[::2]
+            self.assertEqual(elements(of)[1], bytes(4 * of.itemsize))
+
+    def test_a_function_without_arrays_compares_nothing(self) -> None:
+        with self.assertRaisesRegex(TypeError, "none is among the arguments"):
+            assert_as_expected("transpose", expect=saxpy, size="small")
 
 
 class InPlace(unittest.TestCase):

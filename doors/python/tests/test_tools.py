@@ -29,7 +29,10 @@ def test_padding_is_faster(gpucast_gpu):
     ]
     with pytest.raises(AssertionError, match="is not 1000 times faster"):
         assert_faster(*times, by=1000)
-    assert_within("transpose", ms=1.0, gpu=gpucast_gpu, size="small", machine="rules")
+    on = {"gpu": gpucast_gpu, "size": "small", "machine": "rules", "model": "interval"}
+    assert_within("transpose", limits="time <= 1ms", **on)
+    with pytest.raises(AssertionError, match=f"time <= 1ns on {gpucast_gpu}: .* is 1.000 ns"):
+        assert_within("transpose", limits=["global_load_sectors_per_request <= 4", "time <= 1ns"], **on)
 
 def test_nothing_is_wrong():
     assert_no_findings("transpose", size="small")
@@ -86,14 +89,23 @@ class Pytest(unittest.TestCase):
         needed("pytest")
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "test_kernels.py").write_text(PLUGIN_TEST)
-            arguments = ["-q", "-p", "gpucast.pytest_plugin", "--gpucast-gpu", "h100-sxm,gtx-960"]
-            done = subprocess.run(
-                [sys.executable, "-m", "pytest", *arguments, folder],
-                capture_output=True,
-                text=True,
-                cwd=folder,
-            )
-        self.assertIn("3 passed", done.stdout, done.stdout + done.stderr)
+            self.assertIn("3 passed", self.run_in(folder, folder))
+
+    def test_the_example_passes(self) -> None:
+        needed("pytest")
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIn("9 passed", self.run_in(folder, str(REPOSITORY / "examples/testing")))
+
+    def run_in(self, folder: str, tests: str) -> str:
+        arguments = ["-q", "-p", "gpucast.pytest_plugin", "-p", "no:cacheprovider"]
+        gpus = ["--gpucast-gpu", "h100-sxm,gtx-960"]
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *arguments, *gpus, tests],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+        )
+        return done.stdout + done.stderr
 
 
 class Notebook(unittest.TestCase):

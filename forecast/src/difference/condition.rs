@@ -69,6 +69,26 @@ impl FromStr for Condition {
 }
 
 impl Condition {
+    /// The condition that a limit states, as tests have it: `time <= 120us` is broken where
+    /// `time>120us` holds.
+    ///
+    /// # Errors
+    ///
+    /// If the text is neither `FIGURE <= VALUE` nor `FIGURE >= VALUE`.
+    pub fn holding(limit: &str) -> Result<Self, Report> {
+        let parts = |holds, breaks| {
+            let (figure, value) = limit.split_once(holds)?;
+            Some(format!("{}{breaks}{value}", figure.trim()))
+        };
+        let broken = parts("<=", '>').or_else(|| parts(">=", '<'));
+        let condition = broken.and_then(|broken| broken.parse::<Self>().ok());
+        let condition = condition.ok_or_else(|| {
+            Report::new(format!("`{limit}` is no limit"))
+                .hint("write it like 'time <= 120us' or 'inst_executed <= 4096'")
+        })?;
+        Ok(Self { text: limit.to_owned(), ..condition })
+    }
+
     /// The figure that it bounds: `time`, `slower`, or a metric.
     #[must_use]
     pub fn figure(&self) -> &str {
@@ -227,5 +247,29 @@ fn how_changed(count: &CountChange, limit: f64) -> Option<String> {
         }
         (Some(_), None) => Some("is not counted any more".to_owned()),
         (None, _) => Some("was not counted before".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_holds_where_its_condition_does_not() {
+        for (limit, condition) in [
+            ("time <= 120us", "time>120us"),
+            ("time<=7.5ms", "time>7.5ms"),
+            (" branch_efficiency >= 90 ", "branch_efficiency<90"),
+            ("inst_executed <= 4096", "inst_executed>4096"),
+        ] {
+            let (limit, condition) =
+                (Condition::holding(limit).unwrap(), condition.parse::<Condition>().unwrap());
+            assert_eq!((&limit.figure, limit.bound), (&condition.figure, condition.bound));
+        }
+        assert_eq!(Condition::holding("time <= 1ms").unwrap().to_string(), "time <= 1ms");
+        let wrong = ["time", "time < 1ms", "time <= 120", "time == 1ms", "<= 4", "a b <= 4"];
+        for wrong in wrong.into_iter().chain(["slower <= 1ms", "inst_executed <= 1ms"]) {
+            assert!(Condition::holding(wrong).is_err(), "{wrong}");
+        }
     }
 }

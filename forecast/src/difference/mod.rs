@@ -3,6 +3,7 @@
 mod baseline;
 mod bound;
 mod condition;
+mod limit;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ use crate::prediction::{KernelView, together};
 
 pub use baseline::read as read_baseline;
 pub use condition::{Broken, Condition};
+pub use limit::{Exceeded, exceeded};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "gpucast.difference/1";

@@ -19,6 +19,7 @@ use super::argument::ArgumentSyntax;
 ///     Argument::from(2.0_f32),
 ///     Argument::f32_buffer(1_048_576).uniform(-1.0, 1.0, 7),
 ///     Argument::f32_buffer(1_048_576).into(),
+///     Argument::from(vec![0.25_f32, 0.5, 0.25]),
 ///     Argument::notation("ptr:arg2+64"),
 /// ];
 /// assert_eq!(arguments[2].to_string(), "buf:f32[1048576]=uniform(-1.0,1.0,7)");
@@ -87,6 +88,15 @@ macro_rules! scalars {
                     ty: ElementType::$ty,
                     bits: bits(value),
                 }))
+            }
+        }
+
+        /// A buffer of these elements.
+        impl From<Vec<$rust>> for Argument {
+            fn from(elements: Vec<$rust>) -> Self {
+                let bytes: Vec<u8> =
+                    elements.iter().flat_map(|element| element.to_le_bytes()).collect();
+                Self::buffer(ElementType::$ty, elements.len()).bytes(bytes)
             }
         })*
     };

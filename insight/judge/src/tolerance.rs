@@ -56,16 +56,22 @@ fn share_of_rms(ty: ElementType) -> f64 {
 /// limits come first, then those of the reference's launch file.
 #[must_use]
 pub fn of(plan: &Plan, buffer: usize, want: &[u8], overrides: Overrides) -> Tolerance {
-    let ty = plan.buffers[buffer].ty;
-    if ty.integer_range().is_some() {
-        return Tolerance::EXACT;
-    }
     let stated = plan.expectations.iter().find(|expectation| expectation.buffer == buffer);
     let stated = stated.filter(|stated| stated.rtol > 0.0 || stated.atol > 0.0);
     let rtol = overrides.rtol.or(stated.map(|stated| stated.rtol));
-    let rtol = rtol.unwrap_or_else(|| default_rtol(ty));
     let atol = overrides.atol.or(stated.map(|stated| stated.atol));
-    Tolerance { rtol, atol: atol.unwrap_or_else(|| share_of_rms(ty) * rtol * rms(ty, want)) }
+    of_values(plan.buffers[buffer].ty, want, Overrides { rtol, atol })
+}
+
+/// The tolerance of elements of a type with the values that they should have.
+#[must_use]
+pub fn of_values(ty: ElementType, want: &[u8], overrides: Overrides) -> Tolerance {
+    if ty.integer_range().is_some() {
+        return Tolerance::EXACT;
+    }
+    let rtol = overrides.rtol.unwrap_or_else(|| default_rtol(ty));
+    let atol = overrides.atol.unwrap_or_else(|| share_of_rms(ty) * rtol * rms(ty, want));
+    Tolerance { rtol, atol }
 }
 
 /// The root mean square of the finite values.

@@ -203,7 +203,10 @@ const NOT_RUN: &[(&str, &[&str])] = &[
 
 /// Programs of others, and why their commands are not run here.
 const OTHERS: &[(&str, &[&str])] = &[
-    ("builds and tests", &["cargo", "rustup", "mdbook", "maturin", "node", "npm"]),
+    (
+        "builds and tests",
+        &["cargo", "rustup", "mdbook", "maturin", "node", "npm", "cmake", "ctest"],
+    ),
     ("a network", &["curl", "pip", "podman", "schemathesis"]),
     ("another's compiler or profiler", &["nvcc", "ncu"]),
     ("scripts", &["python3", "python"]),
