@@ -1,6 +1,6 @@
 use super::*;
 use crate::coalescing::SectorSize;
-use crate::hierarchy::LocalStores;
+use crate::hierarchy::{LocalStores, Replacement};
 
 fn with_l2(l2: L2Geometry) -> DeviceModel {
     DeviceModel { l2, ..DeviceModel::GTX_480 }
@@ -44,6 +44,17 @@ fn misses_of_v100_turing_a100_and_h100_read_two_sectors() {
         let capability = ComputeCapability::new(major, minor);
         let device = DeviceModel::for_capability(capability, 1, L2Geometry::GTX_480).unwrap();
         assert_eq!(device.l2.fill_bytes, bytes, "{capability}");
+    }
+}
+
+#[test]
+fn any_line_of_an_l1_of_volta_and_turing_may_give_way() {
+    for (major, minor, of_any) in [(7, 0, true), (7, 5, true), (8, 0, false), (9, 0, false)] {
+        let capability = ComputeCapability::new(major, minor);
+        let device = DeviceModel::for_capability(capability, 1, L2Geometry::GTX_480).unwrap();
+        let l1 = device.first_level.l1.unwrap();
+        let is_random = matches!(l1.replacement, Replacement::Random { .. });
+        assert_eq!(is_random, of_any, "{capability}");
     }
 }
 

@@ -7,7 +7,7 @@
 use num_rational::BigRational;
 use num_traits::Zero as _;
 
-use crate::expression::{Atom, Expression, Monomial};
+use crate::expression::{Expression, Monomial};
 
 /// The Mersenne prime 2⁶¹ − 1: products of two residues fit 128 bits.
 const PRIME: u64 = (1 << 61) - 1;
@@ -36,14 +36,20 @@ fn inverse(number: u64) -> u64 {
     product
 }
 
-fn residue_of(atom: Atom, sizes: &[u64]) -> u64 {
-    atom.at(sizes).rem_euclid(i128::from(PRIME)) as u64
+/// The residue of a whole number: 2⁶¹ and 2¹²² are 1 modulo the prime.
+fn residue_of(number: i128) -> u64 {
+    let wide = number.unsigned_abs();
+    let part = |from: u32| (wide >> from) as u64 & PRIME;
+    let sum = part(0) + part(61) + part(122);
+    let sum = (sum & PRIME) + (sum >> 61);
+    let residue = if sum >= PRIME { sum - PRIME } else { sum };
+    if number < 0 { minus(0, residue) } else { residue }
 }
 
 fn residue(monomial: &Monomial, sizes: &[u64]) -> u64 {
     let mut product = 1;
     for &(atom, power) in &monomial.0 {
-        let value = residue_of(atom, sizes);
+        let value = residue_of(atom.at(sizes));
         for _ in 0..power {
             product = times(product, value);
         }
@@ -60,34 +66,43 @@ pub struct Sample {
     pub count: u128,
 }
 
-/// The equations of a basis modulo the prime, computed once for all subsets of it that are tried.
-struct Equations {
-    /// For each sample the products' values, then the count.
+/// The equations of a basis modulo the prime. Each is made when it is first looked at: most bases
+/// are wrong, and a few equations tell.
+struct Equations<'a> {
+    basis: &'a [Monomial],
+    samples: &'a [Sample],
+    /// For each of the first samples the products' values, then the count.
     rows: Vec<Vec<u64>>,
-    /// The number of products.
-    width: usize,
 }
 
-impl Equations {
-    fn new(basis: &[Monomial], samples: &[Sample]) -> Self {
-        let row = |sample: &Sample| -> Vec<u64> {
-            let count = (sample.count % u128::from(PRIME)) as u64;
-            let products = basis.iter().map(|monomial| residue(monomial, &sample.sizes));
-            products.chain([count]).collect()
-        };
-        Self { rows: samples.iter().map(row).collect(), width: basis.len() }
+impl<'a> Equations<'a> {
+    fn new(basis: &'a [Monomial], samples: &'a [Sample]) -> Self {
+        Self { basis, samples, rows: Vec::new() }
+    }
+
+    fn row(&mut self, at: usize) -> &[u64] {
+        while self.rows.len() <= at {
+            let Sample { sizes, count } = &self.samples[self.rows.len()];
+            let products = self.basis.iter().map(|monomial| residue(monomial, sizes));
+            let count = (count % u128::from(PRIME)) as u64;
+            self.rows.push(products.chain([count]).collect());
+        }
+        &self.rows[at]
     }
 
     /// The samples that determine the coefficients of the products in `columns`, unless some
     /// samples contradict each other.
-    fn pivots(&self, columns: &[usize]) -> Option<Vec<usize>> {
+    fn pivots(&mut self, columns: &[usize]) -> Option<Vec<usize>> {
         let width = columns.len();
+        let count = self.basis.len();
         // Each with the place of its leading one.
         let mut echelon: Vec<(usize, Vec<u64>)> = Vec::with_capacity(width);
         let mut pivots = Vec::with_capacity(width);
-        for (at, values) in self.rows.iter().enumerate() {
-            let mut row: Vec<u64> = columns.iter().map(|&column| values[column]).collect();
-            row.push(values[self.width]);
+        let mut row: Vec<u64> = Vec::with_capacity(width + 1);
+        for at in 0..self.samples.len() {
+            let values = self.row(at);
+            row.clear();
+            row.extend(columns.iter().chain([&count]).map(|&column| values[column]));
             for (lead, earlier) in &echelon {
                 let factor = row[*lead];
                 if factor != 0 {
@@ -101,9 +116,9 @@ impl Equations {
                 None => {}
                 Some(lead) => {
                     let inverse = inverse(row[lead]);
-                    row.iter_mut().for_each(|number| *number = times(*number, inverse));
+                    let leading = row.iter().map(|&number| times(number, inverse)).collect();
                     let place = echelon.partition_point(|(earlier, _)| *earlier < lead);
-                    echelon.insert(place, (lead, row));
+                    echelon.insert(place, (lead, leading));
                     pivots.push(at);
                 }
             }
@@ -119,7 +134,7 @@ pub const MORE_SAMPLES: usize = 8;
 /// leaves. `None` if there is no such sum, or if too few samples would contradict a wrong one.
 #[must_use]
 pub fn solve(basis: &[Monomial], samples: &[Sample]) -> Option<Expression> {
-    let equations = Equations::new(basis, samples);
+    let mut equations = Equations::new(basis, samples);
     let mut columns: Vec<usize> = (0..basis.len()).collect();
     let mut rows = equations.pivots(&columns)?;
     if samples.len() < rows.len() + MORE_SAMPLES {
@@ -175,6 +190,7 @@ fn solution(basis: &[Monomial], samples: &[&Sample]) -> Option<Vec<BigRational>>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::expression::Atom;
 
     fn power(power: u32) -> Monomial {
         match power {
@@ -197,6 +213,15 @@ mod tests {
                 assert_eq!(u128::from(times(one, other)), wide, "{one} · {other}");
             }
             assert!(one == 0 || times(one, inverse(one)) == 1, "{one}");
+        }
+    }
+
+    #[test]
+    fn residues_are_those_of_division() {
+        let numbers = [0, 1, 1 << 60, (1 << 61) - 1, 1 << 61, 1 << 122, 12_345 << 100, i128::MAX];
+        for number in numbers.into_iter().flat_map(|it| [it, -it]).chain([i128::MIN]) {
+            let divided = number.rem_euclid(i128::from(PRIME)) as u64;
+            assert_eq!(residue_of(number), divided, "{number}");
         }
     }
 
