@@ -7,6 +7,7 @@
 use gpucast_buffers::files;
 use gpucast_buffers::init::Init;
 use gpucast_counters::hierarchy::L2Contents;
+use gpucast_interpreter::host_memory::{self, Shortage};
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Buffer, LoadCaching, Plan, PlannedLaunch, Symbol};
@@ -35,7 +36,14 @@ struct Packed {
 pub fn pack(plan: &Plan) -> Result<Vec<u8>, Report> {
     let mut buffers = plan.buffers.clone();
     for buffer in buffers.iter_mut().filter(|buffer| matches!(buffer.init, Init::File(_))) {
-        let mut bytes = vec![0; buffer.len * buffer.ty.bytes()];
+        let size = buffer.len * buffer.ty.bytes();
+        // A launch file may name 64 TiB.
+        host_memory::ask(size as u64).map_err(|Shortage { available }| {
+            let [long, left] = [size as u64, available].map(|bytes| bytes >> 20);
+            let message = format!("it is {long} MiB long, and {left} MiB of memory are available");
+            Report::new(message).at(&buffer.anchor)
+        })?;
+        let mut bytes = vec![0; size];
         let filled = buffer.init.fill(buffer.ty, &mut bytes, &plan.folder);
         filled.map_err(|error| Report::new(error.to_string()).at(&buffer.anchor))?;
         buffer.init = Init::Bytes(bytes.into());
@@ -144,6 +152,10 @@ mod tests {
         std::fs::write(folder.path().join("b.bin"), [7, 8, 9]).unwrap();
         let unpacked = unpack(&pack(&plan).unwrap()).unwrap();
         assert_eq!(unpacked.buffers[0].init, Init::Bytes([7, 8, 9].into()));
+        // 32 TiB are more than there is.
+        let mut large = plan.clone();
+        large.buffers[0].len = 1 << 45;
+        assert!(pack(&large).unwrap_err().message.contains("of memory are available"));
         // Bytes that name a file after all, which nobody here packs, are refused.
         let packed = pack(&plan).unwrap();
         let mut forged: Packed = postcard::from_bytes(&packed).unwrap();
