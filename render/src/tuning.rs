@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gpucast_forecast::tune::ranks::spearman;
-use gpucast_forecast::tune::standing::{self, Candidate};
+use gpucast_forecast::tune::standing;
 use gpucast_forecast::tune::{Configuration, Parameter, Trial};
 use gpucast_forecast::{Report, number};
 use gpucast_model::conformal::VariantFactors;
@@ -178,12 +178,8 @@ fn places(tuned: &Tuned<'_>, model: &str) -> BTreeMap<usize, usize> {
 fn proposed(tuned: &Tuned<'_>) -> BTreeMap<usize, usize> {
     let Some(model) = tuned.models.first() else { return BTreeMap::new() };
     let timed = timed(tuned, model);
-    let candidate = |&(at, time_ms): &(usize, f64)| {
-        let Configuration(values) = &tuned.trials[at].configuration;
-        Candidate { values, time_ms }
-    };
-    let candidates: Vec<Candidate<'_>> = timed.iter().map(candidate).collect();
-    let chosen = standing::to_measure(&candidates, factor(model), tuned.propose);
+    let times: Vec<f64> = timed.iter().map(|(_, time)| *time).collect();
+    let chosen = standing::to_measure(&times, tuned.propose);
     chosen.into_iter().enumerate().map(|(order, at)| (timed[at].0, order + 1)).collect()
 }
 
@@ -321,7 +317,7 @@ fn advice(tuned: &Tuned<'_>, rows: &[Row<'_>]) -> String {
     let mut proposed: Vec<&Row<'_>> = rows.iter().filter(|row| row.measure.is_some()).collect();
     proposed.sort_by_key(|row| row.measure);
     if proposed.len() > 1 {
-        text += "\nMeasure these, which differ most\n";
+        text += "\nMeasure these first\n";
         let mut lines: Vec<Vec<String>> =
             vec![tuned.parameters.iter().map(|parameter| parameter.name.clone()).collect()];
         let values = |row: &&Row<'_>| {

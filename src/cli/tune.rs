@@ -53,8 +53,7 @@ pub(crate) struct Tune {
     #[arg(long, help_heading = "Output", value_name = "N", default_value = "20")]
     pub(crate) top: usize,
 
-    /// Configurations to propose for measuring, of those that the first model cannot tell from the
-    /// best
+    /// Configurations to propose for measuring
     #[arg(long, help_heading = "Output", value_name = "N", default_value = "5")]
     pub(crate) propose: usize,
 }

@@ -360,7 +360,7 @@ class Tuning(Sequence[Configuration]):
 
     @property
     def proposed(self) -> list[Configuration]:
-        """The few to measure: of those that tie with the best, the ones that differ most."""
+        """The few to measure, the fastest first; of those with the same time, one."""
         measured = [one for one in self if one.measure is not None]
         return sorted(measured, key=lambda one: one.measure or 0)
 

@@ -14,39 +14,19 @@ pub fn ranks(times: &[f64], factor: f64) -> Vec<usize> {
     times.iter().map(|&time| faster(time) + 1).collect()
 }
 
-/// A configuration that may be proposed: its values, and its time.
-#[derive(Clone, Copy, Debug)]
-pub struct Candidate<'a> {
-    /// The values of the parameters.
-    pub values: &'a [f64],
-    /// The time.
-    pub time_ms: f64,
-}
-
-/// The places of up to `most` configurations to measure, of those that have the rank 1.
+/// The places of up to `most` times whose configurations are worth measuring, the fastest first.
 ///
-/// The fastest is the first, and then by time those that differ from all before in two parameters
-/// or more: neighbours err alike, and one measurement speaks for them. What is left of `most` goes
-/// to the fastest others.
-pub fn to_measure(candidates: &[Candidate<'_>], factor: f64, most: usize) -> Vec<usize> {
-    let best = candidates.iter().map(|one| one.time_ms).fold(f64::INFINITY, f64::min);
-    let is_tied = |at: &usize| candidates[*at].time_ms <= best * factor;
-    let mut tied: Vec<usize> = (0..candidates.len()).filter(is_tied).collect();
-    tied.sort_by(|&a, &b| candidates[a].time_ms.total_cmp(&candidates[b].time_ms));
-    let mut chosen: Vec<usize> = Vec::new();
-    for &at in &tied {
-        let is_neighbour = |&other: &usize| {
-            let pairs = candidates[at].values.iter().zip(candidates[other].values);
-            pairs.filter(|(a, b)| a != b).count() < 2
-        };
-        if chosen.len() < most && !chosen.iter().any(is_neighbour) {
-            chosen.push(at);
-        }
+/// Of configurations with the same time one comes first: they are mostly the same machine code, and
+/// one measurement speaks for them. The others follow where too few are different.
+pub fn to_measure(times: &[f64], most: usize) -> Vec<usize> {
+    let mut by_time: Vec<usize> = (0..times.len()).collect();
+    by_time.sort_by(|&a, &b| times[a].total_cmp(&times[b]));
+    let (mut chosen, mut repeated): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+    for at in by_time {
+        let is_repeated = chosen.last().is_some_and(|&last: &usize| times[last] == times[at]);
+        if is_repeated { repeated.push(at) } else { chosen.push(at) }
     }
-    let others: Vec<usize> = tied.into_iter().filter(|at| !chosen.contains(at)).collect();
-    let left = most.saturating_sub(chosen.len());
-    chosen.extend(others.into_iter().take(left));
-    chosen
+    chosen.into_iter().chain(repeated).take(most).collect()
 }
 
 #[cfg(test)]
@@ -63,17 +43,10 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbour_is_measured_after_what_differs_more() {
-        let values = [[1.0, 1.0], [1.0, 2.0], [2.0, 2.0], [4.0, 4.0], [3.0, 9.0]];
-        let times = [1.0, 1.01, 1.02, 1.1, 1.5];
-        let candidates: Vec<Candidate<'_>> = values
-            .iter()
-            .zip(times)
-            .map(|(values, time_ms)| Candidate { values, time_ms })
-            .collect();
-        assert_eq!(to_measure(&candidates, 1.2, 3), [0, 2, 3]);
-        assert_eq!(to_measure(&candidates, 1.2, 9), [0, 2, 3, 1], "the last one is no tie");
-        assert_eq!(to_measure(&candidates, 1.0, 3), [0]);
-        assert_eq!(to_measure(&[], 1.2, 3), [0; 0]);
+    fn the_fastest_are_measured_and_of_equal_ones_one_first() {
+        let times = [1.2, 1.0, 1.1, 1.0, 1.3];
+        assert_eq!(to_measure(&times, 3), [1, 2, 0]);
+        assert_eq!(to_measure(&times, 9), [1, 2, 0, 4, 3]);
+        assert_eq!(to_measure(&[], 3), [0; 0]);
     }
 }

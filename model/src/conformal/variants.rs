@@ -158,9 +158,11 @@ mod tests {
     fn what_variants_have_in_common_does_not_count() {
         // Nine kernels, each far off by an amount of its own, with two variants 0.1 apart.
         let names: Vec<String> = (0..9).map(|at| format!("kernel {at}")).collect();
-        let pair =
-            |(at, name)| [error(name, "rules", at as f64), error(name, "rules", at as f64 + 0.1)];
-        let mut errors: Vec<_> = names.iter().enumerate().flat_map(pair).collect();
+        let pairs = names
+            .iter()
+            .enumerate()
+            .flat_map(|(at, name)| [0.0, 0.1].map(|more| error(name, "rules", at as f64 + more)));
+        let mut errors: Vec<_> = pairs.collect();
         let found = VariantFactors::of(&errors);
         let row = found.find("m").unwrap();
         assert!((row.factor.ln() - 0.1).abs() < 1e-9, "{row:?}");

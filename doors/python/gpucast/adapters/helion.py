@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from importlib import import_module
 from typing import Any, Callable, Mapping, Sequence
-from unittest import mock
 
 from .. import gpus, predict
 from .triton_autotuner import is_refused, time_ms
@@ -48,9 +47,12 @@ class Search:
     def autotune(self, *, skip_cache: bool = False) -> Any:
         """The configuration with the shortest predicted time."""
         runtime: Any = import_module("helion.runtime")
-        # Persistent kernels ask the device of their tensors, which may be the CPU.
-        with mock.patch.object(runtime, "get_num_sm", lambda *_, **__: self.sms):
+        # Persistent kernels ask for the SMs of their tensors' device, which may be the CPU.
+        before, runtime.get_num_sm = runtime.get_num_sm, lambda *_, **__: self.sms
+        try:
             self.times_ms = [(config, self._time_ms(config)) for config in self._configurations()]
+        finally:
+            runtime.get_num_sm = before
         self.times_ms.sort(key=lambda pair: pair[1])
         return self.times_ms[0][0]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Iterator, Mapping, Sequence
-from unittest import mock
 
 from .. import gpus, predict, run
 from .._memory import is_array
@@ -27,8 +26,13 @@ def predicting(gpu: str, **options: Any) -> Iterator[None]:
     ours = type("PredictedFunctions", (Backend,), {"gpu": gpu, "options": options})
     # Kernel Tuner gives the backends of GPUs their device and observers.
     backend.GPUBackend.register(ours)
-    with mock.patch.multiple(nvcuda, CudaFunctions=ours, driver=nvcuda.driver or ours):
+    before = nvcuda.CudaFunctions, nvcuda.driver
+    # Without cuda-python there is no driver, and Kernel Tuner would look no further.
+    nvcuda.CudaFunctions, nvcuda.driver = ours, nvcuda.driver or ours
+    try:
         yield
+    finally:
+        nvcuda.CudaFunctions, nvcuda.driver = before
 
 
 class Backend:
