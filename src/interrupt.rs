@@ -2,7 +2,7 @@
 //! the program, and so does a second of time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use gpucast_toolchain::Stop;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -36,15 +36,6 @@ pub(crate) fn listen() {
 #[cfg(unix)]
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(900);
 
-/// See [`before_the_end`].
-static LAST_WORDS: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
-
-/// Has something be said if a signal ends the program while work does not hear that it should end,
-/// such as a compiler's.
-pub(crate) fn before_the_end(say: impl FnOnce() + Send + 'static) {
-    *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(say));
-}
-
 /// Has a thread wait for the first signal. Work that asks for it ends in order before that.
 #[cfg(unix)]
 fn watch() {
@@ -62,8 +53,6 @@ fn watch() {
     let _ = std::thread::Builder::new().name("interrupt".to_owned()).spawn(move || {
         if told.read_exact(&mut [0]).is_ok() {
             std::thread::sleep(PATIENCE);
-            let words = LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take();
-            words.into_iter().for_each(|say| say());
             signal_hook::low_level::exit(STATUS.into());
         }
     });
