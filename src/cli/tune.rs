@@ -52,4 +52,8 @@ pub(crate) struct Tune {
     /// Configurations that text shows
     #[arg(long, help_heading = "Output", value_name = "N", default_value = "20")]
     pub(crate) top: usize,
+
+    /// Configurations to propose for measuring
+    #[arg(long, help_heading = "Output", value_name = "N", default_value = "5")]
+    pub(crate) propose: usize,
 }

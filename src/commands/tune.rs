@@ -8,7 +8,7 @@ use gpucast_forecast::compiler::CudaOptions;
 use gpucast_forecast::number;
 use gpucast_forecast::run::sources::Counts;
 use gpucast_forecast::settings::LaunchOptions;
-use gpucast_forecast::tune::{Cache, Space, Tried, Tuning, ktt, measured};
+use gpucast_forecast::tune::{Cache, Space, Tuning, ktt, measured};
 use gpucast_render::json;
 use gpucast_render::tuning::{self, Tuned};
 use gpucast_toolchain::compiler::CommandLine;
@@ -61,8 +61,19 @@ pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
         Some(path) => Some(Cache::open(path, &space, &gpu.display_name, &model_names)?),
         None => None,
     };
-    let Tried { trials, stopped_by } = tuning.try_all(&configurations, cache.as_mut())?;
-    if let Some(failure) = stopped_by {
+    let mut trials = Vec::new();
+    let tried = tuning.try_all(&configurations, cache.as_mut(), |trial| trials.push(trial));
+    let tuned = Tuned {
+        parameters: &space.parameters,
+        gpu: &gpu.name,
+        models: &model_names,
+        trials: &trials,
+        configurations: configurations.len(),
+        propose: arguments.propose,
+        measured: measured.as_ref(),
+    };
+    let ranking = tuning::document(&tuned, arguments.output.format, arguments.top)?;
+    if let Err(failure) = tried {
         let resume = match &cache {
             Some(_) => "; the same command continues",
             None => "; with --cache FILE it could be continued",
@@ -72,6 +83,9 @@ pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
             number::count(trials.len() as u64),
             number::count(configurations.len() as u64)
         ));
+        if !trials.is_empty() {
+            output.write(&ranking)?;
+        }
         return Err(failure.into());
     }
     if let Some(cache) = cache {
@@ -82,14 +96,7 @@ pub(crate) fn run(arguments: &Tune) -> Result<(), Failure> {
         let document = ktt::document(&space, &gpu.display_name, model, &trials, now);
         of_ktt.write(&json::document(&document)?)?;
     }
-    let tuned = Tuned {
-        space: &space,
-        gpu: &gpu.name,
-        models: &model_names,
-        trials: &trials,
-        measured: measured.as_ref(),
-    };
-    output.write(&tuning::document(&tuned, arguments.output.format, arguments.top)?)?;
+    output.write(&ranking)?;
     // Each configuration has said why it has no time.
     if trials.iter().any(|trial| trial.outcome.is_ok()) { Ok(()) } else { Err(Failure::Said) }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use gpucast_forecast::tune::Space;
 use serde_json::Value;
 
 use crate::gpucast::{Outcome, command, gpucast, json, outcome, stdout};
@@ -133,8 +134,12 @@ impl Slow {
 
     /// A tuning that waits amid the second configuration.
     fn begun(&self) -> Child {
-        let mut tune = self.tune();
-        let begun = tune.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        self.amid_the_second(self.tune().stdout(Stdio::null()).stderr(Stdio::null()))
+    }
+
+    /// Starts a tuning and waits until it is amid the second configuration.
+    fn amid_the_second(&self, tune: &mut Command) -> Child {
+        let begun = tune.spawn().unwrap();
         while self.compilations() != "4\n8\n" {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
@@ -170,6 +175,28 @@ fn a_killed_tuning_goes_on() {
     assert_eq!(resumed.stdout, outcome(slow.tune()).stdout);
 }
 
+/// Ctrl-C and SIGTERM end it amid the second configuration: what was tried is ranked.
+#[cfg(unix)]
+#[test]
+fn a_stopped_tuning_shows_its_ranking() {
+    for signal in ["-INT", "-TERM"] {
+        let slow = Slow::new();
+        let mut tune = slow.tune();
+        let tune = tune.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = slow.amid_the_second(tune);
+        let killed = Command::new("/bin/kill").args([signal, &child.id().to_string()]).status();
+        assert!(killed.unwrap().success());
+        let stopped = child.wait_with_output().unwrap();
+        assert_eq!(stopped.status.code(), Some(130), "{signal}");
+        let said = String::from_utf8_lossy(&stopped.stderr);
+        assert!(said.contains("stopped after 1 of 3 configurations"), "{said}");
+        let tuned: Value = serde_json::from_slice(&stopped.stdout).unwrap();
+        assert_eq!(tuned["untried"], 2, "{tuned}");
+        assert_eq!(tuned["configurations"].as_array().unwrap().len(), 1);
+        assert_eq!(tuned["configurations"][0]["times"][0]["rank"], 1);
+    }
+}
+
 /// One tuning begins and ends while another one is amid its second configuration.
 #[cfg(unix)]
 #[test]
@@ -193,6 +220,32 @@ fn tunings_at_the_same_time_lose_nothing() {
     let compiled = slow.compilations();
     assert_eq!(outcome(slow.tune()).stdout, second.stdout);
     assert_eq!(slow.compilations(), compiled);
+}
+
+/// A space that names a parameter wrongly would fail in each configuration.
+#[test]
+fn spaces_of_the_corpus_name_parameters_of_their_launch_files() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/spaces");
+    let mut spaces = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path().join("space.toml");
+        if !path.is_file() {
+            continue;
+        }
+        spaces += 1;
+        let space = Space::read(&path).unwrap();
+        assert!(space.configurations().unwrap().len() > 10, "{}", path.display());
+        let launch: toml::Value =
+            toml::from_str(&fs::read_to_string(&space.launch).unwrap()).unwrap();
+        let source = fs::read_to_string(path.with_file_name("kernel.cu")).unwrap();
+        for parameter in &space.parameters {
+            let usual = launch["parameters"].get(&parameter.name).and_then(toml::Value::as_integer);
+            let usual = usual.unwrap_or_else(|| panic!("{}: {}", path.display(), parameter.name));
+            assert!(parameter.values.contains(&(usual as f64)), "{}", parameter.name);
+            assert!(source.contains(&parameter.name), "{}: {}", path.display(), parameter.name);
+        }
+    }
+    assert!(spaces >= 12, "{spaces}");
 }
 
 /// The members that Kernel Tuner's schema of version 1.1.0 requires.

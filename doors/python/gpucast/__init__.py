@@ -356,8 +356,8 @@ def _side(value: Forecast | str | PathLike[str], name: str) -> tuple[str, str]:
 
 
 def tune(
-    space: str | PathLike[str],
-    *,
+    space: Any,
+    *args: Any,
     gpu: str,
     model: Names = (),
     count_on: str | None = None,
@@ -369,11 +369,23 @@ def tune(
     """Predicts every configuration of a tuning space, and ranks them.
 
     `space` is a file as `gpucast tune` reads it: a launch file, values of its parameters, and
-    constraints. One that names a program to compile with is refused. Options are those of
+    constraints. One that names a program to compile with is refused. Or it is `kernel[grid]` of a
+    kernel that `triton.autotune` decorates, with its arguments. Options are those of
     :class:`ExecutionOptions`.
     """
     request = _request(gpu, model, count_on, timing, clock, power_limit)
-    return Tuning(*_gpucast.tune(fspath(space), request, _only_execution(options)))
+    if isinstance(space, (str, PathLike)):
+        if args:
+            raise TypeError("a space has its own arguments, in its launch file")
+        return Tuning(*_gpucast.tune(fspath(space), request, _only_execution(options)))
+    from .adapters import triton_autotuner
+
+    chosen = {
+        "count_on": count_on, "timing": timing, "clock": clock, "power_limit": power_limit, **options
+    }
+    by = request.models[0] if request.models else "sm-simulation"
+    parameters, trials = triton_autotuner.configurations(space, args, gpu, {"model": by, **chosen})
+    return Tuning(*_gpucast.ranked(gpu, by, parameters, trials), notes=())
 
 
 def counts(

@@ -23,6 +23,7 @@ __all__ = [
     "sensitivity",
     "diff",
     "tune",
+    "ranked",
     "counts",
     "counts_at",
     "report",
@@ -125,6 +126,12 @@ def diff(
     before: tuple[str, str], after: tuple[str, str], limits: list[str]
 ) -> tuple[tuple[str, str, str], list[tuple[str, str]]]: ...
 def tune(space: str, request: Request, settings: Settings) -> tuple[str, str, list[str]]: ...
+def ranked(
+    gpu: str,
+    model: str,
+    parameters: list[str],
+    trials: list[tuple[list[float], float | None, str | None]],
+) -> tuple[str, str]: ...
 def counts(request: CountsRequest, settings: Settings) -> tuple[str, str, list[str]]: ...
 def counts_at(document: str, sizes: str) -> tuple[str, list[tuple[str, str]]]: ...
 def report(

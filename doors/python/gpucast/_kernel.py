@@ -37,6 +37,8 @@ class LaunchOptions(TypedDict, total=False):
     """The problem size of a corpus kernel: `small` or `paper`."""
     parameters: Mapping[str, float]
     """Values for the `[parameters]` of a launch file."""
+    symbols: Mapping[str, Any]
+    """Arrays for `__constant__` and `__device__` variables, by their names."""
     l2: str
     """What the L2 holds when launches begin: `cold`, `keep`, `warm`, `repeated` or `overwritten`."""
     define: Any
@@ -65,6 +67,7 @@ class Launch:
     arch: str | None = None
     size: str | None = None
     parameters: list[tuple[str, float]] = field(default_factory=list)
+    symbols: list[tuple[str, bytes]] = field(default_factory=list)
     l2: str | None = None
     defines: list[str] = field(default_factory=list)
     includes: list[str] = field(default_factory=list)
@@ -162,6 +165,9 @@ def launch_of(options: Mapping[str, Any], gpus: Sequence[str]) -> Launch:
         arch=options.get("arch"),
         size=options.get("size"),
         parameters=[(key, float(value)) for key, value in options.get("parameters", {}).items()],
+        symbols=[
+            (key, memoryview(value).tobytes()) for key, value in options.get("symbols", {}).items()
+        ],
         l2=options.get("l2"),
         defines=list(define),
         includes=names(options.get("include", ())),

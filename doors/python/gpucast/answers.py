@@ -317,8 +317,10 @@ class Configuration:
     parameters: Mapping[str, Number]
     time_ms: float | None
     """The predicted time in milliseconds, by the first model; none if there is none."""
-    rank: Number | None
-    """1 for the fastest; equal times share the mean of their ranks."""
+    rank: int | None
+    """One more than the configurations that are faster beyond a tie, so 1 for all of the best."""
+    measure: int | None
+    """The place among those that are proposed for measuring; none if it is not proposed."""
     error: str | None
     """Why there is no time."""
 
@@ -345,6 +347,12 @@ class Tuning(Sequence[Configuration]):
         if self[0].time_ms is None:
             raise ValueError(f"no configuration has a time: {self[0].error}")
         return self[0]
+
+    @property
+    def proposed(self) -> list[Configuration]:
+        """The few to measure, the fastest first; of those with the same time, one."""
+        measured = [one for one in self if one.measure is not None]
+        return sorted(measured, key=lambda one: one.measure or 0)
 
     @overload
     def __getitem__(self, index: int) -> Configuration: ...
@@ -375,7 +383,8 @@ def _configuration(document: Mapping[str, Any]) -> Configuration:
     return Configuration(
         parameters={one["name"]: whole(one["value"]) for one in document["parameters"]},
         time_ms=first["time_ms"],
-        rank=None if first["rank"] is None else whole(first["rank"]),
+        rank=first["rank"],
+        measure=document["measure"],
         error=document["error"] or first["error"],
     )
 

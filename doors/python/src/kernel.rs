@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use gpucast_buffers::init::Init;
+use gpucast_buffers::scalar::ElementType;
 use gpucast_counters::hierarchy::L2Contents;
 use gpucast_forecast::Argument;
 use gpucast_forecast::choice::gpu_argument;
@@ -10,11 +12,11 @@ use gpucast_forecast::compiler::{CudaOptions, is_cuda};
 use gpucast_forecast::input::cuda_source::{self, CudaFile};
 use gpucast_forecast::input::kernel_argument;
 use gpucast_forecast::input::kernel_name;
-use gpucast_forecast::input::plan::Plan;
+use gpucast_forecast::input::plan::{Plan, Symbol};
 use gpucast_forecast::run::execute::Loaded;
 use gpucast_forecast::run::module;
 use gpucast_forecast::settings::Size;
-use gpucast_forecast::{Failure, LaunchOptions, Report, SourceText};
+use gpucast_forecast::{Anchor, Failure, LaunchOptions, Report, SourceText};
 use gpucast_ptx_frontend::module::Formal;
 use gpucast_toolchain::compiler::{Choice, Installed};
 use pyo3::prelude::*;
@@ -35,6 +37,8 @@ pub(crate) struct Launch {
     arch: Option<String>,
     size: Option<String>,
     parameters: Vec<(String, f64)>,
+    /// Variables of the module with their first contents.
+    symbols: Vec<(String, Vec<u8>)>,
     l2: Option<String>,
     defines: Vec<String>,
     includes: Vec<PathBuf>,
@@ -86,6 +90,18 @@ impl Launch {
     }
 }
 
+/// A variable that is filled before the launch.
+fn symbol((name, contents): &(String, Vec<u8>)) -> Symbol {
+    let source = SourceText::new("symbols", name.clone());
+    Symbol {
+        name: name.clone(),
+        ty: ElementType::U8,
+        len: Some(contents.len()),
+        init: Init::Bytes(Arc::from(contents.as_slice())),
+        anchor: Anchor { source, range: 0..name.len() },
+    }
+}
+
 /// A kernel with its launch. The arrays of a launch are no part of it.
 #[pyclass(frozen, module = "gpucast._gpucast")]
 pub(crate) struct Kernel {
@@ -97,13 +113,10 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    fn new(
-        plan: Plan,
-        source: Option<SourceText>,
-        source_root: Option<PathBuf>,
-    ) -> Result<Self, Failure> {
+    fn new(mut plan: Plan, source: Option<SourceText>, launch: &Launch) -> Result<Self, Failure> {
+        plan.symbols.extend(launch.symbols.iter().map(symbol));
         let loaded = Arc::new(module::load(&plan)?);
-        Ok(Self { plan, loaded, source, source_root })
+        Ok(Self { plan, loaded, source, source_root: launch.source_root.clone() })
     }
 
     /// The source files that the module names, with their lines where they are known.
@@ -137,7 +150,7 @@ impl Kernel {
         let read = supervised(py, &settings, |supervision| {
             let options = launch.options(&settings, supervision)?;
             let plan = kernel_argument::read(argument, &options)?;
-            Self::new(plan, None, launch.source_root.clone())
+            Self::new(plan, None, &launch)
         })?;
         Ok((read.value, read.notes))
     }
@@ -155,7 +168,7 @@ impl Kernel {
             let mut options = launch.options(&settings, supervision)?;
             if !is_cuda(Path::new(name), text) {
                 let plan = kernel_argument::of_text(Path::new(name), text, &options)?;
-                return Self::new(plan, None, launch.source_root.clone());
+                return Self::new(plan, None, &launch);
             }
             let source = SourceText::new(name, text);
             let cuda = std::mem::take(&mut options.cuda);
@@ -174,7 +187,7 @@ impl Kernel {
             let mut plan = kernel_argument::of_text(Path::new(&name), &compiled.ptx, &options)?;
             let warnings = compiled.warnings.iter().fold(note, |all, one| format!("{all}; {one}"));
             plan.note = Some(warnings);
-            Self::new(plan, Some(source), launch.source_root.clone())
+            Self::new(plan, Some(source), &launch)
         })?;
         Ok((read.value, read.notes))
     }

@@ -60,6 +60,7 @@ fn _gpucast(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sensitivity::sensitivity, module)?)?;
     module.add_function(wrap_pyfunction!(difference::diff, module)?)?;
     module.add_function(wrap_pyfunction!(tune::tune, module)?)?;
+    module.add_function(wrap_pyfunction!(tune::ranked, module)?)?;
     module.add_function(wrap_pyfunction!(counts::counts, module)?)?;
     module.add_function(wrap_pyfunction!(counts::counts_at, module)?)?;
     module.add_function(wrap_pyfunction!(report::report, module)?)?;

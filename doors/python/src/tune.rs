@@ -6,19 +6,24 @@ use std::sync::Arc;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::compiler::CudaOptions;
 use gpucast_forecast::run::sources::Counts;
-use gpucast_forecast::tune::{Space, Tuning};
+use gpucast_forecast::tune::{Configuration, Parameter, Space, Trial, Tuning};
 use gpucast_forecast::{Failure, LaunchOptions, Report};
+use gpucast_model::Model;
 use gpucast_render::Format;
 use gpucast_render::tuning::{self, Tuned};
 use gpucast_toolchain::compiler::Installed;
 use pyo3::prelude::*;
 
+use crate::failure::raised;
 use crate::forecast::Request;
 use crate::settings::Settings;
 use crate::supervision::supervised;
 
 /// Configurations that the text shows.
 const SHOWN: usize = 20;
+
+/// Configurations that are proposed for measuring, as on the command line.
+const PROPOSED: usize = 5;
 
 /// Predicts every configuration of a tuning space. Gives the ranking as JSON and as text, with
 /// notes.
@@ -65,14 +70,16 @@ pub(crate) fn tune(
             supervisor: supervision,
         };
         let configurations = space.configurations()?;
-        let trials = configurations.iter().map(|configuration| tuning.try_one(configuration));
-        let trials = trials.collect::<Result<Vec<_>, Failure>>()?;
+        let mut trials = Vec::new();
+        tuning.try_all(&configurations, None, |trial| trials.push(trial))?;
         let models = tuning.models();
         let tuned = Tuned {
-            space: &space,
+            parameters: &space.parameters,
             gpu: &gpu.name,
             models: &models,
             trials: &trials,
+            configurations: configurations.len(),
+            propose: PROPOSED,
             measured: None,
         };
         let document = tuning::document(&tuned, Format::Json, SHOWN)?;
@@ -80,4 +87,42 @@ pub(crate) fn tune(
     })?;
     let (document, text) = done.value;
     Ok((document, text, done.notes))
+}
+
+/// The values of a configuration, its time in milliseconds, or why it has none.
+type Row = (Vec<f64>, Option<f64>, Option<String>);
+
+/// Ranks configurations whose times are known. Gives the ranking as JSON and as text.
+#[pyfunction]
+pub(crate) fn ranked(
+    py: Python<'_>,
+    gpu: &str,
+    model: &str,
+    parameters: Vec<String>,
+    trials: Vec<Row>,
+) -> PyResult<(String, String)> {
+    let ranked = || -> Result<(String, String), Failure> {
+        let model = <dyn Model>::by_name(model)
+            .map_err(|error| Failure::Usage(Report::new(error.to_string())))?;
+        let gpu = gpu_argument::find(crate::gpus::library()?, gpu)?;
+        let parameters: Vec<Parameter> =
+            parameters.into_iter().map(|name| Parameter { name, values: Vec::new() }).collect();
+        let trial = |(values, time_ms, error): Row| {
+            let time_ms = time_ms.ok_or_else(|| error.unwrap_or_default());
+            Trial::of_time(Configuration(values), model.name(), time_ms)
+        };
+        let trials: Vec<Trial> = trials.into_iter().map(trial).collect();
+        let tuned = Tuned {
+            parameters: &parameters,
+            gpu: &gpu.name,
+            models: &[model.name()],
+            trials: &trials,
+            configurations: trials.len(),
+            propose: PROPOSED,
+            measured: None,
+        };
+        let document = tuning::document(&tuned, Format::Json, SHOWN)?;
+        Ok((document, tuning::document(&tuned, Format::Text, SHOWN)?))
+    };
+    ranked().map_err(|failure| raised(py, failure))
 }

@@ -9,6 +9,8 @@
 //! is compiled, executed and predicted by itself, so that any of them can be left out or taken from
 //! a file.
 //!
+//! [`standing`] says which configurations a ranking cannot tell apart, and which few to measure.
+//!
 //! The cache file is the only state of a tuning, so a killed one goes on from it. Times have twelve
 //! digits, which survive such a file.
 
@@ -19,6 +21,7 @@ pub mod ktt;
 mod measured;
 pub mod ranks;
 mod space;
+pub mod standing;
 mod trial;
 mod tried;
 
@@ -26,4 +29,3 @@ pub use cache::Cache;
 pub use measured::measured;
 pub use space::{Configuration, Parameter, Space};
 pub use trial::{ModelTime, Trial, TriedLaunch, Trouble, Tuning};
-pub use tried::Tried;

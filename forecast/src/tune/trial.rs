@@ -86,6 +86,20 @@ impl Trouble {
 }
 
 impl Trial {
+    /// A configuration that was predicted elsewhere: its time in milliseconds by a model, or why it
+    /// has none.
+    pub fn of_time(
+        configuration: Configuration,
+        model: &str,
+        time_ms: Result<f64, String>,
+    ) -> Self {
+        let outcome = match time_ms {
+            Ok(time_ms) => Ok(vec![ModelTime { model: model.to_owned(), time_ms: Ok(time_ms) }]),
+            Err(reason) => Err(Trouble::Execution(reason)),
+        };
+        Self { configuration, launches: Vec::new(), outcome }
+    }
+
     /// The time by a model.
     pub fn time_ms(&self, model: &str) -> Option<f64> {
         let times = self.outcome.as_ref().ok()?;

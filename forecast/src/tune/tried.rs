@@ -3,43 +3,38 @@
 use super::{Cache, Configuration, Trial, Tuning};
 use crate::failure::Failure;
 
-/// The configurations that were tried.
-#[derive(Debug)]
-pub struct Tried {
-    /// Their results, in their order.
-    pub trials: Vec<Trial>,
-    /// What ended the tuning before its last configuration.
-    pub stopped_by: Option<Failure>,
-}
-
 impl Tuning<'_> {
-    /// Tries configurations one after the other. Those that `cache` has are taken from it, and
-    /// the others are added to it.
+    /// Tries configurations one after the other, and hands each result to `take`. Those that
+    /// `cache` has are taken from it, and the others are added to it.
     ///
     /// # Errors
     ///
-    /// If the cache cannot be read or written.
+    /// If the supervisor stops the tuning, or the cache cannot be read or written. What was taken
+    /// until then holds.
     pub fn try_all(
         &self,
         configurations: &[Configuration],
         mut cache: Option<&mut Cache<'_>>,
-    ) -> Result<Tried, Failure> {
-        let mut trials = Vec::new();
+        mut take: impl FnMut(Trial),
+    ) -> Result<(), Failure> {
         for (index, configuration) in configurations.iter().enumerate() {
             if let Some(trial) = cache.as_ref().and_then(|cache| cache.trial(configuration)) {
-                trials.push(trial);
+                take(trial);
                 continue;
             }
-            self.supervisor.part(index, configurations.len());
-            let trial = match self.try_one(configuration) {
-                Ok(trial) => trial,
-                Err(failure) => return Ok(Tried { trials, stopped_by: Some(failure) }),
-            };
-            if let Some(cache) = &mut cache {
-                cache.add(&trial)?;
+            if self.supervisor.should_stop() {
+                return Err(Failure::Stopped);
             }
-            trials.push(trial);
+            self.supervisor.part(index, configurations.len());
+            let trial = self.try_one(configuration)?;
+            // A compiler that was told to stop has failed, and says nothing of the configuration.
+            if trial.outcome.is_err() && self.supervisor.should_stop() {
+                return Err(Failure::Stopped);
+            }
+            let added = cache.as_mut().map_or(Ok(()), |cache| cache.add(&trial));
+            take(trial);
+            added?;
         }
-        Ok(Tried { trials, stopped_by: None })
+        Ok(())
     }
 }

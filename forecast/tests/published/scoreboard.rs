@@ -7,12 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use gpucast_model::agreement::{Pair, Summary, rank_correlation};
-use gpucast_model::conformal::{COVERAGE, MeasuredError, Table, TimeClass};
+use gpucast_model::conformal::{
+    COVERAGE, MeasuredError, Table, TimeClass, VariantError, VariantFactors,
+};
 
 use super::times::{MODELS, Time};
 
 /// The quantiles of errors that intervals rest on.
 pub(crate) const QUANTILES: &str = "model/data/interval-quantiles.csv";
+
+/// The differences of errors that rankings rest on.
+pub(crate) const FACTORS: &str = "model/data/variant-factors.csv";
 
 /// The page with the scoreboard.
 pub(crate) const PAGE: &str = "docs/evidence/validation.md";
@@ -26,7 +31,27 @@ pub(crate) fn files(times: &[Time], page: &str) -> Vec<(&'static str, String)> {
     let (before, rest) = page.split_once(MARKS[0]).unwrap();
     let (_, after) = rest.split_once(MARKS[1]).unwrap();
     let page = format!("{before}{}\n\n{}\n{}{after}", MARKS[0], scoreboard(times), MARKS[1]);
-    vec![(QUANTILES, Table::of(&errors).to_csv()), (PAGE, page)]
+    vec![
+        (QUANTILES, Table::of(&errors).to_csv()),
+        (FACTORS, VariantFactors::of(&variant_errors(times)).to_csv()),
+        (PAGE, page),
+    ]
+}
+
+/// The errors of every model.
+fn variant_errors(times: &[Time]) -> Vec<VariantError<'_>> {
+    let of_model = |(at, model): (usize, &'static str)| {
+        times.iter().filter_map(move |time| {
+            Some(VariantError {
+                model,
+                machine: time.machine,
+                family: &time.family,
+                gpu: &time.gpu,
+                error: (time.measured_ms / time.predicted_ms[at]?).ln(),
+            })
+        })
+    };
+    MODELS.into_iter().enumerate().flat_map(of_model).collect()
 }
 
 /// What is known of a set: its name, where its data are from.

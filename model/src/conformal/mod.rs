@@ -11,12 +11,14 @@
 //! | `quantile` | quantiles with the correction for few errors |
 //! | `class` | what binds a simulated time |
 //! | `table` | quantiles by scope, and the choice of a scope |
+//! | `variants` | what errors of variants of one kernel do not have in common |
 //!
 //! `docs/evidence/validation.md` tells how often the intervals hold on kernels that were held back.
 
 mod class;
 mod quantile;
 mod table;
+mod variants;
 
 use serde::Serialize;
 
@@ -25,6 +27,7 @@ use crate::text::duration_range;
 
 pub use class::{TimeClass, UnknownClass};
 pub use table::{COVERAGE, Kind, MeasuredError, Quantiles, Scope, Table, back_end};
+pub use variants::{VariantError, VariantFactor, VariantFactors};
 
 /// The interval of a predicted time, and the measured times that it rests on.
 #[derive(Clone, Debug, PartialEq, Serialize)]

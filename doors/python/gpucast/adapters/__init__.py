@@ -1,6 +1,7 @@
 """Kernels of other packages: how each becomes PTX or CUDA without a GPU.
 
-A package is imported only when one of its kernels is passed.
+A package is imported only when one of its kernels is passed. Modules named after autotuners are hooks
+that programs import: docs/python/autotuners.md.
 """
 
 from __future__ import annotations
