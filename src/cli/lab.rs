@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use gpucast_lab::Language;
 use gpucast_render::TextOrJson;
 use gpucast_render::lab::GradeFormat;
 
@@ -20,6 +21,10 @@ const OF_GRADES: &str = "Exit status: 0 if all submissions were checked, whateve
 pub(crate) enum Lab {
     /// List the tasks
     List {
+        /// The language of titles and reasons
+        #[arg(long, value_name = "LANGUAGE", default_value = "en", value_parser = words::language())]
+        language: Language,
+
         /// The form of the result
         #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]
         format: TextOrJson,
@@ -33,6 +38,10 @@ pub(crate) enum Lab {
         /// The folder, which is made [default: the task's name]
         #[arg(value_name = "FOLDER")]
         folder: Option<PathBuf>,
+
+        /// The language of the lesson; a task that lacks it is told as its author wrote it
+        #[arg(long, value_name = "LANGUAGE", default_value = "en", value_parser = words::language())]
+        language: Language,
     },
     /// Say what is right, what is wrong, and which targets are open
     ///
@@ -62,6 +71,10 @@ pub(crate) struct Check {
 
     #[command(flatten)]
     pub(crate) by: By,
+
+    /// The language of verdicts and targets; what is wrong with a kernel is told in English
+    #[arg(long, help_heading = "Output", value_name = "LANGUAGE", default_value = "en", value_parser = words::language())]
+    pub(crate) language: Language,
 
     /// The form of the result
     #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::text_or_json())]

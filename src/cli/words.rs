@@ -2,7 +2,8 @@
 //! command line.
 
 use clap::ValueEnum;
-use clap::builder::{EnumValueParser, TypedValueParser};
+use clap::builder::{EnumValueParser, PossibleValuesParser, TypedValueParser};
+use gpucast_lab::Language;
 use gpucast_render::difference::DifferenceFormat;
 use gpucast_render::judgement::JudgementFormat;
 use gpucast_render::lab::GradeFormat;
@@ -64,6 +65,12 @@ words! {
         /// For a browser: one file that refers to nothing outside
         Html,
     }
+}
+
+/// Languages, by their codes.
+pub(super) fn language() -> impl TypedValueParser<Value = Language> {
+    PossibleValuesParser::new(Language::ALL.iter().map(|language| language.code()))
+        .map(|code| Language::of_code(&code).unwrap_or_default())
 }
 
 /// The form of a run's result.

@@ -10,7 +10,7 @@ use gpucast_forecast::settings::{
     CacheChoice, ExecutionSettings, LaunchOptions, MachineChoice, MachineSettings,
 };
 use gpucast_interpreter::Options;
-use gpucast_lab::{Checking, Graded, Submission, Task, hand_out, submission, tasks};
+use gpucast_lab::{Checking, Graded, Language, Submission, Task, hand_out, submission, tasks};
 use gpucast_model::Gpu;
 use gpucast_render::{TextOrJson, lab};
 
@@ -25,8 +25,8 @@ const EXAMPLE: &str = "03-coalescing";
 
 pub(crate) fn run(command: Lab) -> Result<(), Failure> {
     match command {
-        Lab::List { format } => list(format),
-        Lab::Start { task, folder } => start(&task, folder),
+        Lab::List { language, format } => list(language, format),
+        Lab::Start { task, folder, language } => start(&task, folder, language),
         Lab::Check(arguments) => check(&arguments),
         Lab::Grade(arguments) => grade(&arguments),
         Lab::New { folder } => {
@@ -44,13 +44,14 @@ fn tell(text: &str) {
     }
 }
 
-fn list(format: TextOrJson) -> Result<(), Failure> {
+fn list(language: Language, format: TextOrJson) -> Result<(), Failure> {
     let all = tasks::names().filter_map(tasks::find).collect::<Result<Vec<Task>, Report>>()?;
+    let all: Vec<Task> = all.into_iter().map(|task| task.told_in(language)).collect();
     Output::open(None)?.write(&lab::list(&all, format)?)
 }
 
-fn start(name: &str, folder: Option<PathBuf>) -> Result<(), Failure> {
-    let task = task(name)?;
+fn start(name: &str, folder: Option<PathBuf>, language: Language) -> Result<(), Failure> {
+    let task = task(name)?.told_in(language);
     let folder = folder.unwrap_or_else(|| PathBuf::from(&task.name));
     hand_out::to_student(&task, &folder)?;
     tell(&format!("wrote lesson, kernel and launch into {}", folder.display()));
@@ -88,7 +89,7 @@ fn task_of(by: &By, submission: &Submission) -> Result<Task, Failure> {
 
 fn check(arguments: &Check) -> Result<(), Failure> {
     let submission = Submission::at(&arguments.submission)?;
-    let task = task_of(&arguments.by, &submission)?;
+    let task = task_of(&arguments.by, &submission)?.told_in(arguments.language);
     let gpu = gpu(&arguments.by)?;
     let mut output = Output::open(arguments.output.clone())?;
     let terminal = Terminal::of_worker(None)?;

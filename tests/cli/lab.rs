@@ -66,6 +66,23 @@ fn a_check_says_what_is_left_to_do() {
 }
 
 #[test]
+fn tasks_are_told_in_german() {
+    insta::assert_snapshot!("german_list", stdout("lab list --language de"));
+    let folder = tempfile::tempdir().unwrap();
+    let work = folder.path().join("work");
+    let started = gpucast(&format!("lab start registers '{}' --language de", work.display()));
+    assert_eq!(started.status, 0, "{}", started.stderr);
+    insta::assert_snapshot!("german_lesson", fs::read_to_string(work.join("README.md")).unwrap());
+    let check = |file: &str| {
+        let mut check = command(&format!("lab check {file} --task 03-coalescing --language de"));
+        check.current_dir(of_task("03-coalescing", ""));
+        outcome(check).stdout
+    };
+    insta::assert_snapshot!("german_slow", check("start.ptx"));
+    insta::assert_snapshot!("german_done", check("reference.ptx"));
+}
+
+#[test]
 fn a_class_is_graded_in_all_forms() {
     let class = class(&[
         ("anna", "11-scan", "reference.ptx"),

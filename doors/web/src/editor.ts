@@ -94,6 +94,8 @@ const colours = HighlightStyle.define([
   { tag: [tags.labelName, tags.typeName], class: "tok-type" },
 ]);
 
+const READ_ONLY = [EditorState.readOnly.of(true), EditorView.editorAttributes.of({ class: "read-only" })];
+
 export interface EditorOptions {
   label: string;
   language: StreamLanguage<unknown>;
@@ -111,7 +113,6 @@ export class Editor {
 
   constructor(private readonly options: EditorOptions) {
     this.view = new EditorView({ state: this.#state("") });
-    this.view.dom.classList.add("editor");
   }
 
   #state(text: string): EditorState {
@@ -130,6 +131,8 @@ export class Editor {
       language,
       syntaxHighlighting(colours),
       keymap.of([...keys, ...defaultKeymap, ...historyKeymap, ...searchKeymap, { key: "Alt-Tab", ...pick(indentWithTab) }]),
+      // The editor writes its element's classes itself, whenever it gets the focus.
+      EditorView.editorAttributes.of({ class: "editor" }),
       EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocorrect: "off", tabindex: "0" }),
       this.#writable.of([]),
       EditorView.updateListener.of((update) => {
@@ -151,10 +154,9 @@ export class Editor {
     this.#silent = true;
     if (text !== this.text) this.view.setState(this.#state(text));
     this.view.dispatch({
-      effects: this.#writable.reconfigure(isReadOnly ? [EditorState.readOnly.of(true)] : []),
+      effects: this.#writable.reconfigure(isReadOnly ? READ_ONLY : []),
     });
     this.#silent = false;
-    this.view.dom.classList.toggle("read-only", isReadOnly);
   }
 
   heat(lines: Map<number, Heat>): void {

@@ -13,12 +13,26 @@ export interface Version {
   launch: string;
 }
 
+/** A task, or a kernel of the corpus with what it computes. */
 export interface Work {
-  kind: "task" | "corpus";
   name: string;
-  title: string;
   task: Task | null;
+  summary: string;
   versions: Partial<Record<VersionName, Version>>;
+}
+
+/** What somebody works on at the moment, and how. */
+export interface Desk {
+  work: Work;
+  version: VersionName;
+  /** Parameters of the launch that are not as its file has them. */
+  params: Map<string, number>;
+  /** The count that the heat map shows; none where it is empty. */
+  heat: string;
+}
+
+export function titleOf({ task, name, summary }: Work, language: Language): string {
+  return task ? task.told[language].title : `${name}: ${summary}`;
 }
 
 /** What of a task is remembered. */

@@ -8,7 +8,7 @@ export function tabs(
   all: [id: string, title: string, element: HTMLElement][],
   selected: string,
   changed: (id: string) => void = () => undefined,
-): { element: HTMLElement } {
+): { element: HTMLElement; select: (id: string) => void } {
   const buttons = all.map(([id, title]) => h("button", {
     type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `panel-${id}`, onclick: () => select(id),
   }, title));
@@ -34,5 +34,5 @@ export function tabs(
     select(all[next]![0]);
   };
   select(selected, true);
-  return { element: h("div", {}, list, panels) };
+  return { element: h("div", {}, list, panels), select };
 }

@@ -48,38 +48,47 @@ async function opened(options = {}) {
 
 /** @param {import("playwright-core").Page} page */
 async function ran(page) {
-  await page.locator(".status", { hasText: /Executed in|ausgeführt|No result|Kein Ergebnis/ }).waitFor({ timeout: 60_000 });
+  await page.locator(".status", { hasText: /Executed in|ausgeführt\.|No result|Kein Ergebnis/ }).waitFor({ timeout: 60_000 });
 }
 
-test("the page is small, and paints before anybody waits", async () => {
+test("the page is small, and paints before anybody waits", async (t) => {
   assert.ok(statSync(PAGE).size <= MOST_BYTES, `${statSync(PAGE).size} bytes`);
   const { page, faults, context } = await opened();
-  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity);
+  const { paint, ready } = await page.evaluate(() => ({
+    paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity,
+    ready: performance.now(),
+  }));
+  t.diagnostic(`first paint ${paint} ms, first kernel ${ready} ms`);
   assert.ok(paint < FIRST_PAINT_MS, `${paint} ms`);
   assert.deepEqual(faults, []);
   await context.close();
 });
 
-test("each task is solved by its solution, and not by its start code", { timeout: 900_000 }, async () => {
+test("each task is solved by its solution, and not by its start code", { timeout: 900_000 }, async (t) => {
   const { page, faults, context } = await opened();
   page.on("dialog", (dialog) => dialog.accept());
   const points = async () => {
+    const began = performance.now();
     const before = await page.locator(".check").textContent();
     await page.getByRole("button", { name: "Check", exact: true }).click();
     await page.waitForFunction((before) => {
       const text = document.querySelector(".check")?.textContent ?? "";
       return text !== before && /points/.test(text);
     }, before, { timeout: 120_000 });
-    return Number(/(\d+) of 100/.exec((await page.locator(".check").textContent()) ?? "")?.[1]);
+    const points = Number(/(\d+) of 100/.exec((await page.locator(".check").textContent()) ?? "")?.[1]);
+    return { points, seconds: (performance.now() - began) / 1000 };
   };
   for (const task of TASKS) {
     await page.getByLabel("Kernel").selectOption(task);
     await ran(page);
-    assert.ok((await points()) < 100, `${task}: start`);
+    const start = await points();
+    assert.ok(start.points < 100, `${task}: start`);
     await page.getByRole("button", { name: "Show the solution" }).click();
     await page.getByRole("button", { name: "Solution", exact: true }).click();
     await ran(page);
-    assert.equal(await points(), 100, `${task}: solution`);
+    const solution = await points();
+    assert.equal(solution.points, 100, `${task}: solution`);
+    t.diagnostic(`${task}: ${start.seconds.toFixed(1)} s, ${solution.seconds.toFixed(1)} s`);
   }
   assert.deepEqual(faults, []);
   await context.close();
@@ -117,7 +126,25 @@ test("a fault of the source is told with its line, and what runs can be stopped"
     await page.keyboard.press("Control+Enter");
   };
   await write(".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry scale() { nonsense; }\n");
-  await page.locator(".faults", { hasText: /kernel.cu:4/ }).waitFor();
+  await page.locator(".faults", { hasText: /PTX:4/ }).waitFor();
+  // Nothing is left of what ran before.
+  assert.equal(await page.locator("#panel-time svg").count(), 0);
+  // An editor that has had the focus looks as before.
+  assert.equal(await page.locator(".editor").count(), 3);
+  // A fault of the launch is shown where it is.
+  await page.getByRole("tab", { name: "Launch" }).click();
+  await page.getByRole("textbox", { name: "Launch" }).click();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.insertText("grid = [1\n");
+  await page.keyboard.press("Control+Enter");
+  const place = page.getByRole("button", { name: /^Launch:\d/ });
+  await place.waitFor();
+  await page.getByRole("tab", { name: "PTX" }).click();
+  await place.click();
+  assert.equal(await page.getByRole("tab", { name: "Launch" }).getAttribute("aria-selected"), "true");
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await ran(page);
+  await page.getByRole("tab", { name: "PTX" }).click();
   const endless = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry scale(.param .u64 x, .param .f32 f, .param .u32 n)\n{\n$L:\nbra $L;\n}\n";
   await write(endless);
   await page.getByRole("button", { name: "Stop" }).click();
@@ -147,9 +174,13 @@ test("steps go forth and back, by keys, fast enough for each frame", async () =>
   assert.equal(await page.locator(".now").textContent(), there);
   const ms = await page.evaluate(() => {
     const forward = [...document.querySelectorAll("button")].find((button) => button.title === "Forward");
-    const began = performance.now();
-    for (let step = 0; step < 60; step++) forward?.click();
-    return (performance.now() - began) / 60;
+    const all = Array.from({ length: 60 }, () => {
+      const began = performance.now();
+      forward?.click();
+      return performance.now() - began;
+    });
+    // The median: another process may have had the core in between.
+    return all.sort((a, b) => a - b)[30] ?? Infinity;
   });
   assert.ok(ms < 1000 / 60, `${ms} ms a step`);
   assert.deepEqual(faults, []);
@@ -180,10 +211,34 @@ for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
   }
 }
 
+test("a check ends the run that it finds, and another language keeps what somebody works on", async () => {
+  const { page, faults, context } = await opened();
+  await page.getByLabel("Kernel").selectOption("03-coalescing");
+  await page.getByRole("button", { name: /Show a hint/ }).click();
+  // A check ends the run that it finds.
+  await page.getByRole("button", { name: "Check", exact: true }).click();
+  await page.getByText("50 of 100 points").waitFor({ timeout: 60_000 });
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await ran(page);
+  await page.getByRole("tab", { name: "Sectors" }).click();
+  await page.getByLabel("Language").selectOption("de");
+  await page.getByRole("heading", { name: "3. Nachbarn lesen Nachbarn" }).waitFor();
+  await page.getByText("50 von 100 Punkten").waitFor();
+  const check = (await page.locator(".check").textContent()) ?? "";
+  assert.match(check, /32 Nachbarn zu je 4 Bytes liegen in 4 Sektoren/);
+  assert.doesNotMatch(check, /neighbours/);
+  assert.match((await page.locator(".hint").textContent()) ?? "", /Welche Zahl sollte Thread 1/);
+  assert.equal(await page.getByRole("tab", { name: "Sektoren" }).getAttribute("aria-selected"), "true");
+  assert.match((await page.getByLabel("Kernel").locator("option:checked").textContent()) ?? "", /Nachbarn lesen/);
+  assert.deepEqual(faults, []);
+  await context.close();
+});
+
 test("German, print and reduced motion", async () => {
   const { page, faults, context } = await opened({ locale: "de-DE", reducedMotion: "reduce" });
   assert.equal(await page.evaluate(() => document.documentElement.lang), "de");
   await page.getByRole("button", { name: "Prüfen" }).waitFor();
+  await page.getByRole("heading", { name: "1. Welche Zahl ist meine?" }).waitFor();
   await page.emulateMedia({ media: "print" });
   assert.equal(await page.getByRole("button", { name: "Prüfen" }).isVisible(), false);
   assert.deepEqual(faults, []);

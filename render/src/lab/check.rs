@@ -1,12 +1,14 @@
 //! A checked submission.
 
 use gpucast_forecast::{Report, number};
-use gpucast_lab::check::{ALL_POINTS, Case, Checked, Measured};
+use gpucast_lab::Language;
+use gpucast_lab::check::{Case, Checked, Measured};
 use gpucast_lab::hand_out::in_words;
 use gpucast_lab::task::Target;
 use gpucast_plot::number::duration;
 use serde_json::{Value, json};
 
+use super::words::{Words, words};
 use crate::judgement::{evidence, text::fault};
 use crate::table::wrapped;
 use crate::{TextOrJson, control, json};
@@ -27,36 +29,29 @@ pub fn document(checked: &Checked, format: TextOrJson) -> Result<String, Report>
 }
 
 fn text(checked: &Checked) -> String {
-    let title = format!(
-        "{} of {}: {} of {ALL_POINTS} points",
-        checked.task,
-        checked.name,
-        checked.points()
-    );
+    let words = words(checked.language);
+    let title = (words.title)(&checked.task, &checked.name, checked.points());
     let mut text = format!("{title}\n{}\n", "=".repeat(title.chars().count()));
     for note in &checked.notes {
-        text += &wrapped("  note: ", 4, WIDTH, note);
+        text += &wrapped(&format!("  {}: ", words.note), 4, WIDTH, note);
     }
     for case in &checked.cases {
-        text += &format!("  {}  {}\n", mark(case.is_right()), case.size);
+        let verdict = if case.is_right() { words.right } else { words.wrong };
+        text += &format!("  {verdict}  {}\n", case.size);
     }
     let wrong = checked.cases.iter().find(|case| !case.is_right());
     if let Some(case) = wrong {
         text += &faults(case);
     }
     for measured in checked.targets.iter().flatten() {
-        text += &target(measured);
+        text += &target(measured, checked.language);
     }
-    if let Some([own, solution]) = checked.times_ms {
-        let [own, solution] = [own, solution].map(duration);
-        text += &format!("  predicted time {own}; the solution's {solution}\n");
+    if let Some(times) = checked.times_ms {
+        let [own, solution] = times.map(|ms| checked.language.number(&duration(ms)));
+        text += &format!("  {}\n", (words.times)(&own, &solution));
     }
-    text += &format!("\n{}\n", conclusion(checked));
+    text += &format!("\n{}\n", conclusion(checked, words));
     control::visible(&text).into_owned()
-}
-
-fn mark(is_right: bool) -> &'static str {
-    if is_right { "right" } else { "WRONG" }
 }
 
 /// The first faults of a size.
@@ -69,31 +64,29 @@ fn faults(case: &Case) -> String {
     text
 }
 
-fn target(measured: &Measured) -> String {
-    let word = if measured.is_met() { "met    " } else { "OPEN   " };
-    let value = measured.value.map_or_else(|| "nothing to count".to_owned(), number::whole_or_real);
-    let unit = match &measured.target {
-        Target::Metric { .. } => "",
-        Target::Time { .. } => " times",
+fn target(measured: &Measured, language: Language) -> String {
+    let words = words(language);
+    let verdict = if measured.is_met() { words.met } else { words.open };
+    let now = match &measured.target {
+        Target::Metric { .. } => words.now,
+        Target::Time { .. } => words.times_now,
     };
-    let what = format!("{value}{unit} now. {}", in_words(&measured.target));
-    wrapped(word, 9, WIDTH, &what.replace('`', ""))
+    let value = measured.value.map(|value| language.number(&number::whole_or_real(value)));
+    let now = value.map_or_else(|| words.nothing_now.to_owned(), |value| now(&value));
+    let what = format!("{now} {}", in_words(&measured.target, language));
+    wrapped(verdict, 2 + verdict.chars().count(), WIDTH, &what.replace('`', ""))
 }
 
-fn conclusion(checked: &Checked) -> String {
+fn conclusion(checked: &Checked, words: &Words) -> String {
     if checked.is_done() {
-        return "done".to_owned();
+        return words.done.to_owned();
     }
     match &checked.targets {
         None => {
-            let right = format!("right at {} of {} sizes", checked.right(), checked.sizes);
-            let then = "targets are measured when all are right";
-            if checked.asked > 0 { format!("{right}; {then}") } else { right }
+            let right = (words.right_at)(checked.right(), checked.sizes);
+            if checked.asked > 0 { format!("{right}; {}", words.targets_later) } else { right }
         }
-        Some(targets) => {
-            let open = targets.len() - checked.met();
-            format!("{open} of {} targets are open", targets.len())
-        }
+        Some(targets) => (words.still_open)(targets.len() - checked.met(), targets.len()),
     }
 }
 
@@ -108,7 +101,7 @@ pub(super) fn value(checked: &Checked) -> Value {
         "sizes": checked.sizes,
         "cases": checked.cases.iter().map(case).collect::<Vec<Value>>(),
         "targets": checked.targets.as_ref().map(|all| all.iter().map(|measured| json!({
-            "target": in_words(&measured.target),
+            "target": in_words(&measured.target, checked.language),
             "value": measured.value,
             "met": measured.is_met(),
         })).collect::<Vec<Value>>()),

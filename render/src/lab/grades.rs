@@ -120,5 +120,7 @@ fn reason(checked: &Checked) -> String {
         return format!("{} ({}{line})", told.message, case.size);
     }
     let open = checked.targets.iter().flatten().find(|target| !target.is_met());
-    open.map_or_else(String::new, |target| in_words(&target.target).replace('`', ""))
+    open.map_or_else(String::new, |target| {
+        in_words(&target.target, checked.language).replace('`', "")
+    })
 }

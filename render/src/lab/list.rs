@@ -1,10 +1,12 @@
 //! The tasks.
 
 use gpucast_forecast::Report;
-use gpucast_lab::Task;
 use gpucast_lab::hand_out::in_words;
+use gpucast_lab::task::Target;
+use gpucast_lab::{Language, Task};
 use serde_json::{Value, json};
 
+use super::words::words;
 use crate::table::{Align, aligned};
 use crate::{TextOrJson, json};
 
@@ -24,24 +26,26 @@ pub fn document(tasks: &[Task], format: TextOrJson) -> Result<String, Report> {
 }
 
 fn text(tasks: &[Task]) -> String {
-    let mut rows = vec![["task", "about", "targets"].map(str::to_owned).to_vec()];
+    let language = tasks.first().map_or_else(Language::default, |task| task.language);
+    let words = words(language);
+    let mut rows = vec![words.header.map(str::to_owned).to_vec()];
     for task in tasks {
         let targets = match task.targets.len() {
-            0 => "right results".to_owned(),
+            0 => words.right_results.to_owned(),
             1 => "1".to_owned(),
             number => number.to_string(),
         };
         rows.push(vec![task.name.clone(), task.title.clone(), targets]);
     }
-    aligned(0, &[Align::Left; 3], &rows)
-        + "\n`gpucast lab start TASK FOLDER` writes a task's files.\n"
+    format!("{}\n{}\n", aligned(0, &[Align::Left; 3], &rows), words.how_to_start)
 }
 
 fn value(task: &Task) -> Value {
+    let target = |target: &Target| in_words(target, task.language);
     json!({
         "name": task.name,
         "title": task.title,
-        "targets": task.targets.iter().map(in_words).collect::<Vec<String>>(),
+        "targets": task.targets.iter().map(target).collect::<Vec<String>>(),
         "hints": task.hints.len(),
     })
 }

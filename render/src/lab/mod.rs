@@ -3,6 +3,7 @@
 mod check;
 mod grades;
 mod list;
+mod words;
 
 pub use check::document as checked;
 pub use grades::{GradeFormat, document as grades};

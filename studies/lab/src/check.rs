@@ -15,6 +15,7 @@ use gpucast_judge::sizes::Size;
 use gpucast_judge::{Judgement, Request, Side, Verdict, tolerance};
 use gpucast_model::{Gpu, Model};
 
+use crate::language::Language;
 use crate::launch::Launch;
 use crate::submission::Submission;
 use crate::task::{Limit, Target, Task, files};
@@ -41,6 +42,8 @@ pub struct Checked {
     pub name: String,
     /// The task.
     pub task: String,
+    /// The language of the targets' reasons.
+    pub language: Language,
     /// What is worth a word, such as changes that count for nothing.
     pub notes: Vec<String>,
     /// The sizes, with their judgements. Code that does not compile has one.
@@ -166,6 +169,7 @@ impl Checking<'_> {
         let mut checked = Checked {
             name: submission.name.clone(),
             task: self.task.name.clone(),
+            language: self.task.language,
             notes,
             cases: Vec::new(),
             targets: None,

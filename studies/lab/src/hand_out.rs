@@ -4,6 +4,7 @@ use std::path::Path;
 
 use gpucast_forecast::Report;
 
+use crate::language::Language;
 use crate::task::{LaunchKey, Limit, Target, Task, files};
 
 /// The lesson in a student's folder.
@@ -59,39 +60,92 @@ fn write(folder: &Path, all: &[(&str, String)]) -> Result<(), Report> {
     Ok(())
 }
 
+/// The words around a task's own.
+struct Words {
+    change: &'static str,
+    besides: &'static str,
+    and: &'static str,
+    check: &'static str,
+    /// Names what is slow, by a command.
+    slow: fn(&str) -> String,
+    done: &'static str,
+    right: &'static str,
+    hint: &'static str,
+}
+
+const ENGLISH: Words = Words {
+    change: "Change",
+    besides: ", and",
+    and: "and",
+    check: "In this folder, `gpucast lab check` says what is left to do.",
+    slow: |command| format!("At the size of the targets, `{command}` says what is slow."),
+    done: "Done is",
+    right: "Results are right at all sizes, without races and stray accesses.",
+    hint: "Hint",
+};
+
+const GERMAN: Words = Words {
+    change: "Ändern Sie",
+    besides: " sowie",
+    and: "und",
+    check: "In diesem Ordner sagt `gpucast lab check --language de`, was noch zu tun ist.",
+    slow: |command| format!("Was bei der Größe der Ziele langsam ist, sagt `{command}`."),
+    done: "Wann die Aufgabe gelöst ist",
+    right: "Die Ergebnisse stimmen bei allen Größen, ohne Data Races und unerlaubte Zugriffe.",
+    hint: "Hinweis",
+};
+
 /// What a student reads, with hints that fold.
 fn lesson(task: &Task) -> String {
+    let words = match task.language {
+        Language::English => ENGLISH,
+        Language::German => GERMAN,
+    };
     let mut text = format!("# {}\n\n{}\n", task.title, task.lesson.trim_end());
-    text += &format!("\nChange `{}`", files::KERNEL);
+    text += &format!("\n{} `{}`", words.change, files::KERNEL);
     if !task.may_change.is_empty() {
         let keys: Vec<String> =
             task.may_change.iter().map(|key| format!("`{}`", LaunchKey::name(*key))).collect();
-        text += &format!(", and {} in `{}`", keys.join(" and "), files::LAUNCH);
+        let keys = keys.join(&format!(" {} ", words.and));
+        text += &format!("{} {keys} in `{}`", words.besides, files::LAUNCH);
     }
-    text += ". In this folder, `gpucast lab check` says what is left to do.\n";
-    text += "\n## Done is\n\n- Results are right at all sizes, without races and stray accesses.\n";
+    text += &format!(". {}\n", words.check);
+    if !task.targets.is_empty() {
+        // The launch file has a small size, at which other things may be slow.
+        let sizes = task.measured.iter().map(|(name, value)| format!(" --param {name}={value}"));
+        let command = format!("gpucast advise {}{}", files::LAUNCH, sizes.collect::<String>());
+        text += &format!("\n{}\n", (words.slow)(&command));
+    }
+    text += &format!("\n## {}\n\n- {}\n", words.done, words.right);
     for target in &task.targets {
-        text += &format!("- {}\n", in_words(target));
+        text += &format!("- {}\n", in_words(target, task.language));
     }
     for (at, hint) in task.hints.iter().enumerate() {
-        text += &format!("\n<details><summary>Hint {}</summary>\n\n{hint}\n\n</details>\n", at + 1);
+        let summary = format!("{} {}", words.hint, at + 1);
+        text += &format!("\n<details><summary>{summary}</summary>\n\n{hint}\n\n</details>\n");
     }
     text
 }
 
 /// A target as a sentence.
 #[must_use]
-pub fn in_words(target: &Target) -> String {
-    match target {
-        Target::Metric { metric, limit, why } => {
-            let limit = match limit {
-                Limit::AtMost(limit) => format!("at most {limit}"),
-                Limit::AtLeast(limit) => format!("at least {limit}"),
-            };
-            format!("`{metric}` is {limit}: {why}.")
-        }
-        Target::Time { times } => {
+pub fn in_words(target: &Target, language: Language) -> String {
+    let number = |value: f64| language.number(&value.to_string());
+    match (target, language) {
+        (Target::Metric { metric, limit, why }, Language::English) => match limit {
+            Limit::AtMost(limit) => format!("`{metric}` is at most {limit}: {why}."),
+            Limit::AtLeast(limit) => format!("`{metric}` is at least {limit}: {why}."),
+        },
+        (Target::Metric { metric, limit, why }, Language::German) => match *limit {
+            Limit::AtMost(limit) => format!("`{metric}` ist höchstens {}: {why}.", number(limit)),
+            Limit::AtLeast(limit) => format!("`{metric}` ist mindestens {}: {why}.", number(limit)),
+        },
+        (Target::Time { times }, Language::English) => {
             format!("The predicted time is at most {times} times the solution's.")
+        }
+        (Target::Time { times }, Language::German) => {
+            let times = number(*times);
+            format!("Die vorhergesagte Zeit ist höchstens {times}-mal so lang wie die der Lösung.")
         }
     }
 }

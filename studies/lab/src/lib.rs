@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`task`] | a task, from the files of its folder |
 //! | [`tasks`] | those that come with the program |
+//! | [`language`] | the languages in which a task is told |
 //! | [`hand_out`] | the files that a student or a teacher begins with |
 //! | [`submission`] | what a student hands in, also those of a class |
 //! | [`check`] | what became of a submission, with points |
@@ -21,11 +22,14 @@
 
 pub mod check;
 pub mod hand_out;
+pub mod language;
 mod launch;
 pub mod submission;
 pub mod task;
 pub mod tasks;
+mod translation;
 
 pub use check::{Checked, Checking, Graded};
+pub use language::Language;
 pub use submission::Submission;
 pub use task::Task;

@@ -9,8 +9,13 @@ use gpucast_forecast::input::toml_report::toml_report;
 use gpucast_forecast::{Report, SourceText};
 use serde::Deserialize;
 
+use crate::language::Language;
+use crate::translation::Translation;
+
 /// Names of a task's files.
 pub mod files {
+    use crate::language::Language;
+
     /// The task itself.
     pub const TASK: &str = "task.toml";
     /// The launch of kernel and solution, with the buffers.
@@ -25,6 +30,12 @@ pub mod files {
     pub const SOLUTION_LAUNCH: &str = "solution.toml";
     /// The solution as PTX, which needs no compiler and is no text to copy from.
     pub const REFERENCE: &str = "reference.ptx";
+
+    /// The task's texts in another language than [`TASK`] has.
+    #[must_use]
+    pub fn translation(language: Language) -> String {
+        format!("task.{}.toml", language.code())
+    }
 }
 
 /// A task with its texts.
@@ -32,6 +43,8 @@ pub mod files {
 pub struct Task {
     /// Its name: that of its folder.
     pub name: String,
+    /// The language of what is told.
+    pub language: Language,
     /// Its title.
     pub title: String,
     /// What the student reads, in Markdown.
@@ -52,6 +65,8 @@ pub struct Task {
     pub start: String,
     /// The solution.
     pub solution: Solution,
+    /// The texts in other languages.
+    translations: BTreeMap<Language, Translation>,
 }
 
 /// What a submission is compared with.
@@ -214,6 +229,15 @@ impl Task {
                 .hint("write cases = [{ n = 1 }, { n = 1000 }]"));
         }
         let targets = file.targets.into_iter().map(TargetTable::target);
+        let targets = targets.collect::<Result<Vec<_>, _>>().map_err(invalid)?;
+        let mut translations = BTreeMap::new();
+        for &language in Language::ALL {
+            let name = files::translation(language);
+            let Some(text) = texts(&name) else { continue };
+            let source = SourceText::new(format!("{place}/{name}"), text);
+            let translation = Translation::of(&source, &file.hints, &targets)?;
+            translations.insert(language, translation);
+        }
         let solution = Solution {
             cuda: texts(files::SOLUTION),
             ptx: texts(files::REFERENCE),
@@ -224,17 +248,30 @@ impl Task {
         }
         Ok(Self {
             name: name.to_owned(),
+            language: Language::default(),
             title: file.title,
             lesson: file.lesson,
             hints: file.hints,
             cases: file.cases,
             measured: file.measured,
-            targets: targets.collect::<Result<_, _>>().map_err(invalid)?,
+            targets,
             may_change: file.may_change,
             launch: needed(files::LAUNCH)?,
             start: needed(files::START)?,
             solution,
+            translations,
         })
+    }
+
+    /// The task in a language. What the folder has no translation of stays as `task.toml` says it.
+    #[must_use]
+    pub fn told_in(self, language: Language) -> Self {
+        let Some(translation) = self.translations.get(&language) else {
+            return Self { language, ..self };
+        };
+        let Translation { title, lesson, hints, .. } = translation.clone();
+        let targets = self.targets.iter().map(|target| translation.target(target)).collect();
+        Self { language, title, lesson, hints, targets, ..self }
     }
 }
 
@@ -248,7 +285,21 @@ mod tests {
         );
         Task::of_texts("t", "tasks/t", &|name| match name {
             files::TASK => Some(text.clone()),
-            _ => Some(String::new()),
+            files::LAUNCH | files::START | files::SOLUTION => Some(String::new()),
+            _ => None,
+        })
+    }
+
+    /// A task with two hints and a reason, and a German translation.
+    fn translated(german: &str) -> Result<Task, Report> {
+        let targets = "[[target]]\nmetric = \"shared_load\"\nat_most = 4.5\nwhy = \"of tiles\"\n[[target]]\ntime = 1.5\n";
+        let head = "title = \"T\"\nlesson = \"L\"\nhints = [\"a\", \"b\"]\n";
+        let text = format!("{head}cases = [{{ n = 1 }}]\nmeasured = {{ n = 9 }}\n{targets}");
+        Task::of_texts("t", "tasks/t", &|name| match name {
+            files::TASK => Some(text.clone()),
+            "task.de.toml" => Some(format!("title = \"D\"\nlesson = \"E\"\n{german}")),
+            files::LAUNCH | files::START | files::SOLUTION => Some(String::new()),
+            _ => None,
         })
     }
 
@@ -267,6 +318,39 @@ mod tests {
         for wrong in [metric, "metric = \"m\"\nat_most = 1.0", "at_most = 1.0", &both, ""] {
             let refused = task(&format!("[[target]]\n{wrong}\n")).unwrap_err();
             assert!(refused.message.contains("tasks/t/task.toml"), "{}", refused.message);
+        }
+    }
+
+    #[test]
+    fn a_task_is_told_in_the_languages_that_its_folder_has() {
+        let german = "hints = [\"c\", \"d\"]\n[why]\nshared_load = \"wegen der Kacheln\"\n";
+        let task = translated(german).unwrap();
+        assert_eq!((task.title.as_str(), task.hints[1].as_str()), ("T", "b"));
+        let german = task.clone().told_in(Language::German);
+        assert_eq!((german.title.as_str(), german.lesson.as_str()), ("D", "E"));
+        assert_eq!(german.hints, ["c", "d"]);
+        let (Target::Metric { limit, why, .. }, Target::Time { .. }) =
+            (&german.targets[0], &german.targets[1])
+        else {
+            panic!("{:?}", german.targets)
+        };
+        assert_eq!((*limit, why.as_str()), (Limit::AtMost(4.5), "wegen der Kacheln"));
+        assert_eq!(german.told_in(Language::English).language, Language::English);
+    }
+
+    #[test]
+    fn a_translation_that_says_more_or_less_than_its_task_is_refused() {
+        let why = "[why]\nshared_load = \"w\"\n";
+        let two = "hints = [\"c\", \"d\"]\n";
+        for (wrong, says) in [
+            (format!("hints = [\"c\"]\n{why}"), "its number of hints is 1, and the task's is 2"),
+            (why.to_owned(), "its number of hints is 0, and the task's is 2"),
+            (two.to_owned(), "[why] has no reason for `shared_load`"),
+            (format!("{two}{why}shared_store = \"w\"\n"), "[why] has `shared_store`, which"),
+            (format!("{two}cases = []\n{why}"), "cases"),
+        ] {
+            let refused = translated(&wrong).unwrap_err();
+            assert!(refused.message.contains(says), "{}", refused.message);
         }
     }
 

@@ -2,12 +2,14 @@
 
 use gpucast_forecast::Report;
 
+use crate::language::Language;
 use crate::task::{Task, files};
 
 /// The texts of a task.
 struct Embedded {
     name: &'static str,
     task: &'static str,
+    german: &'static str,
     launch: &'static str,
     start: &'static str,
     solution: &'static str,
@@ -20,6 +22,7 @@ macro_rules! embedded {
         Embedded {
             name: $name,
             task: include_str!(concat!("../tasks/", $name, "/task.toml")),
+            german: include_str!(concat!("../tasks/", $name, "/task.de.toml")),
             launch: include_str!(concat!("../tasks/", $name, "/launch.toml")),
             start: include_str!(concat!("../tasks/", $name, "/start.cu")),
             solution: include_str!(concat!("../tasks/", $name, "/solution.cu")),
@@ -77,6 +80,7 @@ impl Embedded {
                 files::SOLUTION => self.solution,
                 files::REFERENCE => self.reference,
                 files::SOLUTION_LAUNCH => self.solution_launch?,
+                _ if file == files::translation(Language::German) => self.german,
                 _ => return None,
             };
             Some(text.to_owned())
@@ -93,6 +97,8 @@ mod tests {
         for (at, name) in names().enumerate() {
             let task = find(name).unwrap().unwrap();
             assert!(!task.hints.is_empty() && !task.lesson.is_empty(), "{name}");
+            let german = task.clone().told_in(Language::German);
+            assert_ne!(german.title, task.title, "{name}");
             assert_eq!(find(&(at + 1).to_string()).unwrap().unwrap().name, name);
             let word = name.split_once('-').unwrap().1;
             assert_eq!(find(word).unwrap().unwrap().name, name);

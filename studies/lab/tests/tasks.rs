@@ -86,7 +86,7 @@ fn rows(task: &Task, start: &Checked, solution: &Checked) -> String {
     let mut text = String::new();
     for (at, target) in task.targets.iter().enumerate() {
         let (start, solution) = (value(start, at), value(solution, at));
-        let words = in_words(target);
+        let words = in_words(target, task.language);
         let _ = writeln!(text, "| {name} | {right} | {words} | {start} | {solution} |");
     }
     text

@@ -173,7 +173,17 @@ fn commands_of_all_pages_are_understood() {
 const NOT_RUN: &[(&str, &[&str])] = &[
     (
         "a compiler",
-        &["my.cu", "examples/tuning/space.toml", "blur.cu", "typo.cu", "bound.cu", "work"],
+        &[
+            "my.cu",
+            "examples/tuning/space.toml",
+            "blur.cu",
+            "typo.cu",
+            "bound.cu",
+            "work",
+            "lab check t",
+            "t3/launch.toml",
+            "t7/launch.toml",
+        ],
     ),
     ("a transcript of a mistake", &["own.ptx", "heat-static", "plain.py"]),
     ("NVIDIA's assembler", &["--machine ptxas"]),

@@ -1,5 +1,7 @@
 // Questions and answers of the engine. Documents are those that `gpucast … --format json` prints.
 
+import type { Language } from "../text";
+
 /** A text with the name by which another one refers to it. */
 export interface Named {
   name: string;
@@ -73,12 +75,17 @@ export interface CorpusKernel {
   summary: string;
 }
 
-export interface Task {
-  name: string;
+/** A task's texts in one language. */
+export interface Told {
   title: string;
   lesson: string;
   hints: string[];
   targets: string[];
+}
+
+export interface Task {
+  name: string;
+  told: Record<Language, Told>;
   may_change: string[];
   cases: Record<string, number>[];
   measured: Record<string, number>;

@@ -9,11 +9,8 @@ export interface Words {
   tasks: string;
   corpus: string;
   gpu: string;
-  starting: string;
   skip: string;
-  done: string;
   lesson: {
-    title: string;
     doneIs: string;
     right: string;
     mayChange(keys: string): string;
@@ -31,7 +28,6 @@ export interface Words {
     native: string;
   };
   check: {
-    title: string;
     right: string;
     wrong: string;
     met: string;
@@ -55,7 +51,6 @@ export interface Words {
     run: string;
     stop: string;
     running: string;
-    ready: string;
     stopped: string;
     faulted: string;
     broken: string;
@@ -63,7 +58,6 @@ export interface Words {
     faults: string;
     heat: string;
     noHeat: string;
-    readOnly: string;
     measured: string;
     usual: string;
     seconds(seconds: string): string;
@@ -119,7 +113,6 @@ export interface Words {
     nextOfLine: string;
     position(at: number, all: number): string;
     keys: string;
-    instruction: string;
     lanes: string;
     executing: string;
     lane: string;
@@ -127,7 +120,6 @@ export interface Words {
     registers: string;
     watch: string;
     allLanes: string;
-    accesses: string;
     ended: string;
     faulted: string;
     cut(kept: number, all: number): string;
@@ -159,7 +151,6 @@ export interface Words {
     time: string;
     help: string;
   };
-  printedOn(date: string): string;
   licences: string;
   close: string;
 }
@@ -173,11 +164,8 @@ export const en: Words = {
   tasks: "Tasks",
   corpus: "Kernels of publications",
   gpu: "GPU",
-  starting: "The engine starts …",
   skip: "Skip to the code",
-  done: "done",
   lesson: {
-    title: "Lesson",
     doneIs: "Done is",
     right: "Results are right at all sizes, without races and stray accesses.",
     mayChange: (keys) => `Besides the kernel you may change ${keys} of the launch.`,
@@ -195,7 +183,6 @@ export const en: Words = {
     native: "CUDA is compiled on this computer. Change the source or the launch.",
   },
   check: {
-    title: "Check",
     right: "right",
     wrong: "wrong",
     met: "met",
@@ -219,7 +206,6 @@ export const en: Words = {
     run: "Run",
     stop: "Stop",
     running: "Running …",
-    ready: "Ready.",
     stopped: "Stopped.",
     faulted: "No result: see what is wrong. The steps of a warp may show it.",
     broken: "The engine broke off; a new one starts with the next run.",
@@ -227,7 +213,6 @@ export const en: Words = {
     faults: "What is wrong",
     heat: "Heat map",
     noHeat: "no heat map",
-    readOnly: "read only",
     measured: "Size of the targets",
     usual: "Small size",
     seconds: (seconds) => `Executed in ${seconds} s.`,
@@ -294,7 +279,6 @@ export const en: Words = {
     nextOfLine: "Next step of this line",
     position: (at, all) => `Step ${at} of ${all}`,
     keys: "Arrow keys step, Page keys go 20 steps, Home and End to the ends.",
-    instruction: "Instruction",
     lanes: "Lanes on the way",
     executing: "execute it",
     lane: "Lane",
@@ -302,7 +286,6 @@ export const en: Words = {
     registers: "Registers",
     watch: "Lane shown",
     allLanes: "all lanes",
-    accesses: "Accesses",
     ended: "The warp has ended.",
     faulted: "The kernel came to a fault here:",
     cut: (kept, all) => `The first ${kept} of ${all} steps are recorded.`,
@@ -335,7 +318,6 @@ export const en: Words = {
     time: "predicted time",
     help: "The kept version stands on the left.",
   },
-  printedOn: (date) => `Printed on ${date}`,
   licences: "Licences",
   close: "Close",
 };

@@ -34,7 +34,9 @@ export class OccupancyView implements View {
   show(): void {
     const { result, gpu, words } = this.page;
     if (!result) {
+      this.#next();
       this.#controls.hidden = true;
+      fill(this.#pictures);
       return fill(this.#place, h("p", { class: "muted" }, words.runFirst));
     }
     this.#controls.hidden = false;

@@ -32,7 +32,11 @@ export class PictureView implements View {
 
   show(): void {
     const { result, words } = this.page;
-    if (!result) return fill(this.#place, h("p", { class: "muted" }, words.runFirst));
+    if (!result) {
+      this.#next();
+      this.element.setAttribute("aria-busy", "false");
+      return fill(this.#place, h("p", { class: "muted" }, words.runFirst));
+    }
     if (this.#isOfAccess && this.page.line !== null) this.#line = this.#lines.includes(this.page.line) ? this.page.line : null;
     this.#drawControls();
     void this.#draw();

@@ -29,7 +29,14 @@ export class TimeView implements View {
 
   show(): void {
     const { result, gpu, words } = this.page;
-    if (!result) return fill(this.#headline, h("p", { class: "muted" }, words.runFirst));
+    this.#sliders.hidden = !result;
+    if (!result) {
+      // What is drawn is of an earlier kernel, and so is what is still asked for.
+      this.#next();
+      this.element.setAttribute("aria-busy", "false");
+      for (const place of [this.#spent, this.#roof, this.#advice]) fill(place);
+      return fill(this.#headline, h("p", { class: "muted" }, words.runFirst));
+    }
     const key = `${result.id} ${gpu.name}`;
     if (this.#shown === key) return;
     if (!this.#shown.endsWith(` ${gpu.name}`)) this.#drawSliders();

@@ -4,9 +4,10 @@ use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::settings::LaunchOptions;
 use gpucast_forecast::{Failure, Report, Supervisor};
 use gpucast_lab::hand_out::in_words;
-use gpucast_lab::{Checking, Submission, Task, tasks as all};
+use gpucast_lab::task::Target;
+use gpucast_lab::{Checking, Language, Submission, Task, tasks as all};
 use gpucast_render::{TextOrJson, lab};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::document;
 use crate::Engine;
@@ -18,14 +19,23 @@ const USUAL_GPU: &str = "h100-sxm";
 
 pub(super) fn tasks() -> Result<String, Failure> {
     let tasks = all::names().filter_map(all::find).collect::<Result<Vec<Task>, Report>>()?;
-    let task = |task: &Task| {
-        let keys = task.may_change.iter().map(|key| key.name());
+    let told = |task: Task| {
+        let target = |target: &Target| in_words(target, task.language);
         json!({
-            "name": task.name,
             "title": task.title,
             "lesson": task.lesson,
             "hints": task.hints,
-            "targets": task.targets.iter().map(in_words).collect::<Vec<String>>(),
+            "targets": task.targets.iter().map(target).collect::<Vec<String>>(),
+        })
+    };
+    let task = |task: &Task| {
+        let keys = task.may_change.iter().map(|key| key.name());
+        let languages = Language::ALL
+            .iter()
+            .map(|&language| (language.code().to_owned(), told(task.clone().told_in(language))));
+        json!({
+            "name": task.name,
+            "told": languages.collect::<Map<String, Value>>(),
             "may_change": keys.collect::<Vec<&str>>(),
             "cases": task.cases,
             "measured": task.measured,
