@@ -333,7 +333,8 @@ impl L2 {
         self.is_of_a_launch = true;
         let dirty: Vec<DirtySectors> = self.slices.iter_mut().map(Slice::dirty).collect();
         let of_all: u64 = dirty.iter().map(|dirty| dirty.all).sum();
-        let most = contents.most_dirty(self.geometry.size_bytes / self.geometry.sector_bytes.max(1));
+        let most =
+            contents.most_dirty(self.geometry.size_bytes / self.geometry.sector_bytes.max(1));
         let kept = |sectors: u64| if of_all > most { sectors * most / of_all } else { sectors };
         let written = |sectors: u64| if is_first { sectors } else { sectors - kept(sectors) };
         for (slice, DirtySectors { all, local }) in self.slices.iter_mut().zip(dirty) {

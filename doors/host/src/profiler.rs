@@ -91,7 +91,7 @@ impl Profiler {
         self.is_on = is_on;
     }
 
-    /// What a launch finds in the L2. Behind a flush, what it leaves there is not written in its time.
+    /// What a launch finds in the L2. Behind a flush, what it leaves there is not counted.
     pub(crate) fn l2_contents(&self) -> L2Contents {
         match self.settings.keeps_caches {
             true => L2Contents::Keep,
