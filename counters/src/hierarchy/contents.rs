@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum L2Contents {
     /// Nothing, at each launch. Sectors that stay dirty at its end are not written in its time: as
-    /// Nsight Compute counts by default. No more of the cache than [`DIRTY_SHARE`] stays dirty.
+    /// Nsight Compute counts by default.
     Cold,
     /// The contents that the launch before left, with its dirty sectors; nothing at the first.
     /// Sectors that the first launch leaves dirty count as written, in place of those of a launch
@@ -89,16 +89,6 @@ impl L2Contents {
             Self::Warm => "an L2 that the buffers went through",
             Self::Repeated => "the L2 as the same launches left it",
             Self::Overwritten => "an L2 that another buffer has filled",
-        }
-    }
-
-    /// How many of a cache's sectors a launch leaves dirty at most. Where the next launch writes
-    /// them, it makes no difference when: all of them may be left to it.
-    #[must_use]
-    pub fn most_dirty(self, sectors: u64) -> u64 {
-        match self.stays() {
-            true => sectors,
-            false => (DIRTY_SHARE * sectors as f64) as u64,
         }
     }
 

@@ -325,23 +325,19 @@ impl L2 {
     ///
     /// If the contents stay between launches, a launch writes the dirty sectors of the launch
     /// before it. The first launch has none before it. Its own stand for them: they count as
-    /// written, as if a launch like it had run before. If they do not, those are written that a GPU
-    /// would have written by now.
+    /// written, as if a launch like it had run before.
     pub(crate) fn end_launch(&mut self, contents: L2Contents) {
         self.turns_before = self.turns_before.wrapping_add(TURNS_BETWEEN_LAUNCHES);
         let is_first = contents.stays() && !self.is_of_a_launch;
         self.is_of_a_launch = true;
-        let dirty: Vec<DirtySectors> = self.slices.iter_mut().map(Slice::dirty).collect();
-        let of_all: u64 = dirty.iter().map(|dirty| dirty.all).sum();
-        let most =
-            contents.most_dirty(self.geometry.size_bytes / self.geometry.sector_bytes.max(1));
-        let kept = |sectors: u64| if of_all > most { sectors * most / of_all } else { sectors };
-        let written = |sectors: u64| if is_first { sectors } else { sectors - kept(sectors) };
-        for (slice, DirtySectors { all, local }) in self.slices.iter_mut().zip(dirty) {
+        for slice in &mut self.slices {
+            let DirtySectors { all, local } = slice.dirty();
             let traffic = &mut slice.traffic;
-            (traffic.dirty_sectors, traffic.local.dirty_sectors) = (kept(all), kept(local));
-            traffic.dram_write_sectors += written(all);
-            traffic.local.dram_write_sectors += written(local);
+            (traffic.dirty_sectors, traffic.local.dirty_sectors) = (all, local);
+            if is_first {
+                traffic.dram_write_sectors += traffic.dirty_sectors;
+                traffic.local.dram_write_sectors += traffic.local.dirty_sectors;
+            }
         }
     }
 

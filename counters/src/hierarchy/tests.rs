@@ -297,20 +297,6 @@ fn dirty_sectors_of_the_first_launch_count_as_written_unless_each_launch_finds_n
 }
 
 #[test]
-fn behind_a_flush_a_launch_leaves_a_share_of_the_l2_dirty_and_writes_the_rest() {
-    let L2Geometry { size_bytes, sector_bytes, .. } = tiny().l2;
-    let lines = size_bytes / LINE_BYTES;
-    let all: Vec<_> = (0..lines).map(store_line).collect();
-    let traffic = launched(L2Contents::Cold, None, &all).traffic();
-    let most = (DIRTY_SHARE * (size_bytes / sector_bytes) as f64) as u64;
-    assert!(traffic.dirty_sectors <= most && most - traffic.dirty_sectors < 8, "{traffic:?}");
-    assert_eq!(traffic.dirty_sectors + traffic.dram_write_sectors, 4 * lines);
-    // A third of the cache stays dirty.
-    let few = launched(L2Contents::Cold, None, &all[..all.len() / 3]).traffic();
-    assert_eq!((few.dirty_sectors, few.dram_write_sectors), (4 * (lines / 3), 0));
-}
-
-#[test]
 fn a_later_launch_writes_the_dirty_sectors_that_it_evicts() {
     let keep = L2Contents::Keep;
     let first = launched(keep, None, &[store_line(1)]);

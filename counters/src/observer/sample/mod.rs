@@ -435,7 +435,7 @@ impl Counter {
             lines = scaled(sample.newcomers, self.ctas_in_order(), sample.newcomer_ctas);
             l2_lines = hierarchy.l2_lines();
             let hierarchy = sample.at_end.take().map_or(hierarchy, Arc::unwrap_or_clone);
-            let capacity = self.contents.most_dirty(hierarchy.l2_sectors());
+            let capacity = hierarchy.l2_sectors();
             let is_first = hierarchy.is_of_first_launch(self.contents);
             let (_, mut l2) = hierarchy.finish(self.contents);
             let dirty = l2.take_traffic().dirty_sectors;

@@ -393,7 +393,7 @@ impl Counter {
             windows.end_part(&mut hierarchy, self.tracer.as_mut());
         }
         let times = windows.lines.lines_of_group();
-        let capacity = self.contents.most_dirty(hierarchy.l2_sectors()) * times;
+        let capacity = hierarchy.l2_sectors() * times;
         let is_first = hierarchy.is_of_first_launch(self.contents);
         let lines = hierarchy.l2_lines();
         let (_, mut l2) = hierarchy.finish(self.contents);
