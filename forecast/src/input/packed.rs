@@ -40,7 +40,8 @@ pub fn pack(plan: &Plan) -> Result<Vec<u8>, Report> {
         // A launch file may name 64 TiB.
         host_memory::ask(size as u64).map_err(|Shortage { available }| {
             let [long, left] = [size as u64, available].map(|bytes| bytes >> 20);
-            let message = format!("it is {long} MiB long, and {left} MiB of memory are available");
+            let name = &buffer.name;
+            let message = format!("{name} has {long} MiB, and {left} MiB of memory are available");
             Report::new(message).at(&buffer.anchor)
         })?;
         let mut bytes = vec![0; size];

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, Callable, Mapping, Sequence
 
 from .. import gpus, predict
-from .triton_autotuner import is_refused, time_ms
+from .refusal import is_refused, time_ms
 
 
 def autotuner(gpu: str, tried: int = 32, **options: Any) -> Callable[..., "Search"]:

@@ -12,7 +12,9 @@ from importlib import import_module
 from typing import Any, Iterator, Mapping, Sequence
 
 from .. import gpus, predict, run
+from .._errors import Error
 from .._memory import is_array
+from .refusal import time_ms
 
 REFUSED = "too many resources requested for launch"
 """These words have Kernel Tuner leave a configuration out as one that the GPU refuses."""
@@ -159,11 +161,10 @@ class Times:
 
     def take(self, forecast: Any) -> None:
         """Keeps the time of a configuration; one that the GPU refuses is an error."""
-        for prediction in forecast:
-            for warning in prediction.warnings:
-                if warning.code == "unlaunchable":
-                    raise RuntimeError(f"{REFUSED}: {warning.text}")
-        self.results = {"time": forecast.time_ms}
+        try:
+            self.results = {"time": time_ms(forecast)}
+        except Error as error:
+            raise RuntimeError(f"{REFUSED}: {error}") from error
         interval = forecast[0].interval_ms
         if interval is not None:
             self.results["time_low"], self.results["time_high"] = interval

@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterable, Mapping
 
 from .. import _gpucast, predict
 from .._errors import Error
-from .triton_autotuner import time_ms
+from .refusal import time_ms
 
 OLDEST_WITH_SUFFIX = 90
 """Of these capabilities TileLang compiles for the very GPU: `sm_90a`."""

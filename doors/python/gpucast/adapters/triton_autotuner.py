@@ -9,7 +9,7 @@ import math
 from typing import Any, Mapping, Sequence
 
 from .. import predict
-from .._errors import Error
+from .refusal import is_refused, time_ms
 
 OF_LAUNCHES = frozenset({"warmup"})
 """What Triton's launches pass along with the kernel's own arguments, besides the grid."""
@@ -92,17 +92,3 @@ def _function(kernel: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any
 def _on_host(value: Any) -> Any:
     """A copy of a tensor that lies on a GPU, where the CPU reaches it."""
     return value.cpu() if getattr(value, "is_cuda", False) else value
-
-
-def time_ms(forecast: Any) -> float:
-    """The time of a forecast. A launch that the GPU refuses is an error."""
-    for prediction in forecast:
-        for warning in prediction.warnings:
-            if warning.code == "unlaunchable":
-                raise Error(warning.text)
-    return float(forecast.time_ms)
-
-
-def is_refused(error: Exception) -> bool:
-    """True if other configurations may do better: the GPU or a compiler refuses this one."""
-    return isinstance(error, Error) or type(error).__module__.partition(".")[0] == "triton"
