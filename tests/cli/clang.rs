@@ -140,6 +140,25 @@ fn lanes_and_blocks_work_together_and_host_code_is_left_out() {
 }
 
 #[test]
+fn integers_of_the_c_library_need_no_header() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "__global__ void fill(float *x, uint32_t n) {\n\
+                size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;\n\
+                if (i < n && n < INT_MAX) x[i] = FLT_MAX; }\n";
+    let source = written(folder.path(), "fill.cu", text);
+    let file = folder.path().join("x.bin");
+    let run = format!(
+        "run {} --grid 2 --block 32 --arg 'buf:f32[64]=zero' --arg u32:40 --dump arg0={}",
+        source.display(),
+        file.display()
+    );
+    let Some(ran) = with_clang(&run) else { return };
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let filled = floats(&fs::read(file).unwrap());
+    assert!(filled[..40].iter().all(|&x| x == f32::MAX) && filled[40..] == [0.0; 24]);
+}
+
+#[test]
 fn what_is_not_declared_is_refused_with_the_way_round() {
     let folder = tempfile::tempdir().unwrap();
     let text = "extern \"C\" __global__ void k(double *x) { x[0] = exp(x[0]); }\n";

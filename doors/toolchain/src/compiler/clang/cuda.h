@@ -4,6 +4,11 @@
 #pragma once
 
 #include <__clang_cuda_builtin_vars.h>
+// Headers that nvcc includes by itself; clang has them where the host has none.
+#include <float.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define __host__ __attribute__((host))
 #define __device__ __attribute__((device))
