@@ -222,11 +222,10 @@ fn what_cannot_be_reported_is_refused_with_a_hint() {
     insta::assert_snapshot!("report-errors", transcripts.join("\n"));
 }
 
-/// The page begins with the verdict and the changes of `advise`.
 #[test]
 fn a_report_names_kernels_as_people_do() {
     let module = file("named.ptx");
-    let saxpy = include_str!("../inputs/saxpy.ptx").replace("saxpy", "_Z5saxpyPfS_f");
+    let saxpy = include_str!("../inputs/saxpy.ptx").replace("saxpy(", "_Z5saxpyPfS_f(");
     std::fs::write(&module, saxpy).unwrap();
     let launch = "--grid 4 --block 256 --arg u32:1024 --arg f32:2 --arg buf:f32[1024] \
                   --arg buf:f32[1024] --gpu h100-sxm --machine rules";
@@ -235,8 +234,12 @@ fn a_report_names_kernels_as_people_do() {
     let heading = page.select(&selector("h2")).next().unwrap();
     assert_eq!(heading.text().collect::<String>(), "saxpy");
     assert_eq!(page.select(&selector("a.launch")).next().unwrap().inner_html(), "saxpy");
+    let sentences = selector("section[data-launch] p, td.reason");
+    let told: String = page.select(&sentences).flat_map(|element| element.text()).collect();
+    assert!(told.contains("saxpy on h100-sxm") && !told.contains("_Z5saxpy"), "{told}");
 }
 
+/// The page begins with the verdict and the changes of `advise`.
 #[test]
 fn a_report_says_what_to_change() {
     let story = "../../insight/advice/tests/stories/product.toml --machine rules";

@@ -68,6 +68,11 @@ pub fn readable(name: &str) -> String {
     shortened(&demangled_short(name).unwrap_or_else(|| name.to_owned()))
 }
 
+/// A sentence about a kernel, which models name as the module does, with its [`readable`] name.
+pub fn readable_in(sentence: &str, kernel: &str) -> String {
+    sentence.replace(kernel, &readable(kernel))
+}
+
 /// A name whose middle is left out where it is long.
 pub fn shortened(name: &str) -> String {
     let letters = name.chars().count();

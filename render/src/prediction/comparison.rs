@@ -1,7 +1,7 @@
 //! The table at the top: one line for each GPU and model.
 
 use gpucast_forecast::comparison::distinct;
-use gpucast_forecast::input::kernel_name::readable;
+use gpucast_forecast::input::kernel_name::readable_in;
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::{Declined, KernelView, PredictionView};
 use gpucast_model::{TimeInterval, duration, duration_range};
@@ -148,6 +148,6 @@ fn line_of_declined(one: &Declined, intervals: bool, published: bool) -> Vec<Str
     if published {
         row.extend([String::new(), String::new()]);
     }
-    row.push(one.reason.replace(&one.kernel, &readable(&one.kernel)));
+    row.push(readable_in(&one.reason, &one.kernel));
     row
 }

@@ -4,7 +4,7 @@ use gpucast_advice::Advice;
 use gpucast_counters::metric;
 use gpucast_counters::{KernelProfile, Metrics};
 use gpucast_forecast::comparison::distinct;
-use gpucast_forecast::input::kernel_name::{readable, signature};
+use gpucast_forecast::input::kernel_name::{readable_in, signature};
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::together::{self, Total};
 use gpucast_forecast::prediction::{KernelView, PredictionView};
@@ -226,9 +226,7 @@ fn one_gpu(view: &PredictionView) -> String {
     }
     text.push_str(&aligned(2, &[Align::Left, Align::Left], &rows));
     text.push('\n');
-    // Models name the kernel as the counts do.
-    let explanation =
-        prediction.explanation.replace(&prediction.kernel, &readable(&prediction.kernel));
+    let explanation = readable_in(&prediction.explanation, &prediction.kernel);
     text.push_str(&wrapped("", 2, WIDTH, &explanation));
     if let Some(interval) = &prediction.interval {
         text.push_str(&wrapped("", 2, WIDTH, &interval.basis()));

@@ -4,7 +4,7 @@ use gpucast_advice::Advice;
 use gpucast_counters::definitions;
 use gpucast_counters::stages::{CLASSES, Stage};
 use gpucast_forecast::comparison::distinct;
-use gpucast_forecast::input::kernel_name::readable;
+use gpucast_forecast::input::kernel_name::{readable, readable_in};
 use gpucast_forecast::number;
 use gpucast_forecast::prediction::{KernelView, PredictionView};
 use gpucast_forecast::run::counting::Counted;
@@ -305,6 +305,7 @@ fn panel(kernel: &KernelView, view: &PredictionView) -> Panel {
     let simulated = of_gpu.filter_map(|row| row.prediction.detail.simulation()).next();
     let shared_passes = simulated.map(|analysis| analysis.shared_clocks);
     let meters = meters(&kernel.profile, &view.gpu, prediction.time_ms, shared_passes);
+    let explanation = readable_in(&prediction.explanation, &prediction.kernel);
     Panel {
         gpu: prediction.gpu.clone(),
         gpu_name: view.gpu.display_name.clone(),
@@ -319,8 +320,8 @@ fn panel(kernel: &KernelView, view: &PredictionView) -> Panel {
         measured: published.map_or_else(String::new, |published| duration(published.measured_ms)),
         error: published.map_or_else(String::new, |published| percent(published.error, 1)),
         explanation: match &prediction.interval {
-            Some(interval) => format!("{} {}", prediction.explanation, interval.basis()),
-            None => prediction.explanation.clone(),
+            Some(interval) => format!("{explanation} {}", interval.basis()),
+            None => explanation,
         },
         citation: view.model.citation(),
         warnings: prediction

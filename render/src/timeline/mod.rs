@@ -34,6 +34,7 @@ use std::collections::BTreeMap;
 use gpucast_counters::machine::BackEnd;
 use gpucast_forecast::Report;
 use gpucast_forecast::input::cuda_source::CudaFile;
+use gpucast_forecast::input::kernel_name::readable;
 use gpucast_forecast::run::counting::Counted;
 use gpucast_forecast::run::execute::Loaded;
 use gpucast_model::sm_simulation::Recorded;
@@ -118,7 +119,7 @@ impl View<'_> {
             BackEnd::Ptxas { version } => format!(", machine code of ptxas {version}"),
             BackEnd::Rules => ", machine code by rules".to_owned(),
         });
-        format!("{kernel} on {}{}", self.gpu, by.unwrap_or_default())
+        format!("{} on {}{}", readable(kernel), self.gpu, by.unwrap_or_default())
     }
 
     fn write(

@@ -1,5 +1,6 @@
 //! The section on a launch: the verdict, what to change, and what both rest on.
 
+use gpucast_forecast::input::kernel_name::readable_in;
 use maud::{Markup, PreEscaped, html};
 
 use super::super::advised::{Advised, Change};
@@ -167,7 +168,7 @@ fn models(launch: &Launch) -> Markup {
                     td { "no prediction" }
                     td {}
                     td {}
-                    td.reason { (row.reason) }
+                    td.reason { (readable_in(&row.reason, &row.kernel)) }
                 }
             }
         },
