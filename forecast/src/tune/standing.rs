@@ -1,9 +1,9 @@
 //! What a ranking can tell apart, and which few configurations are worth measuring.
 //!
-//! Predicted times of variants of a kernel are off by much the same on one GPU. What one of them is
-//! off by more than another is what ranks hang on, and its measured factor makes ties
-//! ([`VariantFactors`](gpucast_model::conformal::VariantFactors)): each time has an interval from
-//! t / √factor to t · √factor, and configurations whose intervals overlap are a tie.
+//! Predicted times of variants of a kernel are off by much the same on one GPU. Ranks hang on the
+//! differences of their errors, and a measured factor of these makes ties
+//! ([`VariantFactors`](gpucast_model::conformal::VariantFactors)). Each time has an interval from
+//! t / √factor to t · √factor. Configurations whose intervals overlap are a tie.
 
 /// The rank of each time, from 1 on: one more than the configurations that are surely faster, by
 /// more than `factor`. A factor of 1 leaves ties to equal times.
