@@ -6,7 +6,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use serde_json::Value;
 
-use crate::gpucast::{gpucast, json, stdout};
+use crate::gpucast::{gpucast, is_nightly, json, stdout};
 
 const FEW: &str = "--machine none --metrics ptx_inst_executed,ptx_thread_inst_executed,\
                    flop_count_sp,flop_count_dp,global_load_sectors,global_store_sectors,\
@@ -86,6 +86,9 @@ fn formulas_give_what_executing_everything_counts() {
         ),
         ("parametric/transpose-square", "n", &[&[1], &[31], &[40], &[52], &[98], &[177], &[208]]),
     ];
+    // The transposition of two sizes takes as long as three others.
+    let cases =
+        cases.into_iter().filter(|(file, _, _)| is_nightly() || *file != "parametric/transpose");
     for (file, parameters, sizes) in cases {
         let text = stdout(&format!(
             "counts {file}.toml --parametric {parameters} --machine none --format json"

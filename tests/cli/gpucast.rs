@@ -15,6 +15,11 @@ pub(crate) fn inputs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs")
 }
 
+/// True if everything is tried, and not only what the gate has time for: `GPUCAST_NIGHTLY`.
+pub(crate) fn is_nightly() -> bool {
+    std::env::var_os("GPUCAST_NIGHTLY").is_some()
+}
+
 /// The program with the words of `arguments`; `'…'` keeps spaces together.
 pub(crate) fn command(arguments: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gpucast"));

@@ -8,7 +8,7 @@ use std::process::Child;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use crate::gpucast::command;
+use crate::gpucast::{command, is_nightly};
 use crate::shared_sweep::Sweep;
 
 /// 48 executions of some milliseconds each.
@@ -71,9 +71,8 @@ fn work_while_killed(sweep: &Sweep, workers: u64, seed: u64) -> u32 {
 #[test]
 fn killed_workers_change_nothing() {
     let mut killed = 0;
-    let is_nightly = std::env::var_os("GPUCAST_NIGHTLY").is_some();
     let cases: &[(u64, u64)] =
-        if is_nightly { &[(1, 7), (2, 8), (8, 9)] } else { &[(1, 7), (8, 9)] };
+        if is_nightly() { &[(1, 7), (2, 8), (8, 9)] } else { &[(1, 7), (8, 9)] };
     for &(workers, seed) in cases {
         let sweep = Sweep::new();
         sweep.succeeds(&format!("plan {KERNELS} {GPUS}"));

@@ -1,11 +1,14 @@
 //! `gpucast run --check`: silent on every kernel of the corpus, and what it says of planted faults.
 
-use crate::gpucast::{gpucast, json, stdout};
+use crate::gpucast::{gpucast, is_nightly, json, stdout};
 
+/// In the gate one module of each kernel, the first and the second in turn.
 #[test]
 fn every_corpus_kernel_passes_every_check() {
-    for entry in gpucast_corpus::entries() {
-        for module in entry.modules {
+    for (at, entry) in gpucast_corpus::entries().iter().enumerate() {
+        let turn = at % entry.modules.len();
+        let in_turn = std::slice::from_ref(&entry.modules[turn]);
+        for module in if is_nightly() { entry.modules } else { in_turn } {
             let (name, target) = (entry.name, module.target);
             let run = format!("run {name} --size small --arch {target} --check all");
             let told = stdout(&run);

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::gpucast::{command, gpucast, inputs, json, outcome, stdout};
+use crate::gpucast::{command, gpucast, inputs, is_nightly, json, outcome, stdout};
 
 fn rows(arguments: &str) -> Vec<Value> {
     json(&format!("sweep {arguments} --format json"))["rows"].as_array().unwrap().clone()
@@ -71,11 +71,10 @@ fn every_gpu_predicts_every_corpus_kernel_or_says_what_is_missing() {
     // One execution for each kernel is enough to try all models on all GPUs, in the gate on one of
     // each capability, and of each vendor that has none.
     let list = json("gpus list --format json");
-    let is_nightly = std::env::var_os("GPUCAST_NIGHTLY").is_some();
     let mut seen = BTreeSet::new();
     let all = list["gpus"].as_array().unwrap().iter();
     let chosen = all.filter(|gpu| {
-        is_nightly
+        is_nightly()
             || seen.insert(format!(
                 "{} {}",
                 gpu["vendor"]["value"], gpu["compute_capability"]["value"]

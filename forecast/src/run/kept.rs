@@ -157,9 +157,10 @@ impl KeptCounts {
     /// Keeps formulas of a problem in place of those before.
     pub(crate) fn keep_formulas(&self, identity: &str, formulas: &[u8]) {
         let name = self.name_of_formulas(identity);
+        let sealed = sealed::seal(&name, formulas);
         // There is nothing to do about a full or read-only disk.
-        if self.folder.put(&name, &sealed::seal(&name, formulas)).is_ok() {
-            self.folder.keep_most_recent(FORMULAS, self.most_bytes);
+        if self.folder.put(&name, &sealed).is_ok() {
+            self.folder.make_room(&name, sealed.len(), self.most_bytes);
         }
     }
 
@@ -229,9 +230,10 @@ impl KeptCounts {
     fn keep(&self, name: &str, counted: &[Counted]) {
         let kept: Vec<Kept> = counted.iter().map(Kept::of).collect();
         let Ok(bytes) = postcard::to_stdvec(&kept) else { return };
+        let sealed = sealed::seal(name, &bytes);
         // There is nothing to do about a full or read-only disk.
-        if self.folder.put(name, &sealed::seal(name, &bytes)).is_ok() {
-            self.folder.keep_most_recent(ENTRIES, self.most_bytes);
+        if self.folder.put(name, &sealed).is_ok() {
+            self.folder.make_room(name, sealed.len(), self.most_bytes);
             // The next run may succeed where this one fails.
             self.folder.tidy(ABANDONED).ok();
         }

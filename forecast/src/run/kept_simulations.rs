@@ -174,9 +174,10 @@ impl Drop for KeptSimulations {
         // Another program may have added to the entry.
         results.extend(self.read().unwrap_or_default());
         let Ok(bytes) = postcard::to_stdvec(&results) else { return };
+        let sealed = sealed::seal(&self.name, &bytes);
         // There is nothing to do about a full or read-only disk.
-        if self.folder.put(&self.name, &sealed::seal(&self.name, &bytes)).is_ok() {
-            self.folder.keep_most_recent(ENTRIES, self.most_bytes);
+        if self.folder.put(&self.name, &sealed).is_ok() {
+            self.folder.make_room(&self.name, sealed.len(), self.most_bytes);
         }
     }
 }

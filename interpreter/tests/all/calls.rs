@@ -331,6 +331,32 @@ fn calls_that_cannot_be_are_faults() {
     assert!(matches!(kernel_fault(free, body), FaultKind::BadFree { .. }));
 }
 
+/// `ptxas` refuses these calls: "Type of argument does not match formal parameter".
+#[test]
+fn variables_of_other_sizes_are_not_passed() {
+    let takes =
+        ".func f(.param .align 4 .b8 pair[28]) { .reg .b32 x; ld.param.b32 x, [pair]; ret; }";
+    let gives =
+        ".func (.param .b64 d) f() { .reg .b64 x; mov.u64 x, 1; st.param.b64 [d], x; ret; }";
+    let own = "{ .param .align 4 .b8 own[8]; .param .b32 word;";
+    let pointer = "mov.u64 %d0, f;";
+    for (function, call, reason) in [
+        (takes, "call f, (own);", "`own` of 8 bytes, where the function has 28"),
+        (
+            takes,
+            "P: .callprototype _ (.param .align 4 .b8 _[28]); call %d0, (own), P;",
+            "`own` of 8 bytes, where the function has 28",
+        ),
+        (takes, "call f, (word, word);", "2 arguments, the function has 1"),
+        (gives, "call (word), f;", "`word` of 4 bytes, where the function has 8"),
+    ] {
+        let text = kernel(function, &format!("{own} {pointer} {call} }} mov.u32 %r0, 0;"));
+        let module = gpucast_ptx_frontend::load(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+        let program = Program::new(&module, &text, "k").unwrap();
+        assert_eq!(program.unsupported()[0].reason, format!("the call passes {reason}"), "{call}");
+    }
+}
+
 #[test]
 fn functions_of_other_modules_are_named() {
     let text = kernel(

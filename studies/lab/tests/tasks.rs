@@ -17,6 +17,7 @@ use gpucast_lab::hand_out::in_words;
 use gpucast_lab::task::files;
 use gpucast_lab::{Checked, Checking, Submission, Task, tasks};
 use gpucast_model::GpuLibrary;
+use rayon::prelude::*;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tasks")
@@ -53,17 +54,9 @@ fn solutions_are_done_and_start_code_is_not() {
                     checked as\nsubmissions, on an H100 SXM by the rules' machine code.\n\n\
                     | task | start code is right | target | start | solution |\n|---|--:|---|--:|--:|\n"
         .to_owned();
-    for name in tasks::names() {
-        let task = tasks::find(name).unwrap().unwrap();
-        let own_launch = task.solution.launch.as_ref().map(|_| files::SOLUTION_LAUNCH);
-        let solution = checked(&task, files::REFERENCE, own_launch);
-        assert!(solution.notes.is_empty(), "{name}: {:?}", solution.notes);
-        assert!(solution.is_done() && solution.points() == ALL_POINTS, "{name}");
-        let start = checked(&task, "start.ptx", Some(files::LAUNCH));
-        assert!(start.notes.is_empty(), "{name}: {:?}", start.notes);
-        assert!(!start.is_done() && start.points() < ALL_POINTS, "{name}");
-        page += &rows(&task, &start, &solution);
-    }
+    let names: Vec<&str> = tasks::names().collect();
+    let found: Vec<String> = names.par_iter().map(|name| rows_of_task(name)).collect();
+    page += &found.concat();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/lab.md");
     if std::env::var_os("GPUCAST_UPDATE").is_some() {
         fs::write(&path, page).unwrap();
@@ -71,6 +64,19 @@ fn solutions_are_done_and_start_code_is_not() {
     }
     let committed = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
     assert!(committed == page, "docs/evidence/lab.md is not what this run gives: GPUCAST_UPDATE=1");
+}
+
+/// The rows of a task, whose solution must be done and whose start code must not.
+fn rows_of_task(name: &str) -> String {
+    let task = tasks::find(name).unwrap().unwrap();
+    let own_launch = task.solution.launch.as_ref().map(|_| files::SOLUTION_LAUNCH);
+    let solution = checked(&task, files::REFERENCE, own_launch);
+    assert!(solution.notes.is_empty(), "{name}: {:?}", solution.notes);
+    assert!(solution.is_done() && solution.points() == ALL_POINTS, "{name}");
+    let start = checked(&task, "start.ptx", Some(files::LAUNCH));
+    assert!(start.notes.is_empty(), "{name}: {:?}", start.notes);
+    assert!(!start.is_done() && start.points() < ALL_POINTS, "{name}");
+    rows(&task, &start, &solution)
 }
 
 fn rows(task: &Task, start: &Checked, solution: &Checked) -> String {

@@ -11,6 +11,7 @@ use gpucast_advice::trial::LEAST_GAIN;
 use gpucast_advice::{Advice, advise_all};
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::{Alone, Kernel, LaunchOptions};
+use rayon::prelude::*;
 
 use crate::{counts, folder};
 
@@ -239,8 +240,8 @@ fn first_advice_is_the_next_step() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/ladders.md");
     let updates = var_os("GPUCAST_UPDATE").is_some();
     let whole = updates || var_os("GPUCAST_NIGHTLY").is_some();
-    let climbed = LADDERS.iter().filter(|ladder| whole || SHORT.contains(&ladder.name));
-    let rows: Vec<Row> = climbed.flat_map(Ladder::rows).collect();
+    let climbed = LADDERS.par_iter().filter(|ladder| whole || SHORT.contains(&ladder.name));
+    let rows: Vec<Row> = climbed.flat_map_iter(Ladder::rows).collect();
     if whole {
         let page = page(&rows);
         if updates {

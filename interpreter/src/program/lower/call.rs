@@ -58,10 +58,11 @@ pub(super) fn call(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
             if function.body.is_none() {
                 return declared(builder, &call, function);
             }
+            let signature = signature_of(builder, function);
+            check_sizes(builder, &call, &signature)?;
             if builder.calls.convention(callee).through_area {
-                let sizes = signature_of(builder, function);
                 let reenters = builder.calls.reenters(builder.function, callee);
-                through_area(builder, &call, &sizes, reenters, |builder| {
+                through_area(builder, &call, &signature, reenters, |builder| {
                     builder.emit(Code::Call, 0, 0, [callee.0, 0, 0]);
                 })
             } else {
@@ -73,6 +74,7 @@ pub(super) fn call(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
             let signature = indirect_signature(builder.module, body, instruction);
             let signature =
                 signature.ok_or("an indirect call needs a prototype or a list of functions")?;
+            check_sizes(builder, &call, &signature)?;
             let target = builder.value(call.callee, T::U64)?;
             let reenters = builder.calls.reenters_indirectly(builder.function, &signature);
             let index = side_tables::add(&mut builder.tables.signatures, signature.clone());
@@ -81,6 +83,32 @@ pub(super) fn call(builder: &mut Builder<'_>, instruction: &Instruction) -> Lowe
             })
         }
     }
+}
+
+/// `ptxas` refuses a call that does not pass as many values as the function has, or variables of
+/// other sizes.
+fn check_sizes(builder: &Builder<'_>, call: &Call<'_>, signature: &Signature) -> Lowered<()> {
+    let lists = [
+        (call.arguments, &signature.params, "arguments"),
+        (call.results, &signature.returns, "results"),
+    ];
+    for (given, wanted, what) in lists {
+        if given.len() != wanted.len() {
+            let (given, wanted) = (given.len(), wanted.len());
+            return Err(format!("the call passes {given} {what}, the function has {wanted}"));
+        }
+        for (operand, &bytes) in given.iter().zip(wanted) {
+            let Operand::Variable(variable, 0) = *operand else { continue };
+            let variable = &builder.module.variables[variable.index()];
+            if variable.size_bytes != bytes {
+                return Err(format!(
+                    "the call passes `{}` of {} bytes, where the function has {bytes}",
+                    variable.name, variable.size_bytes
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn signature_of(builder: &Builder<'_>, function: &Function) -> Signature {
@@ -115,15 +143,6 @@ fn through_area(
     reenters: bool,
     emit: impl FnOnce(&mut Builder<'_>),
 ) -> Lowered<()> {
-    let lengths = [
-        (call.arguments.len(), signature.params.len(), "arguments"),
-        (call.results.len(), signature.returns.len(), "results"),
-    ];
-    for (given, wanted, what) in lengths {
-        if given != wanted {
-            return Err(format!("the call passes {given} {what}, the function has {wanted}"));
-        }
-    }
     let area = builder.layout.area;
     let offsets = area_offsets(&signature.params);
     for ((actual, &bytes), offset) in call.arguments.iter().zip(&signature.params).zip(offsets) {

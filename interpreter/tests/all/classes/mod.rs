@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gpucast_interpreter::{Options, Program};
+use rayon::prelude::*;
 
 use crate::slices::{Case, Planned, arbitrary, modules};
 
@@ -29,38 +30,61 @@ fn classes_of_all_kernels_of_the_tests_and_the_corpus_count_alike() {
     }
     files.sort();
     let options = Options { instruction_budget: 1 << 14, ..Options::default() };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let (mut compared, mut fewer) = (0, 0);
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    for file in files {
-        let text = crate::cases::expanded(&std::fs::read_to_string(&file).unwrap());
-        let Ok(module) = gpucast_ptx_frontend::load(&text) else { continue };
-        for kernel in Program::kernels(&module) {
-            let Ok(program) = Program::new(&module, &text, kernel) else { continue };
-            let shapes = [([7, 1, 1], [45, 1, 1]), ([4, 3, 2], [32, 2, 1])];
-            // One or the other, in turns.
-            let (grid, block) = shapes[compared as usize % 2];
-            let (buffers, planned) = arbitrary(&program, compared);
-            let launches = vec![Planned { grid, block, ..planned }];
-            let case = Case { text: &text, module: &module, buffers, launches, options };
-            for report in pool.install(|| case.compare_classes()) {
-                match report {
-                    Ok(classes) => {
-                        let ctas: u32 = grid.iter().product();
-                        fewer += u64::from(classes.classes < ctas as usize);
-                    }
-                    Err(because) => {
-                        let digits = |one: char| one.is_ascii_digit() || "[]()".contains(one);
-                        let because: String = because.split(digits).next().unwrap().to_owned();
-                        *reasons.entry(because).or_default() += 1;
-                    }
-                }
-                compared += 1;
-            }
-        }
+    // Files side by side, each by one thread: of several CTAs that use up a budget, any may be the
+    // one to blame.
+    let found: Vec<Found> =
+        files.par_iter().enumerate().map(|(at, file)| compare_file(file, at, options)).collect();
+    let compared: usize = found.iter().map(|one| one.compared).sum();
+    let fewer: usize = found.iter().map(|one| one.fewer).sum();
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for reason in found.iter().flat_map(|one| &one.reasons) {
+        *reasons.entry(reason).or_default() += 1;
     }
     println!(
         "{compared} launches, {fewer} by fewer classes than CTAs, not by classes: {reasons:#?}"
     );
     assert!(compared > 3000 && fewer > 1000, "{compared} {fewer}");
+}
+
+/// What comparing the kernels of a file comes to.
+#[derive(Default)]
+struct Found {
+    /// Launches.
+    compared: usize,
+    /// Those executed by fewer classes than CTAs.
+    fewer: usize,
+    /// Why the others are not executed by classes, without numbers.
+    reasons: Vec<String>,
+}
+
+/// The kernels of the file that stands `at` this place of the list, with inputs of their own.
+fn compare_file(file: &Path, at: usize, options: Options) -> Found {
+    let mut found = Found::default();
+    let text = crate::cases::expanded(&std::fs::read_to_string(file).unwrap());
+    let Ok(module) = gpucast_ptx_frontend::load(&text) else { return found };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    for kernel in Program::kernels(&module) {
+        let Ok(program) = Program::new(&module, &text, kernel) else { continue };
+        let shapes = [([7, 1, 1], [45, 1, 1]), ([4, 3, 2], [32, 2, 1])];
+        // One or the other, in turns.
+        let turn = at + found.compared;
+        let (grid, block) = shapes[turn % 2];
+        let (buffers, planned) = arbitrary(&program, turn as u64);
+        let launches = vec![Planned { grid, block, ..planned }];
+        let case = Case { text: &text, module: &module, buffers, launches, options };
+        for report in pool.install(|| case.compare_classes()) {
+            match report {
+                Ok(classes) => {
+                    let ctas: u32 = grid.iter().product();
+                    found.fewer += usize::from(classes.classes < ctas as usize);
+                }
+                Err(because) => {
+                    let digits = |one: char| one.is_ascii_digit() || "[]()".contains(one);
+                    found.reasons.push(because.split(digits).next().unwrap().to_owned());
+                }
+            }
+            found.compared += 1;
+        }
+    }
+    found
 }
