@@ -215,6 +215,32 @@ fn nvrtc_compiles_and_complains() {
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 }
 
+/// Of source with host code, NVRTC reads what it can where there is no nvcc.
+#[test]
+fn clang_gets_what_nvrtc_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    let cuda = source(folder.path());
+    fake(folder.path(), "clang++", "", false);
+    let asked = folder.path().join("arguments");
+    let host = "int main() { saxpy<<<1, 1>>>(0, 0, 0, 0); }\n";
+    let run = || {
+        let mut program = command(&format!("run {cuda} {LAUNCH} --kernel saxpy"));
+        for name in ["VIRTUAL_ENV", "CUDA_HOME"] {
+            program.envs(std::env::var_os(name).map(|value| (name, value)));
+        }
+        program.env("PATH", folder.path());
+        outcome(program)
+    };
+    fs::write(&cuda, format!("{SOURCE}{host}")).unwrap();
+    let whole = run();
+    assert_eq!(whole.status, 0, "{}", whole.stderr);
+    assert_eq!(asked.exists(), !whole.stderr.contains("compiled by NVRTC"), "{}", whole.stderr);
+    fs::write(&cuda, format!("#include <header_of_nobody.h>\n{SOURCE}{host}")).unwrap();
+    let refused = run();
+    assert_eq!(refused.status, 0, "{}", refused.stderr);
+    assert!(asked.exists(), "{}", refused.stderr);
+}
+
 /// The command that an answer offers, without the program's name.
 #[track_caller]
 fn offered(stderr: &str) -> &str {

@@ -124,14 +124,15 @@ fn is_launch_file(input: &str) -> bool {
     Path::new(input).extension().is_some_and(|extension| extension == "toml")
 }
 
-/// Reads `x`, `x,y` or `x,y,z`.
+/// Reads `x`, `x,y` or `x,y,z`, also as people and profilers write them: `16x64`, `(16, 64, 1)`.
 ///
 /// # Errors
 ///
 /// Says what is wrong with the text.
 pub fn extent(text: &str) -> Result<[u32; 3], String> {
     let mut extent = [1; 3];
-    let parts: Vec<&str> = text.split(',').collect();
+    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+    let parts: Vec<&str> = inner.unwrap_or(text).split([',', 'x']).collect();
     if parts.len() > 3 {
         return Err("at most three numbers: x, y and z".to_owned());
     }
@@ -153,7 +154,11 @@ mod tests {
         assert_eq!(extent("20"), Ok([20, 1, 1]));
         assert_eq!(extent("20,40"), Ok([20, 40, 1]));
         assert_eq!(extent("1,2,3"), Ok([1, 2, 3]));
-        for wrong in ["", "0", "-1", "1,", "1,2,3,4", "4294967296", "x"] {
+        assert_eq!(extent("16x64"), Ok([16, 64, 1]));
+        assert_eq!(extent("(16, 64, 1)"), Ok([16, 64, 1]));
+        for wrong in
+            ["", "0", "-1", "1,", "1,2,3,4", "4294967296", "x", "1x", "(1,2", "(1)x2", "0x10"]
+        {
             assert!(extent(wrong).is_err(), "{wrong}");
         }
     }

@@ -38,7 +38,7 @@ pub fn instruction(form: &Form, modifiers: &[Modifier], full: bool) -> String {
             continue;
         }
         text.push_str(if first { " " } else { ", " });
-        text.push_str(&operand(form, shape, modifiers));
+        text.push_str(&operand(form, shape, modifiers, full));
         if unified && shape.kind == OperandKind::Address {
             text.push_str(".unified");
         }
@@ -108,7 +108,7 @@ fn overrides(form: &Form, modifiers: &[Modifier]) -> String {
     text
 }
 
-fn operand(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> String {
+fn operand(form: &Form, shape: &OperandShape, modifiers: &[Modifier], full: bool) -> String {
     let is = |modifier| modifiers.contains(&modifier);
     let types: Vec<ScalarType> =
         modifiers.iter().filter_map(|modifier| modifier.as_type()).collect();
@@ -139,7 +139,8 @@ fn operand(form: &Form, shape: &OperandShape, modifiers: &[Modifier]) -> String 
         OperandKind::Handle { counted: true } => return "[%r1, %rd1, %rd2]".to_owned(),
         OperandKind::Label => return "L".to_owned(),
         OperandKind::BranchTargets => return "T".to_owned(),
-        OperandKind::Callee => return "f".to_owned(),
+        // `f` takes and returns a value, which only the full form of a call passes.
+        OperandKind::Callee => return if full { "f" } else { "g" }.to_owned(),
         OperandKind::List if shape.access == Access::Write => return "(%r1)".to_owned(),
         OperandKind::List => return "(%r2)".to_owned(),
         OperandKind::CallTargets => return "C".to_owned(),

@@ -54,8 +54,8 @@ const HEADERS_IN_PACKAGES: [&str; 7] = [
     "nvidia/cufft/include",
 ];
 
-/// The compiler of a choice, or the first one that is there. Source with host code is left to
-/// NVRTC only if there is nothing else.
+/// The compiler of a choice, or the first one that is there: NVIDIA's before clang, whose machine
+/// code differs more from what a GPU runs. nvcc alone of these reads host code as it is meant.
 pub(super) fn compiler(
     choice: Option<&Choice>,
     has_host_code: bool,
@@ -65,13 +65,18 @@ pub(super) fn compiler(
     let nvcc = || program("nvcc", Dialect::Nvcc, search);
     let clang = || program("clang++", Dialect::Clang, search);
     match choice {
-        None if has_host_code => nvcc().or_else(clang).or_else(nvrtc),
+        None if has_host_code => nvcc().or_else(nvrtc).or_else(clang),
         None => nvrtc().or_else(nvcc).or_else(clang),
         Some(Choice::Nvrtc) => nvrtc(),
         Some(Choice::Nvcc) => nvcc(),
         Some(Choice::Clang) => clang(),
         Some(Choice::Path(path)) => path.is_file().then(|| of_path(path)),
     }
+}
+
+/// The compiler that may understand what NVRTC does not, where none was chosen.
+pub(super) fn after_nvrtc(search: &Search<'_>) -> Option<Found> {
+    program("clang++", Dialect::Clang, search)
 }
 
 /// Every kind of compiler that is there, in the order in which plain source is given to them.

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! NVRTC comes first: it is one Python package, needs no host compiler, and compiles a kernel in
-//! less than a second. It knows device code alone, so source with host code goes to nvcc or clang
-//! where there is one. Where there is none, NVRTC gets the source without its host code.
+//! less than a second. It knows device code alone, so source with host code goes to nvcc where it
+//! is. Where it is not, NVRTC gets the source without its host code, and clang what NVRTC refuses.
 
 mod attempts;
 mod clang;
@@ -138,9 +138,19 @@ impl Compiler for Installed {
         let found = find::compiler(self.choice.as_ref(), has_host_code, &search);
         let Some(found) = found else { return Err(vec![nothing(source, self.choice.as_ref())]) };
         let job = Job { source, options, has_host_code, search };
-        match &found {
+        let compile = |found: &Found| match found {
             Found::Library(path) => attempts::compile(path, &job),
             Found::Program { path, dialect } => program::compile(path, *dialect, &job),
+        };
+        let compiled = compile(&found);
+        let may_read_more =
+            self.choice.is_none() && has_host_code && matches!(found, Found::Library(_));
+        match compiled {
+            Err(reports) if may_read_more => {
+                let other = find::after_nvrtc(&job.search).and_then(|clang| compile(&clang).ok());
+                other.ok_or(reports)
+            }
+            compiled => compiled,
         }
     }
 }
