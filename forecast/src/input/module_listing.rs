@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use gpucast_ptx_frontend::Module;
-use gpucast_ptx_frontend::module::{Formal, Function, FunctionKind, Variable};
+use gpucast_ptx_frontend::isa::SpecialRegister;
+use gpucast_ptx_frontend::module::{Formal, Function, FunctionKind, Operand, Variable};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::bounded;
@@ -181,7 +182,7 @@ fn kernels(
         }
         match loaded::load(source) {
             Ok(loaded) => {
-                for kernel in of_module(&loaded.module, &source.text, declared) {
+                for kernel in of_module(&loaded.module, declared) {
                     if is_new(&kernel.name, &kernels) {
                         kernels.push(kernel);
                     }
@@ -227,25 +228,22 @@ fn kernels(
 
 fn of_module<'a>(
     module: &'a Module,
-    text: &'a str,
     declared: &'a [Declared],
 ) -> impl Iterator<Item = Listed> + 'a {
     let is_kernel = |one: &&Function| one.kind == FunctionKind::Entry && one.body.is_some();
     // Shared memory without a size is the launch's. Any kernel of the module may use it.
     let is_dynamic = |one: &Variable| one.space == StateSpace::Shared && one.size_bytes == 0;
     let has_dynamic_shared = module.variables.iter().any(is_dynamic);
-    let dimensions = dimensions(text);
     module.functions.iter().filter(is_kernel).map(move |function| {
         let variable = |formal: &Formal| match formal {
             Formal::Variable(id) => Some(module.variables[id.index()].clone()),
             Formal::Register(_) => None,
         };
         let variables: Vec<Variable> = function.params.iter().filter_map(variable).collect();
-        let own = text.get(function.span.range()).map_or(dimensions, self::dimensions);
         Listed {
             parameters: parameters(&function.name, variables, declared),
             name: function.name.clone(),
-            dimensions: own,
+            dimensions: dimensions(module, function),
             required_block: function.directives.reqntid,
             most_threads: function
                 .directives
@@ -256,16 +254,19 @@ fn of_module<'a>(
     })
 }
 
-/// The dimensions of the grid that a text asks its place in.
-fn dimensions(text: &str) -> usize {
-    let asks = |axis: &str| {
-        ["%tid.", "%ctaid."].iter().any(|register| text.contains(&format!("{register}{axis}")))
+/// The dimensions of the grid that a kernel asks its place in, or a function that it may call.
+fn dimensions(module: &Module, kernel: &Function) -> usize {
+    let is_callable = |one: &&Function| one.kind == FunctionKind::Device;
+    let callable = module.functions.iter().filter(is_callable);
+    let code = std::iter::once(kernel).chain(callable).filter_map(|one| one.body.as_ref());
+    let operands = code.flat_map(|body| &body.instructions).flat_map(|one| &one.operands);
+    let axis = |operand: &Operand| match operand {
+        Operand::Special(SpecialRegister::Tid(axis) | SpecialRegister::Ctaid(axis)) => {
+            axis.index().min(2)
+        }
+        _ => 0,
     };
-    match (asks("y"), asks("z")) {
-        (_, true) => 3,
-        (true, false) => 2,
-        (false, false) => 1,
-    }
+    1 + operands.map(axis).max().unwrap_or(0)
 }
 
 /// The parameters of a kernel, with what its C++ name and its declaration say of them.

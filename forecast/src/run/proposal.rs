@@ -653,6 +653,33 @@ mod tests {
         assert!(4 * len >= bytes && 4 * len < 4 * bytes, "{options:?}");
     }
 
+    /// A kernel of one row does nothing where it leaves the border out.
+    #[test]
+    fn launches_have_the_dimensions_in_which_a_kernel_asks_for_its_place() {
+        let text = |asked: &str, callee: &str| {
+            format!(
+                ".version 7.0\n.target sm_52\n.address_size 64\n
+                 .func f() {{ .reg .b32 %r; {callee} ret; }}
+                 .visible .entry k(.param .u64 to)\n{{
+                 .reg .b32 %r<9>; mov.u32 %r1, %tid.x; {asked} ret; }}
+                 .visible .entry other(.param .u64 to)\n{{
+                 .reg .b32 %r<9>; mov.u32 %r1, %ctaid.z; ret; }}"
+            )
+        };
+        for (asked, callee, dimensions) in [
+            ("", "", 1),
+            ("mov.u32 %r2, %ctaid.y;", "", 2),
+            ("mov.u32 %r2, %tid.z;", "", 3),
+            ("call f;", "mov.u32 %r, %tid.y;", 2),
+        ] {
+            let options = proposed_of(&text(asked, callee)).options;
+            for extents in [options.grid.unwrap(), options.block.unwrap()] {
+                let several = extents.iter().filter(|extent| **extent > 1).count();
+                assert_eq!(several, dimensions, "{asked} {callee}: {options:?}");
+            }
+        }
+    }
+
     #[test]
     fn blocks_fit_into_shared_arrays() {
         let body = "mul.lo.s32 %r5, %r4, 4; mov.u32 %r6, tile; add.s32 %r6, %r6, %r5; \
