@@ -27,6 +27,41 @@ fn selector(css: &str) -> Selector {
     Selector::parse(css).unwrap()
 }
 
+/// Products of integers and their sums go to different units, each at its peak.
+#[test]
+fn no_unit_works_more_than_its_peak_lets_it() {
+    let rows: String = (1..9)
+        .map(|at| format!("mad.lo.u32 %r{at}, %r{at}, %r9, %r{at}; xor.b32 %s{at}, %s{at}, %r9;\n"))
+        .collect();
+    let stores: String = (1..9)
+        .map(|at| format!("st.global.u32 [%d2], %r{at}; st.global.u32 [%d2], %s{at};\n"))
+        .collect();
+    let kernel = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 to) {{\n\
+         .reg .b32 %r<10>; .reg .b32 %s<10>; .reg .b32 %i; .reg .pred %p; .reg .b64 %d<3>;\n\
+         ld.param.u64 %d1, [to]; mov.u32 %r9, %tid.x; mad.wide.u32 %d2, %r9, 4, %d1;\n\
+         mov.u32 %i, 0;\nL:\n{rows}{rows}{rows}{rows}\
+         add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 64; @%p bra L;\n{stores}ret; }}\n"
+    );
+    let path = file("integers.ptx");
+    std::fs::write(&path, kernel).unwrap();
+    let text = report(
+        &format!(
+            "{} --grid 1056 --block 256 --arg 'buf:u32[256]' --gpu h100-sxm --machine rules \
+             --model sm-simulation",
+            path.display()
+        ),
+        "integers.html",
+    );
+    let page = Html::parse_document(&text);
+    let shares: Vec<f64> = page
+        .select(&selector("table.meters td.bar"))
+        .map(|cell| cell.text().collect::<String>().trim_end_matches(" %").parse().unwrap())
+        .collect();
+    assert!(shares.iter().any(|share| *share > 60.0), "{shares:?}");
+    assert!(shares.iter().all(|share| *share <= 100.0), "{shares:?}");
+}
+
 #[test]
 fn a_report_is_well_formed_and_refers_to_nothing_outside() {
     let text = report(&format!("{ARGUMENTS} --gpu gtx-480,gtx-660"), "form.html");

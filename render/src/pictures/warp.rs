@@ -104,7 +104,8 @@ impl WarpView<'_> {
         let place = self.place(site.location, site.line);
         let bytes = access.bytes_per_lane;
         let kernel = short_name(self.kernel);
-        let title = format!("{kernel}, {place}: {effect} of {bytes} bytes a lane");
+        let unit = if bytes == 1 { "byte" } else { "bytes" };
+        let title = format!("{kernel}, {place}: {effect} of {bytes} {unit} a lane");
         let execution = access.execution + 1;
         (title, format!("{}, execution {execution} of `{}`", self.warp(), site.text))
     }

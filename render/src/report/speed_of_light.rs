@@ -66,7 +66,13 @@ pub(super) fn meters(
             peak!(peak_dp_throughput, dp_throughput),
             "GFLOPS",
         ),
-        ("integer additions", sum(&[metric!("inst_integer")]), peak!(int_add_throughput), "GIOPS"),
+        // Products of integers go to units of their own, and shifts have another rate.
+        (
+            "integer additions, logic",
+            sum(&metric!["inst_integer_add", "inst_integer_compare", "inst_integer_logic"]),
+            peak!(int_add_throughput),
+            "GIOPS",
+        ),
         (
             "tensor cores (fp16)",
             sum(&metric!["tensor_op_count_fp16", "tensor_op_count_bf16"])
