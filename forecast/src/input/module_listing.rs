@@ -234,6 +234,9 @@ fn of_module<'a>(
     // Shared memory without a size is the launch's. Any kernel of the module may use it.
     let is_dynamic = |one: &Variable| one.space == StateSpace::Shared && one.size_bytes == 0;
     let has_dynamic_shared = module.variables.iter().any(is_dynamic);
+    // Any kernel may call them.
+    let callees = module.functions.iter().filter(|one| one.kind == FunctionKind::Device);
+    let of_callees = callees.map(dimensions).max().unwrap_or(1);
     module.functions.iter().filter(is_kernel).map(move |function| {
         let variable = |formal: &Formal| match formal {
             Formal::Variable(id) => Some(module.variables[id.index()].clone()),
@@ -243,7 +246,7 @@ fn of_module<'a>(
         Listed {
             parameters: parameters(&function.name, variables, declared),
             name: function.name.clone(),
-            dimensions: dimensions(module, function),
+            dimensions: dimensions(function).max(of_callees),
             required_block: function.directives.reqntid,
             most_threads: function
                 .directives
@@ -254,19 +257,16 @@ fn of_module<'a>(
     })
 }
 
-/// The dimensions of the grid that a kernel asks its place in, or a function that it may call.
-fn dimensions(module: &Module, kernel: &Function) -> usize {
-    let is_callable = |one: &&Function| one.kind == FunctionKind::Device;
-    let callable = module.functions.iter().filter(is_callable);
-    let code = std::iter::once(kernel).chain(callable).filter_map(|one| one.body.as_ref());
-    let operands = code.flat_map(|body| &body.instructions).flat_map(|one| &one.operands);
+/// The dimensions of the grid that a function asks its place in.
+fn dimensions(function: &Function) -> usize {
+    let instructions = function.body.iter().flat_map(|body| &body.instructions);
     let axis = |operand: &Operand| match operand {
         Operand::Special(SpecialRegister::Tid(axis) | SpecialRegister::Ctaid(axis)) => {
             axis.index().min(2)
         }
         _ => 0,
     };
-    1 + operands.map(axis).max().unwrap_or(0)
+    1 + instructions.flat_map(|one| &one.operands).map(axis).max().unwrap_or(0)
 }
 
 /// The parameters of a kernel, with what its C++ name and its declaration say of them.
