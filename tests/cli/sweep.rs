@@ -68,20 +68,17 @@ fn a_launch_file_and_a_module_take_sizes_from_the_sweep() {
 /// none.
 #[test]
 fn every_gpu_predicts_every_corpus_kernel_or_says_what_is_missing() {
-    // One execution for each kernel is enough to try all models on all GPUs, in the gate on one of
-    // each capability, and of each vendor that has none.
+    // One execution for each kernel is enough to try all models on all GPUs. In the gate these are
+    // one of every second capability, and of every second vendor that has none.
     let list = json("gpus list --format json");
     let mut seen = BTreeSet::new();
     let all = list["gpus"].as_array().unwrap().iter();
     let chosen = all.filter(|gpu| {
-        is_nightly()
-            || seen.insert(format!(
-                "{} {}",
-                gpu["vendor"]["value"], gpu["compute_capability"]["value"]
-            ))
+        let kind = format!("{} {}", gpu["vendor"]["value"], gpu["compute_capability"]["value"]);
+        is_nightly() || seen.insert(kind) && seen.len() % 2 == 1
     });
     let gpus: Vec<&str> = chosen.map(|gpu| gpu["name"].as_str().unwrap()).collect();
-    assert!(gpus.len() >= 20, "{gpus:?}");
+    assert!(gpus.len() >= 10, "{gpus:?}");
     let rows = rows(&format!(
         "all --size small --gpu {} --model all --machine rules --count-on gtx-480",
         gpus.join(",")

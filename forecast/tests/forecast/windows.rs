@@ -226,7 +226,7 @@ const TOUCHED: &str = r"
 #[test]
 fn windows_count_compulsory_traffic_wherever_sectors_are_touched_from() {
     let exact = compulsory_figures_that_are_exact(1);
-    assert!(exact >= 40, "{exact}");
+    assert!(exact >= if is_nightly() { 40 } else { 20 }, "{exact}");
 }
 
 /// A launch does not find what windows of the one before have left where the CTAs between them
@@ -234,7 +234,7 @@ fn windows_count_compulsory_traffic_wherever_sectors_are_touched_from() {
 #[test]
 fn windows_of_repeated_launches_count_compulsory_traffic_again() {
     let exact = compulsory_figures_that_are_exact(3);
-    assert!(exact >= 18, "{exact}");
+    assert!(exact >= if is_nightly() { 18 } else { 8 }, "{exact}");
 }
 
 /// Compares windows with all requests. Returns how many figures are those of each sector's first
@@ -255,7 +255,7 @@ fn compulsory_figures_that_are_exact(launches: u32) -> u32 {
     let wider = WindowSizes { most_warming: 1 << 20, ..short };
     let ptx = format!(".version 8.0\n.target sm_50\n.address_size 64\n{TOUCHED}");
     let mut exact = 0;
-    for (name, expected) in cases {
+    for (at, (name, expected)) in cases.into_iter().enumerate() {
         let text = format!(
             "[buffers.a]\ntype = \"u8\"\nlen = {0}\n[buffers.b]\ntype = \"u8\"\nlen = {0}\n\
              [[launch]]\nkernel = \"{name}\"\ngrid = [{CTAS}, 1, 1]\nblock = [128, 1, 1]\n\
@@ -263,7 +263,9 @@ fn compulsory_figures_that_are_exact(launches: u32) -> u32 {
             threads * 128 + 64
         );
         let kernel = launch_file(&ptx, &text, &LaunchOptions::default()).unwrap();
-        for gpu in ["gtx-480", "gtx-1080", "titan-v", "h100-sxm"] {
+        // In the gate each case meets two of them.
+        let gpus = ["gtx-480", "titan-v", "gtx-1080", "h100-sxm"];
+        for gpu in if is_nightly() { &gpus[..] } else { &gpus[2 * (at % 2)..][..2] } {
             let full = on_four_sms(&kernel, gpu, CacheChoice::Full, all);
             for size in [short, wider] {
                 let windows = on_four_sms(&kernel, gpu, CacheChoice::Windows, size);

@@ -16,7 +16,7 @@ use gpucast_counters::{Kind, LaunchProfile, WindowSizes};
 use gpucast_forecast::settings::CacheChoice;
 use gpucast_forecast::{Kernel, LaunchOptions};
 
-use crate::common::counted;
+use crate::common::{counted, is_nightly};
 use crate::windows::on_four_sms;
 
 /// Fermi, Volta and Hopper.
@@ -231,9 +231,12 @@ fn short_windows_of_the_corpus_hold_what_all_requests_move() {
     let all = WindowSizes::default();
     let short = WindowSizes { counted: 1 << 8, warming: 1 << 8, most_warming: 1 << 8, ..all };
     let (mut launches, mut figures, mut missed) = (0, 0, Vec::new());
-    for name in names {
+    for (at, name) in names.into_iter().enumerate() {
         let kernel = Kernel::open(name, &LaunchOptions::default()).unwrap();
-        for gpu in ["gtx-480", "titan-v"] {
+        // In the gate each kernel meets one of them.
+        let gpus = ["gtx-480", "titan-v"];
+        let met = if is_whole || is_nightly() { &gpus[..] } else { &gpus[at % 2..][..1] };
+        for gpu in met {
             let windows = on_four_sms(&kernel, gpu, CacheChoice::Windows, short);
             if !windows.is_of_windows() {
                 continue;
@@ -257,7 +260,7 @@ fn short_windows_of_the_corpus_hold_what_all_requests_move() {
     }
     let (outside, missed) = (missed.len(), missed.join("\n"));
     println!("{launches} launches, {figures} figures, {outside} outside\n{missed}");
-    assert!(launches >= 15 && outside == 0, "{missed}");
+    assert!(launches >= if is_nightly() { 15 } else { 7 } && outside == 0, "{missed}");
 }
 
 /// Sectors from and to DRAM, and those that a launch leaves in the L2 to be written later.

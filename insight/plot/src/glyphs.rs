@@ -7,8 +7,7 @@
 //! ```
 //!
 //! Widths and coordinates are font units, y upwards. `M`, `L`, `Q` and `Z` begin, prolong, bend and
-//! close a contour, as in SVG. `insight/plot/tests/outlines.rs` makes the files from the TrueType
-//! fonts.
+//! close a contour, as in SVG. `.ci/outlines.py --write` makes the files from the TrueType fonts.
 
 use std::collections::HashMap;
 

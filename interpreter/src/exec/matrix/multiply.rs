@@ -106,28 +106,18 @@ fn float(
     dense: &mut Dense<f64>,
 ) -> Result<(), OperandFault> {
     let Dense { a, b, d, columns, values } = dense;
-    gather(frame, &op.a, a, values, |register, values| {
-        element::decode_float(op.a_format, register, values);
-    });
+    gather(frame, &op.a, a, values, Floats(op.a_format));
     if let Some(sparse) = &op.sparse {
         find_columns(frame, sparse, stored_columns(op), &mut columns[..stored_a(op)])?;
     }
-    gather(frame, &op.b, b, values, |register, values| {
-        element::decode_float(op.b_format, register, values);
-    });
+    gather(frame, &op.b, b, values, Floats(op.b_format));
     if let Some([scale_a, scale_b]) = &op.scales {
         let columns = op.sparse.is_some().then_some(&*columns);
         apply_scales(frame, op, (scale_a, scale_b), a, columns, b)?;
     }
     match accumulators.0 {
-        Accumulator::F16 => gather(frame, &op.c, d, values, |register, values| {
-            element::decode_float(element::Format::F16, register, values);
-        }),
-        Accumulator::F32 => gather(frame, &op.c, d, values, |register, values| {
-            for (value, &word) in values.iter_mut().zip(register) {
-                *value = f64::from(f32::from_bits(word));
-            }
-        }),
+        Accumulator::F16 => gather(frame, &op.c, d, values, Floats(element::Format::F16)),
+        Accumulator::F32 => gather(frame, &op.c, d, values, Singles),
     }
     let size = (op.shape.m * op.shape.k, op.shape.k * op.shape.n, op.shape.m * op.shape.n);
     if op.sparse.is_some() {
@@ -141,13 +131,8 @@ fn float(
         }
     }
     match accumulators.1 {
-        Accumulator::F16 => scatter(frame, &op.d, d, values, |[low, high]: [f64; 2]| {
-            let low = product::round_f16(low, saturate);
-            u32::from(low) | u32::from(product::round_f16(high, saturate)) << 16
-        }),
-        Accumulator::F32 => {
-            scatter(frame, &op.d, d, values, |[sum]: [f64; 1]| product::round_f32(sum, saturate));
-        }
+        Accumulator::F16 => scatter(frame, &op.d, d, values, Halves { saturate }),
+        Accumulator::F32 => scatter(frame, &op.d, d, values, Rounded { saturate }),
     }
     Ok(())
 }
@@ -161,12 +146,8 @@ fn integer(
 ) -> Result<(), OperandFault> {
     let mut dense = INTEGERS.take().unwrap_or_else(Dense::new);
     let Dense { a, b, d, columns, values } = &mut *dense;
-    gather(frame, &op.a, a, values, |register, values| {
-        element::decode_integer(op.a_format, register, values);
-    });
-    gather(frame, &op.b, b, values, |register, values| {
-        element::decode_integer(op.b_format, register, values);
-    });
+    gather(frame, &op.a, a, values, Integers(op.a_format));
+    gather(frame, &op.b, b, values, Integers(op.b_format));
     let sums = used_d(op, d);
     sums.fill(0);
     match (bits, &op.sparse) {
@@ -197,6 +178,69 @@ fn integer(
     Ok(())
 }
 
+/// How registers become values. These are no closures: the compiler inlines closures as it likes,
+/// and what is not inlined into the functions of a [level](super::super::level) is compiled for the
+/// instructions that every CPU has.
+trait Decode<T> {
+    /// The values of a register of each lane.
+    fn decode(&self, register: &[u32; 32], values: &mut [T; 256]);
+}
+
+struct Floats(element::Format);
+struct Singles;
+struct Integers(element::Format);
+
+impl Decode<f64> for Floats {
+    #[inline(always)]
+    fn decode(&self, register: &[u32; 32], values: &mut [f64; 256]) {
+        element::decode_float(self.0, register, values);
+    }
+}
+
+impl Decode<f64> for Singles {
+    #[inline(always)]
+    fn decode(&self, register: &[u32; 32], values: &mut [f64; 256]) {
+        for (value, &word) in values.iter_mut().zip(register) {
+            *value = f64::from(f32::from_bits(word));
+        }
+    }
+}
+
+impl Decode<i32> for Integers {
+    #[inline(always)]
+    fn decode(&self, register: &[u32; 32], values: &mut [i32; 256]) {
+        element::decode_integer(self.0, register, values);
+    }
+}
+
+/// How `E` sums become a register, as [`Decode`].
+trait Encode<const E: usize> {
+    fn encode(&self, sums: [f64; E]) -> u32;
+}
+
+struct Halves {
+    saturate: bool,
+}
+
+struct Rounded {
+    saturate: bool,
+}
+
+impl Encode<2> for Halves {
+    #[inline(always)]
+    fn encode(&self, [low, high]: [f64; 2]) -> u32 {
+        let half = |sum| u32::from(product::round_f16(sum, self.saturate));
+        half(low) | half(high) << 16
+    }
+}
+
+impl Encode<1> for Rounded {
+    #[inline(always)]
+    fn encode(&self, [sum]: [f64; 1]) -> u32 {
+        product::round_f32(sum, self.saturate)
+    }
+}
+
 /// Decodes a fragment of 32-bit registers into a dense matrix.
 #[inline(always)]
 fn gather<T: Copy, const N: usize>(
@@ -204,11 +248,11 @@ fn gather<T: Copy, const N: usize>(
     fragment: &Fragment,
     matrix: &mut [T; N],
     values: &mut [T; 256],
-    decode: impl Fn(&[u32; 32], &mut [T; 256]),
+    decoder: impl Decode<T>,
 ) {
     let per_register = fragment.places.len() / fragment.rows.len().max(1);
     for (&row, places) in fragment.rows.iter().zip(fragment.places.chunks_exact(per_register)) {
-        decode(&frame.lanes::<u32>(row), values);
+        decoder.decode(&frame.lanes::<u32>(row), values);
         if fragment.has_runs {
             for (places, run) in places.as_chunks::<8>().0.iter().zip(values.as_chunks::<8>().0) {
                 if let Some(elements) = matrix[usize::from(places[0]) % N..].first_chunk_mut() {
@@ -247,13 +291,13 @@ fn scatter<const E: usize>(
     fragment: &Fragment,
     matrix: &[f64; LARGEST_D],
     values: &mut [f64; 256],
-    encode: impl Fn([f64; E]) -> u32,
+    encoder: impl Encode<E>,
 ) {
     for (&row, places) in fragment.rows.iter().zip(fragment.places.chunks_exact(32 * E)) {
         take_each(places, matrix, values);
         let mut register = [0; 32];
         for (word, sums) in register.iter_mut().zip(values.as_chunks::<E>().0) {
-            *word = encode(*sums);
+            *word = encoder.encode(*sums);
         }
         frame.set_lanes::<u32>(row, FULL_MASK, register);
     }
