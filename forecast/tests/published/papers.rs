@@ -118,13 +118,14 @@ fn passes_of_cyclic_reduction(
         let mut passes = 0;
         for first in (0..threads).step_by(issue) {
             for (equation, times) in &accesses {
-                let words: BTreeSet<usize> = (first..threads.min(first + issue))
+                let mut words: Vec<usize> = (first..threads.min(first + issue))
                     .map(|thread| place(equation(thread)))
                     .collect();
-                let fullest = (0..banks)
-                    .map(|bank| words.iter().filter(|&word| word % banks == bank).count())
-                    .max();
-                passes += times * fullest.unwrap_or_default() as u64;
+                words.sort_unstable();
+                words.dedup();
+                let mut of_bank = vec![0; banks];
+                words.iter().for_each(|word| of_bank[word % banks] += 1);
+                passes += times * of_bank.into_iter().max().unwrap_or(0);
             }
         }
         steps.push(passes);

@@ -117,6 +117,8 @@ fn targets(help: &str) -> Vec<Target> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(unix)]
+    use crate::assembler::stand_in;
 
     #[test]
     fn version_and_targets_are_read_off() {
@@ -134,10 +136,10 @@ mod tests {
     #[test]
     fn another_file_of_the_same_version_is_another_assembler() {
         let folder = tempfile::tempdir().unwrap();
-        let path = script(folder.path(), "echo release 12.9, V12.9.86; echo sm_50");
+        let path = stand_in::write(folder.path(), "echo release 12.9, V12.9.86; echo sm_50");
         let first = ask_all(&path, PATIENCE, &Stop::never()).unwrap();
         assert_eq!((first.version.as_str(), first.targets.len()), ("12.9", 1));
-        script(folder.path(), "echo release 12.9, V12.9.86; echo sm_50; true");
+        stand_in::write(folder.path(), "echo release 12.9, V12.9.86; echo sm_50; true");
         let second = ask_all(&path, PATIENCE, &Stop::never()).unwrap();
         assert_eq!(first.version, second.version);
         assert_ne!(first.identity, second.identity);
@@ -147,20 +149,9 @@ mod tests {
     #[test]
     fn an_assembler_that_does_not_answer_is_given_up() {
         let folder = tempfile::tempdir().unwrap();
-        let path = script(folder.path(), "sleep 60");
+        let path = stand_in::write(folder.path(), "sleep 60");
         let answer = ask_all(&path, Duration::from_millis(100), &Stop::never());
         assert!(answer.unwrap_err().starts_with("no answer within"));
-    }
-
-    #[cfg(unix)]
-    fn script(folder: &Path, commands: &str) -> PathBuf {
-        use std::os::unix::fs::PermissionsExt as _;
-        let path = folder.join("ptxas");
-        let beside = folder.join("beside");
-        std::fs::write(&beside, format!("#!/bin/sh\n{commands}\n")).unwrap();
-        std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(0o755)).unwrap();
-        std::fs::rename(&beside, &path).unwrap();
-        path
     }
 
     #[test]

@@ -6,6 +6,8 @@
 pub mod cache;
 mod find;
 mod run;
+#[cfg(all(test, unix))]
+mod stand_in;
 
 use std::path::{Path, PathBuf};
 

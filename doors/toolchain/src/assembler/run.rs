@@ -117,12 +117,9 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_cannot_be_read_is_refused() {
-        use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ptxas");
-        let script = "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done; echo garbage > \"$1\"\n";
-        std::fs::write(&path, script).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let garbage = "while [ $# -gt 1 ]; do shift; done; echo garbage > \"$1\"";
+        let path = crate::assembler::stand_in::write(folder.path(), garbage);
         let assembler = Assembler {
             path,
             version: "12.9".to_owned(),

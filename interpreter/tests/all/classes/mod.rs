@@ -29,6 +29,7 @@ fn classes_of_all_kernels_of_the_tests_and_the_corpus_count_alike() {
         modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
     }
     files.sort();
+    let files = crate::slices::part(files, 0);
     let options = Options { instruction_budget: 1 << 14, ..Options::default() };
     // Files side by side, each by one thread: of several CTAs that use up a budget, any may be the
     // one to blame.
@@ -43,7 +44,7 @@ fn classes_of_all_kernels_of_the_tests_and_the_corpus_count_alike() {
     println!(
         "{compared} launches, {fewer} by fewer classes than CTAs, not by classes: {reasons:#?}"
     );
-    assert!(compared > 3000 && fewer > 1000, "{compared} {fewer}");
+    assert!(compared > 1500 && fewer > 500, "{compared} {fewer}");
 }
 
 /// What comparing the kernels of a file comes to.

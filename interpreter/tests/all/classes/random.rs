@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::slices::{Buffer, Case, Planned, Value};
 
 /// Cases of a run of the tests; `GPUCAST_CLASS_CASES` asks for others.
-const CASES: u32 = 300;
+const CASES: u32 = 150;
 /// 32-bit registers that statements share.
 const REGISTERS: u8 = 8;
 /// 64-bit registers.

@@ -337,6 +337,15 @@ pub(crate) fn modules(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// The files of a test that goes through all: in the gate every second one, from the `first` one
+/// on, so that two tests go through all together. With `GPUCAST_NIGHTLY` all.
+pub(crate) fn part(files: Vec<PathBuf>, first: usize) -> Vec<PathBuf> {
+    match std::env::var_os("GPUCAST_NIGHTLY") {
+        Some(_) => files,
+        None => files.into_iter().skip(first).step_by(2).collect(),
+    }
+}
+
 #[test]
 fn slices_of_all_kernels_of_the_tests_and_the_corpus_count_alike() {
     let mut files = Vec::new();
@@ -345,6 +354,7 @@ fn slices_of_all_kernels_of_the_tests_and_the_corpus_count_alike() {
         modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
     }
     files.sort();
+    let files = part(files, 1);
     let options = Options { instruction_budget: 1 << 13, ..Options::default() };
     // One thread: of several CTAs that use up a budget, any may be the one to blame.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -375,7 +385,7 @@ fn slices_of_all_kernels_of_the_tests_and_the_corpus_count_alike() {
         }
     }
     println!("{compared} launches, {fell_back} fell back, {unsliced} were not sliced, {left_out}");
-    assert!(compared > 3000 && left_out > 5000, "{compared} {left_out}");
+    assert!(compared > 1500 && left_out > 2500, "{compared} {left_out}");
     assert!(fell_back < 4 && unsliced < 20, "{fell_back} {unsliced}");
-    assert!(ignore_contents > 1000, "{ignore_contents}");
+    assert!(ignore_contents > 500, "{ignore_contents}");
 }
