@@ -170,11 +170,21 @@ fn parse_buffer(source: &SourceText, range: Range<usize>) -> Result<ArgumentSynt
         Some(_) => {
             let init_range = after.start + 1..after.end;
             let init = parse_init(source, init_range.clone())?;
-            init.check(ty, len).map_err(|error| source.report(init_range, error.to_string()))?;
+            init.check(ty, len).map_err(|error| {
+                source.report(init_range, error.to_string()).maybe_hint(smaller(&init, ty))
+            })?;
             init
         }
     };
     Ok(ArgumentSyntax::Buffer { ty, len, init })
+}
+
+/// What fills a buffer whose type does not hold the indices of its elements.
+fn smaller(init: &Init, ty: ElementType) -> Option<String> {
+    let (low, high) = ty.integer_range().filter(|_| *init == Init::Iota)?;
+    Some(format!(
+        "iota gives each element its index; `uniform({low},{high},7)` gives any values of the type"
+    ))
 }
 
 fn parse_type(source: &SourceText, range: Range<usize>) -> Result<ElementType, Report> {

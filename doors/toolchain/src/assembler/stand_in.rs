@@ -1,5 +1,10 @@
 //! Scripts of tests that stand for the assembler.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests may fail as tests do; clippy.toml only allows it inside #[test]"
+)]
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
