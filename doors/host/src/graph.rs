@@ -29,6 +29,9 @@ pub type ExecutableId = u64;
 /// The most nodes of a graph, those of graphs in it counted.
 const MOST_NODES: usize = 1 << 20;
 
+/// Nodes that the smallest tree of nodes has room for.
+const LEAST_ROOM: usize = 12;
+
 /// Greatest depth of graphs in graphs.
 const DEEPEST: usize = 32;
 
@@ -286,10 +289,12 @@ impl Graph {
         self.nodes.iter().flat_map(edges).collect()
     }
 
-    /// Nodes with those of graphs in it.
+    /// What a graph takes of memory, in nodes. A graph in it takes as much as [`LEAST_ROOM`] nodes,
+    /// however few it has: that of one node in one in another would be gigabytes otherwise.
     pub(crate) fn size(&self) -> usize {
-        let inner = |node: &Node| node.work.graphs().iter().map(Self::size).sum::<usize>();
-        self.nodes.values().map(|node| 1 + inner(node)).sum()
+        let inner = |graph: &Self| LEAST_ROOM + graph.size();
+        let of_node = |node: &Node| 1 + node.work.graphs().iter().map(inner).sum::<usize>();
+        self.nodes.values().map(of_node).sum()
     }
 
     pub(crate) fn depth(&self) -> usize {
@@ -531,7 +536,7 @@ impl Graphs {
 
     /// Checks that a graph, which lies in `level` others, has room for a node.
     pub(crate) fn has_room(graph: &Graph, level: usize, work: &Work) -> Result<(), Error> {
-        let more = work.graphs().iter().map(Graph::size).sum::<usize>().max(1);
+        let more = 1 + work.graphs().iter().map(|graph| LEAST_ROOM + graph.size()).sum::<usize>();
         let depth = work.graphs().iter().map(Graph::depth).max().unwrap_or(0);
         Self::fits(graph, level, more, depth)
     }
@@ -596,7 +601,7 @@ mod tests {
         assert_eq!(chosen(Choice::Switch, 2), [Some(0), Some(1), None]);
         let mut outer = graph(&[(1, &[]), (2, &[1])]);
         outer.nodes.get_mut(&1).unwrap().work = Work::Conditional(conditional(Choice::If, 2));
-        assert_eq!((outer.size(), outer.depth(), outer.defaults()), (4, 2, vec![(8, 3)]));
+        assert_eq!((outer.size(), outer.depth(), outer.defaults()), (28, 2, vec![(8, 3)]));
         let executable = outer.executable().unwrap();
         assert_eq!(executable.steps.len(), 2);
         assert_eq!(executable.steps[0].bodies.iter().map(|body| body.len()).sum::<usize>(), 2);
@@ -610,5 +615,20 @@ mod tests {
         let mut other = one.clone();
         other.nodes.get_mut(&2).unwrap().work = Work::Record(5);
         assert!(!one.is_like(&other));
+    }
+
+    /// Each time it is put into itself, its nodes become twice as many.
+    #[test]
+    fn a_graph_in_itself_soon_has_no_room() {
+        let mut own = graph(&[(1, &[])]);
+        for id in 2.. {
+            let work = Work::Child(Box::new(own.clone()));
+            if Graphs::has_room(&own, 0, &work).is_err() {
+                break;
+            }
+            own.nodes.insert(id, Node { work, after: BTreeSet::new(), copy_of: None });
+        }
+        // A million nodes in as many graphs would take gigabytes.
+        assert!((10..=18).contains(&own.nodes.len()), "{}", own.nodes.len());
     }
 }
