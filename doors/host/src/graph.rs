@@ -26,11 +26,9 @@ pub type NodeId = u64;
 /// A graph that is ready to be launched, by its number.
 pub type ExecutableId = u64;
 
-/// The most nodes of a graph, those of graphs in it counted.
-const MOST_NODES: usize = 1 << 20;
-
-/// Nodes that the smallest tree of nodes has room for.
-const LEAST_ROOM: usize = 12;
+/// The most nodes of a graph, those of graphs in it counted. What is made ready has a step for
+/// each.
+const MOST_NODES: usize = 1 << 18;
 
 /// Greatest depth of graphs in graphs.
 const DEEPEST: usize = 32;
@@ -85,9 +83,26 @@ pub enum Work {
     /// The memory of another node, from this address on, is not used any more.
     Free(u64),
     /// Another graph, as it was when the node was made.
-    Child(Box<Graph>),
+    Child(Inner),
     /// The graphs that a condition chooses among.
     Conditional(Conditional),
+}
+
+/// A graph in a node of another. Copies share it: one that is put into itself again and again has
+/// twice as many nodes each time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inner {
+    pub(crate) graph: Arc<Graph>,
+    /// [`Graph::size`] and [`Graph::depth`], which are not counted anew for each copy.
+    size: usize,
+    depth: usize,
+}
+
+impl From<Graph> for Inner {
+    fn from(graph: Graph) -> Self {
+        let (size, depth) = (graph.size(), graph.depth());
+        Self { graph: Arc::new(graph), size, depth }
+    }
 }
 
 /// A number in memory that kernels set, and what it chooses.
@@ -100,7 +115,7 @@ pub struct Conditional {
     /// How a body is chosen.
     pub choice: Choice,
     /// The bodies.
-    pub bodies: Vec<Graph>,
+    pub bodies: Vec<Inner>,
 }
 
 /// How a condition chooses a body.
@@ -145,7 +160,7 @@ impl Work {
     }
 
     /// The graphs in it.
-    pub(crate) fn graphs(&self) -> &[Graph] {
+    pub(crate) fn graphs(&self) -> &[Inner] {
         match self {
             Self::Child(graph) => std::slice::from_ref(graph),
             Self::Conditional(conditional) => &conditional.bodies,
@@ -153,7 +168,7 @@ impl Work {
         }
     }
 
-    fn graphs_mut(&mut self) -> &mut [Graph] {
+    fn graphs_mut(&mut self) -> &mut [Inner] {
         match self {
             Self::Child(graph) => std::slice::from_mut(graph),
             Self::Conditional(conditional) => &mut conditional.bodies,
@@ -289,17 +304,16 @@ impl Graph {
         self.nodes.iter().flat_map(edges).collect()
     }
 
-    /// What a graph takes of memory, in nodes. A graph in it takes as much as [`LEAST_ROOM`] nodes,
-    /// however few it has: that of one node in one in another would be gigabytes otherwise.
+    /// Nodes with those of graphs in it.
     pub(crate) fn size(&self) -> usize {
-        let inner = |graph: &Self| LEAST_ROOM + graph.size();
-        let of_node = |node: &Node| 1 + node.work.graphs().iter().map(inner).sum::<usize>();
-        self.nodes.values().map(of_node).sum()
+        let inner = |node: &Node| node.work.graphs().iter().map(|inner| inner.size).sum::<usize>();
+        self.nodes.values().map(|node| 1 + inner(node)).sum()
     }
 
+    /// Levels of graphs in graphs, its own counted.
     pub(crate) fn depth(&self) -> usize {
-        let inner = self.nodes.values().flat_map(|node| node.work.graphs()).map(Self::depth);
-        1 + inner.max().unwrap_or(0)
+        let inner = self.nodes.values().flat_map(|node| node.work.graphs());
+        1 + inner.map(|inner| inner.depth).max().unwrap_or(0)
     }
 
     /// The nodes, each behind those that it waits for.
@@ -347,9 +361,13 @@ impl Graph {
                 before = after.to_vec();
             }
             let end = match &node.work {
-                Work::Child(graph) => graph.flatten(&before, steps)?,
+                Work::Child(inner) => {
+                    let before = joined(before, steps);
+                    let ends = inner.graph.flatten(&before, steps)?;
+                    joined(ends, steps)
+                }
                 work => {
-                    let bodies = work.graphs().iter().map(Self::steps);
+                    let bodies = work.graphs().iter().map(|inner| inner.graph.steps());
                     let bodies = bodies.collect::<Result<_, Error>>()?;
                     steps.push(Step { work: work.clone(), after: before, bodies });
                     vec![steps.len() - 1]
@@ -381,7 +399,7 @@ impl Graph {
             _ => None,
         });
         let inner = self.nodes.values().flat_map(|node| node.work.graphs());
-        own.chain(inner.flat_map(Self::defaults)).collect()
+        own.chain(inner.flat_map(|inner| inner.graph.defaults())).collect()
     }
 
     /// Returns true if another graph has as many nodes of the same kinds with the same edges.
@@ -404,6 +422,16 @@ impl Graph {
         node.ok_or(Error::InvalidValue)?.work = work;
         Ok(())
     }
+}
+
+/// One step that waits for several, unless there is one alone. Otherwise each that begins in a
+/// graph would wait for each that ends in the one before: a product of numbers of nodes.
+fn joined(several: Vec<usize>, steps: &mut Vec<Step>) -> Vec<usize> {
+    if several.len() <= 1 {
+        return several;
+    }
+    steps.push(Step { work: Work::Empty, after: several, bodies: Vec::new() });
+    vec![steps.len() - 1]
 }
 
 impl Capture {
@@ -469,7 +497,7 @@ impl Graphs {
         for (id, node) in &mut graph.nodes {
             let children = self.children.get(id).into_iter().flatten();
             for (place, &child) in node.work.graphs_mut().iter_mut().zip(children) {
-                *place = self.current(child)?;
+                *place = self.current(child)?.into();
             }
         }
         Ok(graph)
@@ -536,8 +564,8 @@ impl Graphs {
 
     /// Checks that a graph, which lies in `level` others, has room for a node.
     pub(crate) fn has_room(graph: &Graph, level: usize, work: &Work) -> Result<(), Error> {
-        let more = 1 + work.graphs().iter().map(|graph| LEAST_ROOM + graph.size()).sum::<usize>();
-        let depth = work.graphs().iter().map(Graph::depth).max().unwrap_or(0);
+        let more = work.graphs().iter().map(|inner| inner.size).sum::<usize>().max(1);
+        let depth = work.graphs().iter().map(|inner| inner.depth).max().unwrap_or(0);
         Self::fits(graph, level, more, depth)
     }
 
@@ -576,14 +604,27 @@ mod tests {
     fn graphs_in_graphs_become_steps_between_their_neighbours() {
         let inner = graph(&[(10, &[]), (11, &[])]);
         let mut outer = graph(&[(1, &[]), (2, &[1]), (3, &[2])]);
-        outer.nodes.get_mut(&2).unwrap().work = Work::Child(Box::new(inner));
+        outer.nodes.get_mut(&2).unwrap().work = Work::Child(inner.into());
         let executable = outer.clone().executable().unwrap();
         let after: Vec<&[usize]> = executable.steps.iter().map(|step| &*step.after).collect();
-        assert_eq!(after, [&[] as &[usize], &[0], &[0], &[1, 2]]);
+        assert_eq!(after, [&[] as &[usize], &[0], &[0], &[1, 2], &[3]]);
         // An empty graph passes its wait on.
-        outer.nodes.get_mut(&2).unwrap().work = Work::Child(Box::default());
+        outer.nodes.get_mut(&2).unwrap().work = Work::Child(Graph::default().into());
         let executable = outer.executable().unwrap();
         assert_eq!(executable.steps[1].after, [0]);
+    }
+
+    /// Two graphs of a thousand nodes one behind the other have a million pairs of nodes.
+    #[test]
+    fn a_wide_graph_behind_another_has_few_edges() {
+        let wide: Vec<(NodeId, &[NodeId])> = (1..=1000).map(|id| (id, &[] as &[NodeId])).collect();
+        let mut outer = graph(&[(1, &[]), (2, &[1])]);
+        for node in outer.nodes.values_mut() {
+            node.work = Work::Child(graph(&wide).into());
+        }
+        let steps = outer.executable().unwrap().steps;
+        let edges = steps.iter().map(|step| step.after.len()).sum::<usize>();
+        assert_eq!((steps.len(), edges), (2002, 3000));
     }
 
     #[test]
@@ -592,7 +633,7 @@ mod tests {
             handle: 8,
             default: Some(3),
             choice,
-            bodies: vec![graph(&[(10, &[])]); bodies],
+            bodies: vec![graph(&[(10, &[])]).into(); bodies],
         };
         let chosen = |choice, bodies| [0, 1, 2].map(|one| conditional(choice, bodies).chosen(one));
         assert_eq!(chosen(Choice::If, 1), [None, Some(0), Some(0)]);
@@ -601,7 +642,7 @@ mod tests {
         assert_eq!(chosen(Choice::Switch, 2), [Some(0), Some(1), None]);
         let mut outer = graph(&[(1, &[]), (2, &[1])]);
         outer.nodes.get_mut(&1).unwrap().work = Work::Conditional(conditional(Choice::If, 2));
-        assert_eq!((outer.size(), outer.depth(), outer.defaults()), (28, 2, vec![(8, 3)]));
+        assert_eq!((outer.size(), outer.depth(), outer.defaults()), (4, 2, vec![(8, 3)]));
         let executable = outer.executable().unwrap();
         assert_eq!(executable.steps.len(), 2);
         assert_eq!(executable.steps[0].bodies.iter().map(|body| body.len()).sum::<usize>(), 2);
@@ -617,18 +658,27 @@ mod tests {
         assert!(!one.is_like(&other));
     }
 
-    /// Each time it is put into itself, its nodes become twice as many.
+    /// Its nodes become twice as many each time, and it never has more trees of them than it was
+    /// put into itself.
     #[test]
-    fn a_graph_in_itself_soon_has_no_room() {
+    fn a_graph_in_itself_shares_its_nodes_until_it_has_no_room() {
         let mut own = graph(&[(1, &[])]);
+        let mut graphs = BTreeSet::new();
         for id in 2.. {
-            let work = Work::Child(Box::new(own.clone()));
+            let work = Work::Child(own.clone().into());
             if Graphs::has_room(&own, 0, &work).is_err() {
                 break;
             }
             own.nodes.insert(id, Node { work, after: BTreeSet::new(), copy_of: None });
         }
-        // A million nodes in as many graphs would take gigabytes.
-        assert!((10..=18).contains(&own.nodes.len()), "{}", own.nodes.len());
+        assert_eq!(own.nodes.len(), MOST_NODES.ilog2() as usize);
+        assert_eq!((own.size(), own.depth()), (MOST_NODES - 1, own.nodes.len()));
+        let mut open = vec![&own];
+        while let Some(graph) = open.pop() {
+            let inner = graph.nodes.values().flat_map(|node| node.work.graphs());
+            let inner = inner.map(|inner| &*inner.graph);
+            open.extend(inner.filter(|inner| graphs.insert(std::ptr::from_ref(*inner))));
+        }
+        assert_eq!(graphs.len(), own.nodes.len() - 1);
     }
 }

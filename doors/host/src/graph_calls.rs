@@ -83,7 +83,7 @@ impl Device {
     ///
     /// As [`Self::destroy_graph`].
     pub fn child_work(&self, graph: GraphId) -> Result<Work, Error> {
-        Ok(Work::Child(Box::new(self.graphs.current(graph)?)))
+        Ok(Work::Child(self.graphs.current(graph)?.into()))
     }
 
     /// The graph that a node stands for. It is the node's: what a program changes in it, the node
@@ -105,7 +105,8 @@ impl Device {
             return Ok(children.clone());
         }
         let (outer, node_of) = self.graphs.node(node)?;
-        let graphs = node_of.work.graphs().to_vec();
+        let graphs: Vec<Graph> =
+            node_of.work.graphs().iter().map(|inner| Graph::clone(&inner.graph)).collect();
         let level = self.graphs.level(outer) + 1;
         let mut children = Vec::new();
         for graph in graphs {
@@ -155,7 +156,7 @@ impl Device {
         if !fits {
             return Err(Error::InvalidValue);
         }
-        let bodies = vec![Graph::default(); bodies];
+        let bodies = vec![Graph::default().into(); bodies];
         let work = Work::Conditional(Conditional { handle, default, choice, bodies });
         let node = self.add_node(graph, after, work)?;
         Ok((node, self.graphs_in(node)?))
@@ -329,7 +330,7 @@ impl Device {
         let (graph, steps) = (executable.graph.clone(), Arc::clone(&executable.steps));
         let begin_ms = self.clock.ready(stream)?;
         let defaults = graph.defaults();
-        if self.capture(stream, || Work::Child(Box::new(graph)))? {
+        if self.capture(stream, || Work::Child(graph.into()))? {
             return Ok(None);
         }
         for (handle, number) in defaults {
