@@ -171,7 +171,9 @@ fn parse_buffer(source: &SourceText, range: Range<usize>) -> Result<ArgumentSynt
             let init_range = after.start + 1..after.end;
             let init = parse_init(source, init_range.clone())?;
             init.check(ty, len).map_err(|error| {
-                source.report(init_range, error.to_string()).maybe_hint(smaller(&init, ty))
+                source
+                    .report(init_range, error.to_string())
+                    .maybe_hint(contents_that_fit(&init, ty))
             })?;
             init
         }
@@ -180,7 +182,7 @@ fn parse_buffer(source: &SourceText, range: Range<usize>) -> Result<ArgumentSynt
 }
 
 /// What fills a buffer whose type does not hold the indices of its elements.
-fn smaller(init: &Init, ty: ElementType) -> Option<String> {
+fn contents_that_fit(init: &Init, ty: ElementType) -> Option<String> {
     let (low, high) = ty.integer_range().filter(|_| *init == Init::Iota)?;
     Some(format!(
         "iota gives each element its index; `uniform({low},{high},7)` gives any values of the type"

@@ -97,6 +97,15 @@ fn volkov_matmul_has_the_series_of_figure_4a() {
     }
 }
 
+/// The words of the bank that has most of them.
+fn passes_of_words(mut words: Vec<usize>, banks: usize) -> u64 {
+    words.sort_unstable();
+    words.dedup();
+    let mut of_bank = vec![0; banks];
+    words.iter().for_each(|word| of_bank[word % banks] += 1);
+    of_bank.into_iter().max().unwrap_or(0)
+}
+
 /// Passes through `banks` banks of 4-byte words that the accesses of one system take, by steps, if
 /// `issue` lanes go together and element i is at `place(i)`.
 fn passes_of_cyclic_reduction(
@@ -118,14 +127,9 @@ fn passes_of_cyclic_reduction(
         let mut passes = 0;
         for first in (0..threads).step_by(issue) {
             for (equation, times) in &accesses {
-                let mut words: Vec<usize> = (first..threads.min(first + issue))
-                    .map(|thread| place(equation(thread)))
-                    .collect();
-                words.sort_unstable();
-                words.dedup();
-                let mut of_bank = vec![0; banks];
-                words.iter().for_each(|word| of_bank[word % banks] += 1);
-                passes += times * of_bank.into_iter().max().unwrap_or(0);
+                let lanes = first..threads.min(first + issue);
+                let words = lanes.map(|thread| place(equation(thread)));
+                passes += times * passes_of_words(words.collect(), banks);
             }
         }
         steps.push(passes);
@@ -155,13 +159,9 @@ fn passes_of_regrouped_equations(banks: usize, issue: usize) -> Vec<u64> {
         let mut passes = 0;
         for first in (0..threads).step_by(issue) {
             for equation in accesses {
-                let words: BTreeSet<usize> =
-                    (first..threads.min(first + issue)).map(equation).collect();
-                let fullest = (0..banks)
-                    .map(|bank| words.iter().filter(|&word| word % banks == bank).count())
-                    .max();
+                let words = (first..threads.min(first + issue)).map(equation);
                 // Of four coefficients.
-                passes += 4 * fullest.unwrap_or_default() as u64;
+                passes += 4 * passes_of_words(words.collect(), banks);
             }
         }
         steps.push(passes);

@@ -131,8 +131,8 @@ fn float(
         }
     }
     match accumulators.1 {
-        Accumulator::F16 => scatter(frame, &op.d, d, values, Halves { saturate }),
-        Accumulator::F32 => scatter(frame, &op.d, d, values, Rounded { saturate }),
+        Accumulator::F16 => scatter(frame, &op.d, d, values, RoundedHalves { saturate }),
+        Accumulator::F32 => scatter(frame, &op.d, d, values, RoundedSingles { saturate }),
     }
     Ok(())
 }
@@ -218,15 +218,15 @@ trait Encode<const E: usize> {
     fn encode(&self, sums: [f64; E]) -> u32;
 }
 
-struct Halves {
+struct RoundedHalves {
     saturate: bool,
 }
 
-struct Rounded {
+struct RoundedSingles {
     saturate: bool,
 }
 
-impl Encode<2> for Halves {
+impl Encode<2> for RoundedHalves {
     #[inline(always)]
     fn encode(&self, [low, high]: [f64; 2]) -> u32 {
         let half = |sum| u32::from(product::round_f16(sum, self.saturate));
@@ -234,7 +234,7 @@ impl Encode<2> for Halves {
     }
 }
 
-impl Encode<1> for Rounded {
+impl Encode<1> for RoundedSingles {
     #[inline(always)]
     fn encode(&self, [sum]: [f64; 1]) -> u32 {
         product::round_f32(sum, self.saturate)
