@@ -366,9 +366,10 @@ pub(crate) struct Profile {
     #[command(flatten)]
     pub(crate) kernel: KernelOptions,
 
-    /// The GPU whose counters are modelled, by name or TOML file
-    #[arg(long, help_heading = "Counts", value_name = "GPU", default_value = "gtx-480")]
-    pub(crate) gpu: String,
+    /// The GPU whose counters are modelled, by name or TOML file [default: gtx-480]. CUDA is
+    /// compiled for one that is given
+    #[arg(long, help_heading = "Counts", value_name = "GPU")]
+    pub(crate) gpu: Option<String>,
 
     /// Which metrics, by whose names: all; nvprof or ncu (CSV then looks like theirs); or a list of
     /// names of either, also with * and ?: flop_count_*,dram__sectors_read.sum

@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(predict.gpus.gpu, ["l4"]);
         let cli = parsed(text, &["gpucast", "profile", "sgemm"]);
         let cli::Command::Profile(profile) = cli.command else { panic!("it is a profile") };
-        assert_eq!(profile.gpu, "h200");
+        assert_eq!(profile.gpu.as_deref(), Some("h200"));
     }
 
     #[test]

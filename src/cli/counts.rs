@@ -53,9 +53,10 @@ pub(crate) struct Counts {
     #[command(flatten)]
     pub(crate) launch: LaunchTemplate,
 
-    /// The GPU whose counters are modelled, by name or TOML file
-    #[arg(long, help_heading = "Counts", value_name = "GPU", default_value = "gtx-480")]
-    pub(crate) gpu: String,
+    /// The GPU whose counters are modelled, by name or TOML file [default: gtx-480]. CUDA is
+    /// compiled for one that is given
+    #[arg(long, help_heading = "Counts", value_name = "GPU")]
+    pub(crate) gpu: Option<String>,
 
     /// Which metrics: all, nvprof, ncu, or a list of names, also with * and ?
     #[arg(

@@ -14,6 +14,7 @@ use gpucast_forecast::input::launch_template::extent;
 use gpucast_forecast::input::plan::{self, Plan};
 use gpucast_forecast::settings;
 use gpucast_interpreter::{Options, Schedule};
+use gpucast_model::Gpu;
 use gpucast_ptx_frontend::container::Target;
 use gpucast_render::Format;
 
@@ -51,10 +52,12 @@ impl KernelOptions {
     /// # Errors
     ///
     /// A pattern that fits nothing, or a kernel that cannot be read.
-    pub(crate) fn plans(&self) -> Result<Vec<(String, Plan)>, Failure> {
-        let launch = settings::LaunchOptions::from(&self.launch);
+    pub(crate) fn plans(
+        &self,
+        launch: &settings::LaunchOptions,
+    ) -> Result<Vec<(String, Plan)>, Failure> {
         let plan = |input: String| {
-            let plan = kernel_argument::read(&input, &launch)?;
+            let plan = kernel_argument::read(&input, launch)?;
             Ok((input, plan))
         };
         self.expanded()?.into_iter().map(plan).collect()
@@ -137,6 +140,15 @@ pub(crate) enum LoadCaching {
     Ca,
     /// The L2 only
     Cg,
+}
+
+impl LaunchOptions {
+    /// The options of a launch that is asked about for these GPUs: CUDA is compiled for them.
+    pub(crate) fn on(&self, gpus: &[Gpu]) -> settings::LaunchOptions {
+        let mut options = settings::LaunchOptions::from(self);
+        options.cuda.suggest_for(gpus);
+        options
+    }
 }
 
 impl From<&LaunchOptions> for settings::LaunchOptions {

@@ -8,7 +8,7 @@ use gpucast_forecast::choice::metric_choice::MetricChoice;
 use gpucast_forecast::choice::model_choice::{ModelWords, Models};
 use gpucast_forecast::input::launch_template;
 use gpucast_forecast::{Failure, LaunchOptions, Report};
-use gpucast_model::GpuLibrary;
+use gpucast_model::{Gpu, GpuLibrary};
 
 use super::cuda::CudaOptions;
 use super::options::with_formulas;
@@ -164,6 +164,14 @@ pub(crate) struct LaunchTemplate {
 }
 
 impl LaunchTemplate {
+    /// The library's form for sweeps over these GPUs: CUDA is compiled for them, and once.
+    pub(crate) fn on(&self, gpus: &[Gpu]) -> launch_template::LaunchTemplate {
+        let mut template = self.template();
+        template.options.cuda.suggest_for(gpus);
+        template.options.cuda = template.options.cuda.remembering();
+        template
+    }
+
     /// The library's form.
     pub(crate) fn template(&self) -> launch_template::LaunchTemplate {
         launch_template::LaunchTemplate {

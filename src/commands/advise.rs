@@ -3,7 +3,6 @@
 use gpucast_advice::advise_all;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::run::sources::Counts;
-use gpucast_forecast::settings::LaunchOptions;
 use gpucast_forecast::{Kernel, Supervisor as _};
 use gpucast_render::{Format, TextOrJson, advice};
 
@@ -21,7 +20,7 @@ pub(crate) fn run(arguments: &Advise) -> Result<(), Failure> {
         TextOrJson::Json => Format::Json,
     };
     let terminal = Terminal::new(&arguments.execution, format)?;
-    let launch = LaunchOptions::from(&arguments.kernel.launch);
+    let launch = arguments.kernel.launch.on(&gpus);
     // A kernel that cannot be read is refused before another one is executed.
     let kernels = arguments
         .kernel

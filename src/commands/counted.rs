@@ -66,7 +66,9 @@ impl Shown {
         };
         let counting_gpu = &shown.counting_gpu;
         let device = gpu_argument::device_model(counting_gpu)?;
-        let plan = kernel_argument::read(input, &request.launch.into())?;
+        let gpus: Vec<Gpu> =
+            request.groups.iter().flat_map(|group| group.gpus.iter().cloned()).collect();
+        let plan = kernel_argument::read(input, &request.launch.on(&gpus))?;
         plan.note.iter().for_each(|note| terminal.note(note));
         let loaded = module::load(&plan)?;
         let settings = ExecutionSettings::from(request.execution);

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::slice::from_ref;
 
 use gpucast_collection::{Allowed, Choice, MatchCondition, Request, Target, Value};
+use gpucast_forecast::choice::count_on::OF_THESIS;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::input::expression::Parameters;
 use gpucast_forecast::input::kernel_argument;
+use gpucast_forecast::input::launch_template::LaunchTemplate;
 use gpucast_forecast::input::plan::Plan;
 use gpucast_forecast::parametric::{self, Question, StoredCounts, Wanted};
 use gpucast_forecast::run::sources;
@@ -27,7 +30,10 @@ pub(crate) fn run(arguments: &Counts) -> Result<(), Failure> {
         let report = Report::new("formulas are made of exact counts, and a sample gives estimates");
         return Err(Failure::Usage(report.hint("leave --counting sample and --ctas out")));
     }
-    let gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.gpu)?;
+    let gpu = gpu_argument::find(
+        &gpu_argument::library()?,
+        arguments.gpu.as_deref().unwrap_or(OF_THESIS),
+    )?;
     let capability = gpu_argument::device_model(&gpu)?.capability;
     let wanted = |text: &String| Wanted::read("--parametric", text).map_err(Failure::Usage);
     let mut parameters = arguments.parametric.iter().map(wanted).collect::<Result<Vec<_>, _>>()?;
@@ -37,7 +43,9 @@ pub(crate) fn run(arguments: &Counts) -> Result<(), Failure> {
         let report = Report::new("--parametric names a parameter twice");
         return Err(Failure::Usage(report));
     }
-    let kernel = Kernel::of(arguments, &names, Target::from(capability))?;
+    let asked = arguments.gpu.as_ref().map_or(&[][..], |_| from_ref(&gpu));
+    let template = arguments.launch.on(asked);
+    let kernel = Kernel::of(arguments, template, &names, Target::from(capability))?;
     for wanted in &mut parameters {
         if let Some((least, grain)) = kernel.grain(&wanted.name) {
             wanted.first.get_or_insert(least);
@@ -92,7 +100,7 @@ fn evaluate(arguments: &Counts) -> Result<(), Failure> {
 /// A kernel in any size.
 enum Kernel<'a> {
     /// A launch file, or a module with the options of its launch.
-    Argument { input: &'a str, arguments: &'a Counts },
+    Argument { input: &'a str, template: Box<LaunchTemplate> },
     /// A kernel of the collection.
     Measurement { tags: &'a str, choice: Box<Choice>, target: Target },
 }
@@ -101,16 +109,17 @@ impl<'a> Kernel<'a> {
     /// The kernel that is meant, whose sizes have these names.
     fn of(
         arguments: &'a Counts,
+        template: LaunchTemplate,
         names: &BTreeSet<String>,
         target: Target,
     ) -> Result<Self, Failure> {
         if let Some(input) = &arguments.input {
             for name in names {
-                arguments.launch.template().check_parameter(input, name)?;
+                template.check_parameter(input, name)?;
             }
-            return Ok(Self::Argument { input, arguments });
+            return Ok(Self::Argument { input, template: Box::new(template) });
         }
-        if let Some(option) = arguments.launch.template().first_given() {
+        if let Some(option) = template.first_given() {
             let message = format!("{option} describes a launch, and --measure makes its own");
             return Err(Failure::Usage(Report::new(message)));
         }
@@ -178,8 +187,8 @@ impl<'a> Kernel<'a> {
     /// The plan of some sizes.
     fn at(&self, sizes: &Parameters) -> Result<Plan, gpucast_forecast::Failure> {
         match self {
-            Self::Argument { input, arguments } => {
-                let launch = arguments.launch.template().at(input, None, sizes.clone())?;
+            Self::Argument { input, template } => {
+                let launch = (**template).clone().at(input, None, sizes.clone())?;
                 Ok(kernel_argument::read(input, &launch)?)
             }
             Self::Measurement { choice, target, .. } => {

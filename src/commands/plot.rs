@@ -4,7 +4,9 @@ mod warp;
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::slice::from_ref;
 
+use gpucast_forecast::Kernel;
 use gpucast_forecast::choice::count_on::{CountOn, OF_THESIS};
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::choice::model_choice::{Chosen, Models};
@@ -12,7 +14,6 @@ use gpucast_forecast::input::{kernel_argument, module_text};
 use gpucast_forecast::prediction::KernelView;
 use gpucast_forecast::prediction::{left_with_predictions, predict, tell_stand_ins};
 use gpucast_forecast::run::sources::{self, Counts, Source};
-use gpucast_forecast::{Kernel, LaunchOptions};
 use gpucast_model::{Gpu, HierarchicalRoofline};
 use gpucast_plot::axis::Kind;
 use gpucast_plot::{DrawError, Scene, Theme, png, svg};
@@ -110,7 +111,7 @@ fn mix(arguments: &PlotMix) -> Result<(), Failure> {
     let count_on = arguments.kernels.counting.count_on.as_deref().unwrap_or(OF_THESIS);
     let counting_gpu = gpu_argument::find(&gpu_argument::library()?, count_on)?;
     let terminal = Terminal::new(&arguments.kernels.execution, Format::Text)?;
-    let sources = counts(&arguments.kernels, &counting_gpu, &Counts::default(), &terminal)?;
+    let sources = counts(&arguments.kernels, &[], &counting_gpu, &Counts::default(), &terminal)?;
     let scene = pictures::mix::scene(&sources, file.title());
     file.write(scene)
 }
@@ -123,7 +124,8 @@ fn occupancy(arguments: &PlotOccupancy) -> Result<(), Failure> {
     // Occupancy follows from the launch and its registers, which each GPU's own code decides.
     let mut scenes = Vec::new();
     for gpu in &gpus {
-        let sources = counts(&arguments.kernels, gpu, &Counts::default(), &terminal)?;
+        let sources =
+            counts(&arguments.kernels, from_ref(gpu), gpu, &Counts::default(), &terminal)?;
         let scene = pictures::occupancy::scene(&sources, gpu, file.title());
         scenes.push(scene.map_err(|error| Report::new(error.to_string()))?);
     }
@@ -188,7 +190,7 @@ fn predictions_by(models: Models, arguments: &PlotPredictions) -> Result<Vec<Ker
     let mut views = Vec::new();
     for group in count_on.groups(gpus, &models)? {
         let extras = Counts { needs: group.needs, ..Counts::default() };
-        let sources = counts(kernels, &group.counting_gpu, &extras, &terminal)?;
+        let sources = counts(kernels, &group.gpus, &group.counting_gpu, &extras, &terminal)?;
         let predicted =
             sources.iter().map(|source| predict(&models, source, &group.gpus, None, &[]));
         let predicted = predicted.collect::<Result<Vec<KernelView>, Report>>()?;
@@ -198,15 +200,17 @@ fn predictions_by(models: Models, arguments: &PlotPredictions) -> Result<Vec<Ker
     Ok(views)
 }
 
-/// The counts of all kernels, executed or read, in the order of the command line.
+/// The counts of all kernels, executed or read, in the order of the command line. CUDA is compiled
+/// for `gpus`.
 fn counts(
     kernels: &PlotKernels,
+    gpus: &[Gpu],
     counting_gpu: &Gpu,
     extras: &Counts,
     terminal: &Terminal,
 ) -> Result<Vec<Source>, Failure> {
     let mut all = Vec::new();
-    let launch = LaunchOptions::from(&kernels.launch);
+    let launch = kernels.launch.on(gpus);
     let counts = Counts {
         machine: (&kernels.machine).into(),
         execution: (&kernels.execution).into(),

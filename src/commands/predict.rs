@@ -193,15 +193,12 @@ fn executed(
     terminal: &Terminal,
 ) -> Result<Answer, Failure> {
     let models = question.models;
-    // Formulas are kept under the options as they were asked for.
-    let mut asked = LaunchOptions::from(&arguments.launch);
-    let mut launch = asked.clone();
-    launch.cuda.suggest_for(&gpus);
+    let mut launch = arguments.launch.on(&gpus);
     let inputs = kernel_argument::expanded(&arguments.input, project::current().as_deref())?;
     // A kernel that cannot be read is refused before another one is executed.
     let is_text = arguments.output.format == PredictionFormat::Text;
     let kernels = match inputs.as_slice() {
-        [input] if is_text => vec![opened(input, &launch, &mut asked)?],
+        [input] if is_text => vec![opened(input, &mut launch)?],
         inputs => {
             let kernels = inputs.iter().map(|input| Kernel::open(input, &launch));
             kernels.collect::<Result<Vec<Kernel>, _>>()?
@@ -239,7 +236,7 @@ fn executed(
             needs: Needs::METRICS,
             offload: offload.clone(),
         };
-        let counting = Counting { kernel, input: &inputs[argument], launch: &asked };
+        let counting = Counting { kernel, input: &inputs[argument], launch: &launch };
         // Counts are large, so that those of a few groups are held.
         for groups in groups.chunks(MOST_TOGETHER) {
             let on: Vec<CountingGpu<'_>> = groups
@@ -278,12 +275,8 @@ fn executed(
 }
 
 /// A kernel with its launch. If a file has one kernel and no launch is given, it is one that was
-/// found by trying, and then `asked` becomes that one.
-fn opened(
-    input: &str,
-    launch: &LaunchOptions,
-    asked: &mut LaunchOptions,
-) -> Result<Kernel, Failure> {
+/// found by trying, and then `launch` becomes that one.
+fn opened(input: &str, launch: &mut LaunchOptions) -> Result<Kernel, Failure> {
     let module = match Kernel::open(input, launch).map_err(Failure::from) {
         Err(Failure::Unlaunched(module)) if module.has_one_kernel() => module,
         outcome => return outcome,
@@ -293,7 +286,7 @@ fn opened(
     };
     proposal::tell(&module, &found);
     let kernel = Kernel::of_unlaunched(&module, &found.options)?;
-    *asked = LaunchOptions { cuda: asked.cuda.clone(), ..found.options };
+    *launch = LaunchOptions { cuda: launch.cuda.clone(), ..found.options };
     Ok(kernel)
 }
 

@@ -1,16 +1,17 @@
 //! `gpucast profile`: execute and count.
 
 use std::io::IsTerminal as _;
+use std::slice::from_ref;
 
 use gpucast_counters::trace::TraceLimits;
 use gpucast_forecast::Supervisor as _;
+use gpucast_forecast::choice::count_on::OF_THESIS;
 use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::input::cuda_source;
 use gpucast_forecast::input::plan::Plan;
 use gpucast_forecast::run::counting::Extras;
 use gpucast_forecast::run::profiling::{Profiled, Profiling};
 use gpucast_forecast::run::sources::Counts;
-use gpucast_forecast::settings::LaunchOptions;
 use gpucast_model::Gpu;
 use gpucast_render::profile::{self, By, View};
 use gpucast_render::several::{self, Part};
@@ -25,10 +26,13 @@ pub(crate) fn run(mut arguments: Profile) -> Result<(), Failure> {
         let report = Report::new("--stalls and --inlined are about lines");
         return Err(Failure::Usage(report.hint("add --by line")));
     }
-    let gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.gpu)?;
+    let name = arguments.gpu.as_deref().unwrap_or(OF_THESIS);
+    let gpu = gpu_argument::find(&gpu_argument::library()?, name)?;
     gpu_argument::device_model(&gpu)?;
     // A kernel that cannot be read is refused before another one is executed.
-    let plans = arguments.kernel.plans()?;
+    let asked = arguments.gpu.as_ref().map_or(&[][..], |_| from_ref(&gpu));
+    let launch = arguments.kernel.launch.on(asked);
+    let plans = arguments.kernel.plans(&launch)?;
     // Only a terminal has a width; files and pipes get whole lines.
     let is_terminal = arguments.output.output.is_none() && std::io::stdout().is_terminal();
     let width = is_terminal.then(terminal_size::terminal_size).flatten();
@@ -37,7 +41,7 @@ pub(crate) fn run(mut arguments: Profile) -> Result<(), Failure> {
     let terminal = Terminal::new(&arguments.execution, arguments.output.format)?;
     let profiling = Profiling {
         gpu: &gpu,
-        launch: &LaunchOptions::from(&arguments.kernel.launch),
+        launch: &launch,
         counts: &|| Counts {
             machine: (&arguments.machine).into(),
             execution: (&arguments.execution).into(),

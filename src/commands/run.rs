@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: Run) -> Result<(), Failure> {
         return Err(Failure::Usage(report.hint(hint)));
     }
     // A kernel that cannot be read is refused before another one is executed.
-    let plans = arguments.kernel.plans()?;
+    let plans = arguments.kernel.plans(&(&arguments.kernel.launch).into())?;
     if let ([_, _, ..], [dump, ..]) = (plans.as_slice(), arguments.dump.as_slice()) {
         let report =
             Report::new(format!("--dump {dump} is about one kernel, and there are several"));

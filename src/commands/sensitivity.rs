@@ -5,7 +5,6 @@ use gpucast_forecast::choice::gpu_argument;
 use gpucast_forecast::input::kernel_argument;
 use gpucast_forecast::prediction::sensitivity::{self, Question};
 use gpucast_forecast::run::sources::{self, Counts};
-use gpucast_forecast::settings::LaunchOptions;
 use gpucast_forecast::{Kernel, Supervisor as _};
 use gpucast_render::sensitivity as shown;
 
@@ -25,10 +24,10 @@ pub(crate) fn run(arguments: &Sensitivity) -> Result<(), Failure> {
     let gpus = gpu_argument::find_all(&library, &usual_gpu::or_usual(&arguments.gpus.gpu))?;
     let count_on = arguments.prediction.count_on(&library)?;
     // A GPU that cannot count is refused before anything is executed.
+    let launch = arguments.launch.on(&gpus);
     let groups = count_on.groups(gpus, &models)?;
     let mut output = Output::open(arguments.output.output.clone())?;
     let terminal = Terminal::new(&arguments.execution, arguments.output.format)?;
-    let launch = LaunchOptions::from(&arguments.launch);
     let inputs = kernel_argument::expanded(&arguments.inputs, project::current().as_deref())?;
     // A kernel that cannot be read is refused before another one is executed.
     let kernels = inputs

@@ -5,7 +5,7 @@ use gpucast_forecast::input::{cuda_source, kernel_argument};
 use gpucast_forecast::prediction::refusal;
 use gpucast_forecast::run::module;
 use gpucast_forecast::run::sources::{self, Counts, Launched};
-use gpucast_forecast::settings::{ExecutionSettings, LaunchOptions};
+use gpucast_forecast::settings::ExecutionSettings;
 use gpucast_model::Needs;
 use gpucast_model::sm_simulation::Recorded;
 use gpucast_render::Format;
@@ -40,7 +40,7 @@ pub(super) fn simulated(
         let report = Report::new("a timeline is that of one GPU");
         return Err(Failure::Usage(report.hint("name one: --gpu h100-sxm")));
     };
-    let plan = kernel_argument::read(&arguments.input, &LaunchOptions::from(&arguments.launch))?;
+    let plan = kernel_argument::read(&arguments.input, &arguments.launch.on(&gpus))?;
     let loaded = module::load(&plan)?;
     let terminal = Terminal::new(&arguments.execution, Format::Text)?;
     let counts = Counts {

@@ -20,8 +20,8 @@ const SOURCE: &str =
 const LAUNCH: &str = "--grid 4 --block 256 --arg u32:1000 --arg f32:2 --arg 'buf:f32[1000]=iota' \
                       --arg 'buf:f32[1000]'";
 
-/// A compiler that writes its arguments beside itself, says `said`, and then writes the PTX of the
-/// tests' saxpy, unless `fails`.
+/// A compiler that writes its arguments beside itself, and those of all its calls to `calls`. It
+/// says `said`, and then writes the PTX of the tests' saxpy, unless `fails`.
 fn fake(folder: &Path, name: &str, said: &str, fails: bool) -> String {
     let ptx = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/saxpy.ptx");
     let path = folder.join(name);
@@ -33,6 +33,7 @@ fn fake(folder: &Path, name: &str, said: &str, fails: bool) -> String {
          --target=*) echo sm_75 sm_80; exit 0;;\n\
          esac\n\
          echo \"$@\" > {folder}/arguments\n\
+         echo \"$@\" >> {folder}/calls\n\
          while [ $# -gt 1 ]; do shift; done\n\
          echo '{said}'\n\
          {end}\n",
@@ -97,6 +98,40 @@ fn a_kernel_that_is_counted_for_several_gpus_is_compiled_once_and_says_it_once()
         "{}",
         predicted.stderr
     );
+}
+
+/// Two commands about one launch must not be about two codes.
+#[test]
+fn commands_compile_for_the_gpu_that_they_are_about() {
+    let folder = tempfile::tempdir().unwrap();
+    let cuda = source(folder.path());
+    let nvcc = fake(folder.path(), "nvcc", "", false);
+    let output = folder.path().join("output").display().to_string();
+    let in_any_size = "--grid '${ceil(n/256)}' --block 256 --arg 'u32:${n}' --arg f32:2 \
+                       --arg 'buf:f32[${n}]=iota' --arg 'buf:f32[${n}]'";
+    for command in [
+        format!("predict {cuda} {LAUNCH}"),
+        format!("profile {cuda} {LAUNCH}"),
+        format!("advise {cuda} {LAUNCH}"),
+        format!("sensitivity {cuda} {LAUNCH}"),
+        format!("report {cuda} {LAUNCH} -o {output}.html"),
+        format!("diff {cuda} {cuda} {LAUNCH}"),
+        format!("plot roofline {cuda} {LAUNCH} -o {output}.svg"),
+        format!("plot occupancy {cuda} {LAUNCH} -o {output}.svg"),
+        format!("plot access {cuda} {LAUNCH} -o {output}.svg"),
+        format!("plot timeline {cuda} {LAUNCH} -o {output}.svg"),
+        format!("trace {cuda} {LAUNCH} -o {output}.json"),
+        format!("sweep {cuda} {in_any_size} --vary n=1000,2000"),
+        format!("counts {cuda} {in_any_size} --parametric n"),
+    ] {
+        let done = gpucast(&format!("{command} --gpu gtx-1650 --cuda-compiler {nvcc}"));
+        assert_eq!(done.status, 0, "{command}: {}", done.stderr);
+        let calls = fs::read_to_string(folder.path().join("calls")).unwrap();
+        let times = if command.starts_with("diff") { 2 } else { 1 };
+        assert_eq!(calls.matches("-arch=sm_75").count(), times, "{command}: {calls}");
+        assert_eq!(calls.lines().count(), times, "{command}: {calls}");
+        fs::remove_file(folder.path().join("calls")).unwrap();
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::expression::Parameters;
 use super::options::LaunchOptions;
 use super::{launch_file, module_text};
+use crate::compiler::CudaOptions;
 use crate::failure::Failure;
 
 /// A launch file before its parameters are put in.
@@ -38,7 +39,9 @@ impl UnfilledLaunch {
     pub fn identity(&self, varied: &[String], options: &LaunchOptions) -> String {
         let fixed: Vec<(&String, &f64)> =
             self.parameters.iter().filter(|(name, _)| !varied.contains(name)).collect();
-        let options = LaunchOptions { param: Vec::new(), project: None, ..options.clone() };
+        // Code has a name of its own, whatever options it was compiled with.
+        let cuda = CudaOptions::default();
+        let options = LaunchOptions { param: Vec::new(), project: None, cuda, ..options.clone() };
         format!("{}\n{fixed:?}\n{options:?}", self.text)
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn run(arguments: &bench::Bench) -> Result<(), Failure> {
     let library = gpu_argument::library()?;
     let compared = compared.map(|name| gpu_argument::find(&library, name)).transpose()?;
     // A kernel that cannot be read is refused before another one is executed.
-    let plans = arguments.kernel.plans()?;
+    let plans = arguments.kernel.plans(&(&arguments.kernel.launch).into())?;
     let size = arguments.kernel.launch.size.map(Size::from);
     let mut output = Output::open(arguments.output.output.clone())?;
     let terminal = Terminal::without_notes(&arguments.execution)?;

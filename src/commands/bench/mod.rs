@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Bench, threads: Option<u16>) -> Result<(), Failure
     }
     let gpu = gpu_argument::find(&gpu_argument::library()?, &arguments.gpu)?;
     // A kernel that cannot be read is refused before another one is executed.
-    let plans = arguments.kernel.plans()?;
+    let plans = arguments.kernel.plans(&(&arguments.kernel.launch).into())?;
     let mut output = Output::open(arguments.output.output.clone())?;
     let terminal = Terminal::new(&arguments.execution, arguments.output.format)?.counting_anew();
     let all = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);

@@ -1,6 +1,7 @@
 //! The judgement itself, in the process that the program has started for it.
 
 use std::path::Path;
+use std::slice::from_ref;
 use std::time::{Duration, Instant};
 
 use gpucast_forecast::choice::count_on::CountOn;
@@ -30,12 +31,14 @@ pub(super) fn judge_here(
     phase: &(dyn Fn(Phase) + Sync),
 ) -> Result<Verdict, Failure> {
     let parameters: Parameters = arguments.param.iter().cloned().collect();
-    let (candidate, reference) = (candidate(arguments), reference(arguments));
     let supervisor = Unheard(Terminal::of_worker(None)?);
     let deadline = Instant::now().checked_add(Duration::from_secs(arguments.time_limit));
     let options =
         Options { deadline, memory_limit: Some(arguments.memory_limit), ..Options::default() };
     let gpu = arguments.gpu.as_deref().map(|gpu| gpu_of(gpu, arguments)).transpose()?;
+    let for_gpu = |side| compiled_for(gpu.as_ref(), side);
+    let candidate = for_gpu(candidate(arguments));
+    let reference = reference(arguments).map(for_gpu);
     let (models, count_on) = (Models::read(&[], &[])?, CountOn::Target);
     let counts = Counts {
         machine: (&arguments.machine).into(),
@@ -68,6 +71,12 @@ pub(super) fn judge_here(
     judged.confinement = Some(confinement);
     Output::open(None)?.write(&judgement::document(&judged, arguments.format)?)?;
     Ok(judged.verdict)
+}
+
+/// The same side, whose CUDA is compiled for the GPU that is asked about.
+fn compiled_for(gpu: Option<&Gpu>, mut side: Side) -> Side {
+    side.template.options.cuda.suggest_for(gpu.map_or(&[], from_ref));
+    side
 }
 
 fn gpu_of(name: &str, arguments: &Judge) -> Result<Gpu, Failure> {

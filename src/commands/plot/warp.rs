@@ -7,7 +7,8 @@ use gpucast_forecast::input::{cuda_source, kernel_argument};
 use gpucast_forecast::run::execute::Loaded;
 use gpucast_forecast::run::module;
 use gpucast_forecast::run::warp_way::{self, WarpChoice, Way};
-use gpucast_forecast::settings::{ExecutionSettings, LaunchOptions};
+use gpucast_forecast::settings::ExecutionSettings;
+use gpucast_model::Gpu;
 use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_render::Format;
 use gpucast_render::pictures::warp::{self, WarpView};
@@ -36,8 +37,13 @@ struct Followed {
     way: Way,
 }
 
-fn follow(options: &WarpOptions, execution: u64, steps: &Steps) -> Result<Followed, Failure> {
-    let plan = kernel_argument::read(&options.input, &LaunchOptions::from(&options.launch))?;
+fn follow(
+    options: &WarpOptions,
+    gpus: &[Gpu],
+    execution: u64,
+    steps: &Steps,
+) -> Result<Followed, Failure> {
+    let plan = kernel_argument::read(&options.input, &options.launch.on(gpus))?;
     let loaded = module::load(&plan)?;
     let BlockIndex(cta) = options.cta;
     let choice = WarpChoice {
@@ -63,7 +69,7 @@ pub(super) fn accesses(arguments: &PlotAccesses, memory: Memory) -> Result<(), F
     };
     let device = gpu.device_model().map_err(|error| Report::new(error.to_string()))?;
     let Followed { plan, loaded, choice, way } =
-        follow(&arguments.warp, arguments.execution - 1, &Steps(0..0))?;
+        follow(&arguments.warp, &gpus, arguments.execution - 1, &Steps(0..0))?;
     let space = match memory {
         Memory::Global => StateSpace::Global,
         Memory::Shared => StateSpace::Shared,
@@ -87,7 +93,7 @@ pub(super) fn accesses(arguments: &PlotAccesses, memory: Memory) -> Result<(), F
 
 pub(super) fn divergence(arguments: &PlotDivergence) -> Result<(), Failure> {
     let file = File::open(&arguments.picture)?;
-    let Followed { plan, loaded, choice, way } = follow(&arguments.warp, 0, &arguments.steps)?;
+    let Followed { plan, loaded, choice, way } = follow(&arguments.warp, &[], 0, &arguments.steps)?;
     let files = cuda_source::files(&plan, &loaded.module, None);
     let kernel = &plan.launches[choice.launch].kernel;
     let view = WarpView { kernel, choice: &choice, way: &way, files: &files };

@@ -8,6 +8,7 @@ use gpucast_forecast::choice::metric_choice::MetricChoice;
 use gpucast_forecast::choice::model_choice::{ModelWords, Models};
 use gpucast_forecast::input::expression::Parameters;
 use gpucast_forecast::input::kernel_argument;
+use gpucast_forecast::input::launch_template::LaunchTemplate;
 use gpucast_forecast::input::unfilled::UnfilledLaunch;
 use gpucast_forecast::parametric::{self, Swept};
 use gpucast_forecast::run::sources::Counts;
@@ -58,7 +59,8 @@ impl<'a> Parts<'a> {
         let fields = Axis::read_all("--set", &arguments.set).map_err(Failure::Usage)?;
         fields.iter().try_for_each(check_field)?;
         let parameters = Axis::read_all("--vary", &arguments.vary).map_err(Failure::Usage)?;
-        let Cases { labels, cases, families } = Cases::of(arguments, &parameters)?;
+        let template = arguments.launch.on(&gpus);
+        let Cases { labels, cases, families } = Cases::of(arguments, &template, &parameters)?;
         let number_of_points = sweep::number_of_points(gpus.len(), &fields).unwrap_or(usize::MAX);
         let metrics = arguments.metrics.as_ref().map(MetricChoice::computed);
         let answers = match &metrics {
@@ -115,10 +117,14 @@ struct Cases<'a> {
 }
 
 impl<'a> Cases<'a> {
-    fn of(arguments: &'a SweepGrid, axes: &[Axis]) -> Result<Self, Failure> {
+    fn of(
+        arguments: &'a SweepGrid,
+        template: &LaunchTemplate,
+        axes: &[Axis],
+    ) -> Result<Self, Failure> {
         if !arguments.from_metrics.is_empty() {
             let given = !axes.is_empty() || !arguments.size.is_empty();
-            if given || arguments.launch.template().first_given().is_some() {
+            if given || template.first_given().is_some() {
                 let message = "--from-metrics has counts of one size, and executes nothing";
                 return Err(Failure::Usage(Report::new(message)));
             }
@@ -136,7 +142,7 @@ impl<'a> Cases<'a> {
         let inputs = kernel_argument::expanded(&arguments.input, project::current().as_deref())?;
         let combined = inputs.iter().flat_map(|input| axes.iter().map(move |axis| (input, axis)));
         for (input, axis) in combined {
-            arguments.launch.template().check_parameter(input, &axis.name)?;
+            template.check_parameter(input, &axis.name)?;
         }
         let sizes: Vec<Option<CorpusSize>> = match arguments.size.as_slice() {
             [] => vec![None],
@@ -155,11 +161,11 @@ impl<'a> Cases<'a> {
                 let few: Vec<Axis> = sweep::fixed(axes);
                 for values in sweep::combinations(&few) {
                     let fixed = sweep::parameters(&few, &values).map_err(Failure::Usage)?;
-                    families.push(family_of(arguments, input, size, axes, fixed)?);
+                    families.push(family_of(arguments, template, input, size, axes, fixed)?);
                 }
                 for values in &combinations {
                     let family = first + sweep::place_among(&few, axes, values);
-                    cases.push(case(arguments, input, size, axes, values, family)?);
+                    cases.push(case(template, input, size, axes, values, family)?);
                 }
             }
         }
@@ -170,6 +176,7 @@ impl<'a> Cases<'a> {
 /// A KERNEL with some fixed parameters in all combinations of the others.
 fn family_of<'a>(
     arguments: &'a SweepGrid,
+    template: &LaunchTemplate,
     input: &str,
     size: Option<CorpusSize>,
     axes: &[Axis],
@@ -185,7 +192,7 @@ fn family_of<'a>(
     let of_first = of_first.filter_map(|(name, values)| Some((name.clone(), *values.first()?)));
     let all = fixed.iter().map(|(name, &value)| (name.clone(), value)).chain(of_first).collect();
     // A combination that cannot be is told of in its row.
-    let options = arguments.launch.template().at(input, size, all).ok();
+    let options = template.clone().at(input, size, all).ok();
     let unfilled = options.as_ref().and_then(|it| UnfilledLaunch::read(input, it).ok().flatten());
     let identity = match (unfilled, options) {
         (Some(unfilled), Some(options)) => unfilled.identity(&names, &options),
@@ -195,18 +202,18 @@ fn family_of<'a>(
     for (parameter, value) in fixed.iter().filter(|_| !names.is_empty()) {
         name += &format!(", {parameter} = {value}");
     }
-    let of = input.to_owned();
+    let (of, template) = (input.to_owned(), template.clone());
     let plan_at = move |sizes: &Parameters| {
         let mut all = fixed.clone();
         all.extend(sizes.iter().map(|(name, &size)| (name.clone(), size)));
-        let launch = arguments.launch.template().at(&of, size, all)?;
+        let launch = template.clone().at(&of, size, all)?;
         Ok(kernel_argument::read(&of, &launch)?)
     };
     Ok(Family { name, names, swept, plan_at: Box::new(plan_at), identity })
 }
 
 fn case(
-    arguments: &SweepGrid,
+    template: &LaunchTemplate,
     input: &str,
     size: Option<CorpusSize>,
     axes: &[Axis],
@@ -219,7 +226,7 @@ fn case(
     let mut labels: Vec<Cell> = Vec::new();
     labels.extend(size.map(|size| Cell::text(size.name())));
     labels.extend(values.iter().map(|value| Cell::from(value.text.parse::<f64>().ok())));
-    let launch = arguments.launch.template().at(input, size, parameters);
+    let launch = template.clone().at(input, size, parameters);
     let launch = launch.map(|launch| {
         let (input, launch) = (input.to_owned(), Box::new(launch));
         CaseSource::Execution { input, launch, place }
