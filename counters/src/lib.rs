@@ -16,8 +16,9 @@
 //! then take the place of PTX in the metrics of instructions. [`attribution`] adds up the table by
 //! line, and a [`stages::StageCounter`] also cuts the counts of each CTA at its barriers. A
 //! [`features::FeatureCounter`] recovers strides and footprints of accesses from their addresses. A
-//! [`trace`] keeps the order of events of a few CTAs. The counts have names as [`cells`], so that
-//! formulas can stand for an execution.
+//! [`trace`] keeps the order of events of a few CTAs, and a [`reach::Reach`] how far a launch goes
+//! into its buffers. The counts have names as [`cells`], so that formulas can stand for an
+//! execution.
 //!
 //! This crate knows instructions, accesses and caches. It does not know GPUs by name, but for the
 //! one that published counts were taken on. Nor does it know prices in time or any performance
@@ -65,6 +66,7 @@ pub mod occupancy;
 pub mod operation;
 mod patterns;
 pub mod profile;
+pub mod reach;
 pub mod recorder;
 pub mod refusal;
 mod row_key;

@@ -236,7 +236,7 @@ fn raw_data_give_the_figures_again() {
 /// The simulated driver translates PTX by rules and adds nothing to launches, so both do here.
 fn samples(gpu: &str, tags: &str, l2: &str, on: &str) -> Vec<f64> {
     let is_device = on.starts_with("device");
-    let exec = ["exec", "--timing", "kernel", "--gpu", gpu, OWN];
+    let exec = ["exec", "--timing", "kernel", "--machine", "rules", "--gpu", gpu, OWN];
     let calibrate = ["calibrate", "cost", "--measure", tags, "--on", on, "--l2", l2];
     let model = ["--model", "p_group*f_thread_groups", "--machine", "rules", "--format", "json"];
     let trials = ["--trials", "1", "--warm-up", "1"];

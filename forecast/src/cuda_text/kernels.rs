@@ -183,6 +183,24 @@ pub fn instances(text: &str) -> Vec<String> {
     found
 }
 
+/// The templates that a text instantiates explicitly: `template __global__ void scale<4>(float *);`
+/// names `scale`.
+pub fn instantiated(text: &str) -> Vec<String> {
+    let parsed = Parsed::new(text);
+    let words = 0..parsed.tokens.len();
+    let name = |template: usize| {
+        let ends = |at: usize| [b';', b'{', b'('].into_iter().any(|mark| parsed.is_mark(at, mark));
+        let rest = (template + 1..parsed.tokens.len()).take_while(|&at| !ends(at));
+        let open = rest.clone().find(|&at| parsed.is_mark(at, b'<'))?;
+        // `template <` declares.
+        (open > template + 1).then(|| parsed.word(open - 1).to_owned())
+    };
+    let mut found: Vec<String> =
+        words.filter(|&at| parsed.word(at) == "template").filter_map(name).collect();
+    found.dedup();
+    found
+}
+
 fn opening_angle(parsed: &Parsed<'_>, close: usize) -> Option<usize> {
     const LONGEST: usize = 64;
     let mut depth = 0_usize;
@@ -254,6 +272,15 @@ mod tests {
                 "None pair(std::pair<int, char>*|p, float3 const|v)",
             ]
         );
+    }
+
+    #[test]
+    fn templates_are_instantiated_with_their_name() {
+        let text = "template <typename T> __global__ void scale(T *x) { x[0] < f<int>(1); }\n\
+                    template __global__ void scale<float>(float *);\n\
+                    extern template void ns::copy<4, A<int>>(int);\n\
+                    template class vec3;";
+        assert_eq!(instantiated(text), ["scale", "copy"]);
     }
 
     #[test]

@@ -15,4 +15,4 @@ mod tokens;
 
 pub use device::{DeviceText, includes};
 pub use items::mark_macros;
-pub use kernels::{Declared, DeclaredParameter, block_sizes, declared, instances};
+pub use kernels::{Declared, DeclaredParameter, block_sizes, declared, instances, instantiated};

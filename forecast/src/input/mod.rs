@@ -23,6 +23,7 @@ pub mod expression;
 pub mod kernel_argument;
 pub mod kernel_name;
 pub(crate) mod launch_file;
+pub(crate) mod launch_shape;
 pub mod launch_template;
 pub mod launch_text;
 mod load_caching;

@@ -4,14 +4,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use gpucast_ptx_frontend::Module;
-use gpucast_ptx_frontend::isa::SpecialRegister;
-use gpucast_ptx_frontend::module::{Formal, Function, FunctionKind, Operand, Variable};
+use gpucast_ptx_frontend::module::{Formal, Function, FunctionKind, Variable};
 use gpucast_ptx_frontend::types::StateSpace;
 
 use super::bounded;
 use super::container::{self, ItemCode};
 use super::cuda_module::Code;
 use super::kernel_name;
+use super::launch_shape::LaunchShape;
 use super::loaded;
 use super::module_text::ModuleFile;
 use super::options::LaunchOptions;
@@ -49,8 +49,8 @@ impl fmt::Debug for Unlaunched {
 pub(crate) struct Listed {
     pub(crate) name: String,
     pub(crate) parameters: Vec<ListedParameter>,
-    /// Dimensions of the grid that it looks at.
-    pub(crate) dimensions: usize,
+    /// The launches that it is written for.
+    pub(crate) shape: LaunchShape,
     /// The block that it is compiled for.
     pub(crate) required_block: Option<[u32; 3]>,
     /// The most threads of a block that it is compiled for.
@@ -236,7 +236,8 @@ fn of_module<'a>(
     let has_dynamic_shared = module.variables.iter().any(is_dynamic);
     // Any kernel may call them.
     let callees = module.functions.iter().filter(|one| one.kind == FunctionKind::Device);
-    let of_callees = callees.map(dimensions).max().unwrap_or(1);
+    let of_callees =
+        callees.map(LaunchShape::of).fold(LaunchShape::default(), LaunchShape::calling);
     module.functions.iter().filter(is_kernel).map(move |function| {
         let variable = |formal: &Formal| match formal {
             Formal::Variable(id) => Some(module.variables[id.index()].clone()),
@@ -246,7 +247,7 @@ fn of_module<'a>(
         Listed {
             parameters: parameters(&function.name, variables, declared),
             name: function.name.clone(),
-            dimensions: dimensions(function).max(of_callees),
+            shape: LaunchShape::of(function).calling(of_callees),
             required_block: function.directives.reqntid,
             most_threads: function
                 .directives
@@ -255,18 +256,6 @@ fn of_module<'a>(
             has_dynamic_shared,
         }
     })
-}
-
-/// The dimensions of the grid that a function asks its place in.
-fn dimensions(function: &Function) -> usize {
-    let instructions = function.body.iter().flat_map(|body| &body.instructions);
-    let axis = |operand: &Operand| match operand {
-        Operand::Special(SpecialRegister::Tid(axis) | SpecialRegister::Ctaid(axis)) => {
-            axis.index().min(2)
-        }
-        _ => 0,
-    };
-    1 + instructions.flat_map(|one| &one.operands).map(axis).max().unwrap_or(0)
 }
 
 /// The parameters of a kernel, with what its C++ name and its declaration say of them.
@@ -307,7 +296,7 @@ impl Listed {
         Self {
             name: name.to_owned(),
             parameters: Vec::new(),
-            dimensions: 1,
+            shape: LaunchShape::default(),
             required_block: None,
             most_threads: None,
             has_dynamic_shared: false,

@@ -198,7 +198,7 @@ fn included(text: &str, from: Option<&Path>, is_by_cut: bool) -> Vec<Included> {
 struct Templates {
     /// Those that the user asks for.
     asked: Vec<String>,
-    /// Those that the source launches, and one of each kernel that it does not launch.
+    /// Those that the source launches, and a guess for each kernel that it does not instantiate.
     offered: Vec<String>,
 }
 
@@ -217,7 +217,8 @@ impl Templates {
             |instance: &String| templates.iter().any(|(name, _)| is_of(instance, name));
         let mut offered: Vec<String> =
             texts.all().flat_map(cuda_text::instances).filter(is_template).collect();
-        for (name, parameters) in templates {
+        let instantiated: Vec<String> = texts.all().flat_map(cuda_text::instantiated).collect();
+        for (name, parameters) in templates.into_iter().filter(|it| !instantiated.contains(it.0)) {
             let guess = format!("{name}<{}>", guessed(parameters));
             if !asked.iter().any(|name_asked| is_of(name_asked, name)) && !offered.contains(&guess)
             {
@@ -455,6 +456,21 @@ mod tests {
         );
         assert_eq!(guess(&["class T", "int N=4", "int M=5"]), "float");
         assert_eq!(guess(&[]), "");
+    }
+
+    #[test]
+    fn templates_that_the_source_instantiates_need_no_guess() {
+        let source = SourceText::new(
+            "k.cu",
+            "template <typename T> __global__ void scale(T *x) {}\n\
+             template <int N> __global__ void shift(int *x) {}\n\
+             template __global__ void scale<double>(double *);\n",
+        );
+        let options = CudaOptions::default();
+        let search = Search { packages: &[], stop: &Stop::never() };
+        let job = Job { source: &source, options: &options, has_host_code: false, search };
+        let templates = Templates::of(&Texts::read(&job), &job);
+        assert_eq!(templates.all(), ["shift<256>"]);
     }
 
     #[test]

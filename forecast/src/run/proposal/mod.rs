@@ -1,18 +1,23 @@
 //! A launch for a kernel of which nothing but its code is known, found by trying.
 //!
-//! Sizes follow from the dimensions of the grid that the kernel looks at, and from the names of its
-//! parameters. The launch is executed. A fault says what to change: a buffer that is too short
-//! grows, a block that is too large for a shared array shrinks, and sizes that lead nowhere shrink.
-//! A launch that runs is tried in a larger size, which is taken if it runs, too.
+//! Sizes follow from the places that the kernel asks for, from constants in its indices, and from
+//! the names of its parameters. The launch is executed. A fault says what to change: a buffer that
+//! is too short grows, a block that is too large for a shared array shrinks, and sizes that lead
+//! nowhere shrink. A launch that runs is tried in a larger size, which is taken if it runs, too. In
+//! the end buffers get the lengths that the launch uses.
+
+mod given;
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use gpucast_counters::reach::Reach;
 use gpucast_interpreter::{
-    Fault, FaultKind, Host, LaunchError, NoObserver, Options, Program, RunError, StopReason, run,
+    Fault, FaultKind, Host, LaunchError, Options, Program, RunError, StopReason, run,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
+use self::given::{Given, Len, argument, bytes_of, integer, role};
 use super::execute::{self, Loaded};
 use super::module;
 use super::supervisor::Supervisor;
@@ -21,12 +26,14 @@ use crate::input::kernel_argument;
 use crate::input::module_listing::{Listed, ListedParameter, Unlaunched};
 use crate::input::options::LaunchOptions;
 
-/// Threads of the first launches that are tried, and by how much larger ones are larger.
-const FIRST_THREADS: u64 = 1 << 16;
-const LARGER: u64 = 16;
-/// Threads of launches that are tried if the first lead nowhere: work and buffers may grow with the
-/// square of the sizes.
+/// Threads of the first launches that are tried. Work and buffers may grow with the square of the
+/// sizes, and what is wrong with a launch shows in a small one, too.
 const FEW_THREADS: u64 = 1 << 12;
+/// Threads of launches that are tried if the first lead nowhere.
+const MORE_THREADS: u64 = 1 << 16;
+/// By how much larger launches are larger, and the threads of the largest.
+const LARGER: u64 = 16;
+const MOST_THREADS: u64 = 1 << 20;
 /// By how much a launch that takes too long shrinks.
 const TOO_LONG: u32 = 4;
 /// Warp instructions of a launch that is tried.
@@ -43,6 +50,9 @@ const MOST_CHANGES: usize = 24;
 const MOST_KERNELS: usize = 4;
 /// Bytes of a buffer, at most.
 const MOST_BYTES: u64 = 64 << 20;
+/// Bytes of all buffers that a launch begins with. A launch that leaves a buffer is executed again,
+/// and room to spare costs little.
+const FIRST_BYTES: u64 = 64 << 20;
 /// Shared memory that every GPU gives to a block.
 const MOST_SHARED_BYTES: u32 = 48 << 10;
 
@@ -81,48 +91,6 @@ pub fn propose(
         }
     }
     Ok(None)
-}
-
-/// An argument that can be changed.
-#[derive(Clone, Debug, PartialEq)]
-enum Given {
-    /// As the user wrote it.
-    Fixed(String),
-    /// A whole number.
-    Integer {
-        ty: &'static str,
-        value: u64,
-    },
-    /// A number that no size depends on.
-    Number(String),
-    Buffer {
-        ty: &'static str,
-        len: u64,
-    },
-    /// A structure of zeros.
-    Zeros {
-        bytes: u64,
-    },
-    /// A structure of pointers.
-    Pointers {
-        lens: Vec<u64>,
-    },
-}
-
-impl Given {
-    fn text(&self) -> String {
-        match self {
-            Self::Fixed(text) | Self::Number(text) => text.clone(),
-            Self::Integer { ty, value } => format!("{ty}:{value}"),
-            Self::Buffer { ty, len } => format!("buf:{ty}[{len}]"),
-            Self::Zeros { bytes } => format!("bytes:0x{}", "00".repeat(*bytes as usize)),
-            Self::Pointers { lens } => {
-                let members: Vec<String> =
-                    lens.iter().map(|len| format!("buf:f32[{len}]")).collect();
-                format!("struct:{{{}}}", members.join(","))
-            }
-        }
-    }
 }
 
 /// A launch that is tried.
@@ -176,6 +144,37 @@ impl Candidate {
         Proposal { options, kernel: name, words }
     }
 
+    /// Gives buffers of this search's making the lengths that a run has reached. A buffer that it
+    /// has not used has an element for each thread.
+    fn fit(&mut self, reach: &Reach) {
+        let sizes: Vec<u64> = self
+            .arguments
+            .iter()
+            .filter_map(|argument| match argument {
+                Given::Integer { value, .. } => Some(*value),
+                _ => None,
+            })
+            .collect();
+        let threads = self.threads();
+        for (index, argument) in self.arguments.iter_mut().enumerate() {
+            let is_structure = matches!(argument, Given::Pointers { .. });
+            for (member, Len { len, element }) in argument.lens().enumerate() {
+                let name = match is_structure {
+                    true => format!("arg{index}.{member}"),
+                    false => format!("arg{index}"),
+                };
+                let used = reach.of(&name).unwrap_or(0).div_ceil(element);
+                *len = (*len).min(if used > 0 { length(used, &sizes) } else { threads });
+            }
+        }
+    }
+
+    /// Threads of the grid.
+    fn threads(&self) -> u64 {
+        let extents = self.grid.iter().chain(&self.block);
+        extents.fold(1, |product: u64, &extent| product.saturating_mul(extent.into()))
+    }
+
     /// Makes all sizes so many times smaller. Returns false if they are as small as can be.
     fn shrink(&mut self, times: u32, given: &LaunchOptions) -> bool {
         let before = self.clone();
@@ -203,9 +202,20 @@ struct Search<'a> {
     supervisor: &'a dyn Supervisor,
 }
 
+/// A launch that ran, with how far into its buffers it went.
+struct Ran {
+    launch: Candidate,
+    reach: Reach,
+    /// Warp instructions.
+    instructions: u64,
+}
+
 /// What came of a launch that was tried.
 enum Outcome {
-    Ran,
+    Ran {
+        reach: Reach,
+        instructions: u64,
+    },
     Failed(RunError),
     /// It cannot even be described.
     Refused,
@@ -247,32 +257,48 @@ impl<'a> Search<'a> {
         // The first launches leave time for smaller ones.
         self.end -= whole.saturating_duration_since(Instant::now()) / 2;
         for block in self.blocks() {
-            let begun = self.begin(block, FIRST_THREADS);
+            let begun = self.begin(block, FEW_THREADS);
             let Some(small) = self.mended(begun.clone())? else { continue };
-            let is_as_begun = (small.block, small.grid) == (block, begun.grid);
             self.end = whole;
-            let larger = if is_as_begun { self.larger(&small)? } else { None };
-            return Ok(Some(larger.unwrap_or(small)));
+            let is_as_begun = (small.launch.block, small.launch.grid) == (block, begun.grid);
+            let largest = if is_as_begun { self.enlarged(small)? } else { small };
+            return self.fitted(largest).map(Some);
         }
         (self.end, self.long) = (whole, MOST_LONG);
         for block in self.blocks() {
-            if let Some(few) = self.mended(self.begin(block, FEW_THREADS))? {
-                return Ok(Some(few));
+            if let Some(ran) = self.mended(self.begin(block, MORE_THREADS))? {
+                return self.fitted(ran).map(Some);
             }
         }
         Ok(None)
     }
 
-    /// A launch that runs with more threads.
-    fn larger(&mut self, small: &Candidate) -> Result<Option<Candidate>, Failure> {
-        let large = self.begin(small.block, FIRST_THREADS * LARGER);
-        // What had to be learnt stays: the larger one differs in its sizes alone.
-        let large = Candidate { shared_bytes: small.shared_bytes, ..large };
-        let threads = |one: &Candidate| {
-            let extents = one.grid.iter().chain(&one.block);
-            extents.fold(1, |product: u64, &extent| product.saturating_mul(extent.into()))
-        };
-        Ok(self.mended(large)?.filter(|mended| threads(mended) >= threads(small)))
+    /// The largest launch that runs.
+    fn enlarged(&mut self, small: Ran) -> Result<Ran, Failure> {
+        let (mut best, mut threads) = (small, FEW_THREADS);
+        // Work grows at least as threads do.
+        while threads < MOST_THREADS && best.instructions.saturating_mul(LARGER) <= BUDGET {
+            threads *= LARGER;
+            let larger = self.begin(best.launch.block, threads);
+            // What had to be learnt stays: the larger one differs in its sizes alone.
+            let larger = Candidate { shared_bytes: best.launch.shared_bytes, ..larger };
+            match self.mended(larger)? {
+                Some(ran) if ran.launch.threads() >= best.launch.threads() => best = ran,
+                _ => break,
+            }
+        }
+        Ok(best)
+    }
+
+    /// The launch with buffers of the lengths that it uses.
+    fn fitted(&self, ran: Ran) -> Result<Candidate, Failure> {
+        let mut fitted = ran.launch.clone();
+        fitted.fit(&ran.reach);
+        let is_other = fitted != ran.launch;
+        match is_other && matches!(self.tried(&fitted)?, Outcome::Ran { .. }) {
+            true => Ok(fitted),
+            false => Ok(ran.launch),
+        }
     }
 
     /// The blocks to begin with: what the kernel or the user says, then sizes that the source
@@ -282,17 +308,22 @@ impl<'a> Search<'a> {
             return vec![block];
         }
         let most = self.kernel.most_threads.unwrap_or(1024).min(1024);
-        let of_size = |size: u32| match self.kernel.dimensions {
-            1 => [size, 1, 1],
-            2 => [size, size, 1],
-            _ => [size, size, (most / (size * size).max(1)).clamp(1, 4)],
+        let shape = &self.kernel.shape;
+        let axes: Vec<usize> = (0..3).filter(|&axis| axis == 0 || shape.threads[axis]).collect();
+        let of_size = |size: u32| {
+            let mut block = [1; 3];
+            for (place, &axis) in axes.iter().enumerate() {
+                let left = (most / (size * size).max(1)).clamp(1, 4);
+                block[axis] = if place < 2 { size } else { left };
+            }
+            block
         };
-        let usual: &[u32] =
-            if self.kernel.dimensions == 1 { &[256, 128, 64, 32] } else { &[16, 8, 32] };
+        let usual: &[u32] = if axes.len() == 1 { &[256, 128, 64, 32] } else { &[16, 8, 32] };
         let uses_shared = self.program.static_shared_bytes() > 0;
         let named = self.module.sizes.iter().copied().filter(|_| uses_shared);
         let mut blocks: Vec<[u32; 3]> = Vec::new();
-        for block in named.chain(usual.iter().copied()).map(of_size) {
+        let of_code = self.block_of_code(&axes);
+        for block in of_code.into_iter().chain(named.chain(usual.iter().copied()).map(of_size)) {
             let threads = block.iter().copied().fold(1, u32::saturating_mul);
             if threads <= most && !blocks.contains(&block) {
                 blocks.push(block);
@@ -303,14 +334,34 @@ impl<'a> Search<'a> {
         blocks
     }
 
+    /// The block that constants in the kernel's indices tell of. Along other axes it has what makes
+    /// a usual number of threads.
+    fn block_of_code(&self, axes: &[usize]) -> Option<[u32; 3]> {
+        const USUAL_THREADS: u32 = 256;
+        let extents = self.kernel.shape.extents;
+        let known = axes.iter().filter_map(|&axis| extents[axis]);
+        let threads = known.fold(1, u32::saturating_mul);
+        let mut left = (USUAL_THREADS / threads.max(1)).max(1);
+        let mut block = [1; 3];
+        for &axis in axes {
+            block[axis] = extents[axis].unwrap_or_else(|| std::mem::replace(&mut left, 1));
+        }
+        (threads > 1).then_some(block)
+    }
+
     /// A launch of about so many threads.
     fn begin(&self, block: [u32; 3], threads: u64) -> Candidate {
         let given = &self.module.options;
-        let dimensions = self.kernel.dimensions as u32;
-        let side = root(threads, dimensions);
-        let extent = |axis: usize| match axis < self.kernel.dimensions {
-            true => (side.div_ceil(u64::from(block[axis].max(1)))).max(1) as u32,
-            false => 1,
+        let shape = &self.kernel.shape;
+        let axes = (0..3).filter(|&axis| shape.threads[axis] || shape.blocks[axis]).count();
+        let side = root(threads, axes as u32);
+        let extent = |axis: usize| {
+            let is_asked = shape.blocks[axis] || (axis == 0 && shape.has_atomics);
+            match (is_asked, shape.threads[axis]) {
+                (false, _) => 1,
+                (true, false) => side as u32,
+                (true, true) => side.div_ceil(u64::from(block[axis].max(1))).max(1) as u32,
+            }
         };
         let grid = given.grid.unwrap_or_else(|| [extent(0), extent(1), extent(2)]);
         let threads_per_block = block.iter().copied().fold(1, u32::saturating_mul);
@@ -340,17 +391,26 @@ impl<'a> Search<'a> {
             0 | 1 => side,
             _ => side.min(root(threads, 2)),
         };
-        parameters.iter().map(|parameter| argument(parameter, size, threads)).collect()
+        let mut arguments: Vec<Given> =
+            parameters.iter().map(|parameter| argument(parameter, size, threads)).collect();
+        let all: u64 = arguments.iter_mut().map(|given| given.lens().count() as u64).sum();
+        let bytes = (1 << (FIRST_BYTES / all.max(1)).ilog2()).clamp(1 << 20, MOST_BYTES);
+        for len in arguments.iter_mut().flat_map(Given::lens) {
+            *len.len = bytes / len.element;
+        }
+        arguments
     }
 
     /// The launch, changed until it runs. `None` if it does not come to that.
-    fn mended(&mut self, mut candidate: Candidate) -> Result<Option<Candidate>, Failure> {
+    fn mended(&mut self, mut candidate: Candidate) -> Result<Option<Ran>, Failure> {
         for _ in 0..MOST_CHANGES {
             if self.long == 0 || Instant::now() >= self.end {
                 return Ok(None);
             }
             match self.tried(&candidate)? {
-                Outcome::Ran => return Ok(Some(candidate)),
+                Outcome::Ran { reach, instructions } => {
+                    return Ok(Some(Ran { launch: candidate, reach, instructions }));
+                }
                 Outcome::Refused => return Ok(None),
                 Outcome::Failed(error) => {
                     self.long -= u32::from(is_too_long(&error));
@@ -381,9 +441,14 @@ impl<'a> Search<'a> {
             ..Options::default()
         };
         let host = Quiet(self.supervisor);
-        let outcome = run(&self.program, &launch, &mut memory, &mut NoObserver, &limits, &host);
+        let names = plan.buffers.iter().map(|buffer| buffer.name.as_str());
+        let mut reach = Reach::new(names, &memory);
+        let outcome = run(&self.program, &launch, &mut memory, &mut reach, &limits, &host);
         match outcome {
-            Ok(_) => Ok(Outcome::Ran),
+            Ok(summary) => {
+                let instructions = u64::try_from(summary.warp_instructions).unwrap_or(u64::MAX);
+                Ok(Outcome::Ran { reach, instructions })
+            }
             Err(RunError::Stopped { reason: StopReason::Asked, .. }) => Err(Failure::Stopped),
             Err(error) => Ok(Outcome::Failed(error)),
         }
@@ -446,6 +511,20 @@ impl<'a> Search<'a> {
             _ => false,
         }
     }
+}
+
+/// The length of a buffer of which so many elements are used: that of a vector, matrix or volume of
+/// the launch's sizes, if it is not much longer.
+fn length(used: u64, sizes: &[u64]) -> u64 {
+    let ones = [1];
+    let factors = || sizes.iter().chain(&ones);
+    let products = factors().flat_map(|one| {
+        factors().flat_map(move |two| {
+            factors().map(move |three| one.saturating_mul(*two).saturating_mul(*three))
+        })
+    });
+    let is_near = |product: &u64| (used..=used.saturating_add(used / 8)).contains(product);
+    products.filter(is_near).min().unwrap_or(used)
 }
 
 fn is_too_long(error: &RunError) -> bool {
@@ -527,87 +606,6 @@ fn with_pointers(candidate: &mut Candidate) -> bool {
     is_changed
 }
 
-fn bytes_of(ty: &str) -> u64 {
-    let bits: String = ty.chars().filter(char::is_ascii_digit).collect();
-    bits.parse::<u64>().map_or(1, |bits| (bits / 8).max(1))
-}
-
-/// The type of a whole number of a parameter.
-fn integer(parameter: &ListedParameter) -> Option<&'static str> {
-    Some(match parameter.variable.ty.text() {
-        "u8" | "b8" => "u8",
-        "u16" | "b16" => "u16",
-        "u32" | "b32" => "u32",
-        "u64" | "b64" => "u64",
-        "s8" => "s8",
-        "s16" => "s16",
-        "s32" => "s32",
-        "s64" => "s64",
-        _ => return None,
-    })
-}
-
-fn argument(parameter: &ListedParameter, size: u64, threads: u64) -> Given {
-    if let Some(ty) = parameter.pointee() {
-        return Given::Buffer { ty, len: threads };
-    }
-    if !parameter.is_scalar() {
-        let bytes = parameter.variable.size_bytes;
-        // A structure that holds one pointer.
-        // `int2` and `float2` have this size and alignment, too.
-        let is_vector = parameter.ty.as_deref().is_some_and(|ty| {
-            ty.split_whitespace()
-                .any(|word| matches!(word, "float2" | "int2" | "uint2" | "short4" | "ushort4"))
-        });
-        let is_pointer = bytes == 8 && parameter.variable.align == 8 && !is_vector;
-        return match is_pointer {
-            true => Given::Pointers { lens: vec![threads] },
-            false => Given::Zeros { bytes },
-        };
-    }
-    // `float` may be an untyped parameter in PTX.
-    let is_real = parameter.ty.as_deref().is_some_and(|ty| {
-        ty.split_whitespace().any(|word| matches!(word, "float" | "double" | "__half"))
-    });
-    match integer(parameter) {
-        Some(ty) if !is_real => {
-            let most = match bytes_of(ty) {
-                1 => 1,
-                2 => 1 << 14,
-                _ => u64::MAX,
-            };
-            let value = role(&parameter.name).unwrap_or(size).min(most);
-            Given::Integer { ty, value }
-        }
-        _ => {
-            let ty = parameter.variable.ty.text();
-            let ty = match (ty, parameter.variable.size_bytes) {
-                ("b32" | "u32", _) => "f32",
-                ("b64" | "u64", _) => "f64",
-                ("b16" | "u16", _) => "f16",
-                (ty, _) => ty,
-            };
-            Given::Number(format!("{ty}:1"))
-        }
-    }
-}
-
-/// The value of a number whose name says that it is no size.
-fn role(name: &str) -> Option<u64> {
-    let name = name.to_lowercase();
-    let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
-    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
-    if has(&["offset", "start", "begin", "seed", "shift"]) || begins(&["off", "pad"]) {
-        Some(0)
-    } else if begins(&["inc", "stride", "step", "group", "dilation", "axis", "dim_"]) {
-        Some(1)
-    } else if has(&["channel", "batch", "iter", "kernel_size", "ksize", "radius", "class"]) {
-        Some(4)
-    } else {
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -650,34 +648,50 @@ mod tests {
         let text = options.arg[0].to_string();
         let (_, len) = text.split_once('[').unwrap();
         let len: u64 = len.trim_end_matches(']').parse().unwrap();
-        assert!(4 * len >= bytes && 4 * len < 4 * bytes, "{options:?}");
+        assert_eq!(4 * len, bytes, "{options:?}");
     }
 
-    /// A kernel of one row does nothing where it leaves the border out.
+    /// A kernel of one row does nothing where it leaves the border out, and blocks that do not know
+    /// which they are write over each other.
     #[test]
-    fn launches_have_the_dimensions_in_which_a_kernel_asks_for_its_place() {
+    fn launches_have_the_axes_along_which_a_kernel_asks_for_its_place() {
         let text = |asked: &str, callee: &str| {
             format!(
                 ".version 7.0\n.target sm_52\n.address_size 64\n
                  .func f() {{ .reg .b32 %r; {callee} ret; }}
                  .visible .entry k(.param .u64 to)\n{{
-                 .reg .b32 %r<9>; mov.u32 %r1, %tid.x; {asked} ret; }}
+                 .reg .b32 %r<9>; .reg .b64 %d; mov.u32 %r1, %tid.x; {asked} ret; }}
                  .visible .entry other(.param .u64 to)\n{{
                  .reg .b32 %r<9>; mov.u32 %r1, %ctaid.z; ret; }}"
             )
         };
-        for (asked, callee, dimensions) in [
-            ("", "", 1),
-            ("mov.u32 %r2, %ctaid.y;", "", 2),
-            ("mov.u32 %r2, %tid.z;", "", 3),
-            ("call f;", "mov.u32 %r, %tid.y;", 2),
+        for (asked, callee, grid, block) in [
+            ("", "", "", "x"),
+            ("mov.u32 %r2, %ctaid.x;", "", "x", "x"),
+            ("mov.u32 %r2, %ctaid.y;", "", "y", "x"),
+            ("mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ctaid.y;", "", "xy", "x"),
+            ("mov.u32 %r2, %ctaid.z; mov.u32 %r3, %tid.z;", "", "z", "xz"),
+            ("call f;", "mov.u32 %r, %tid.y;", "", "xy"),
+            ("ld.param.u64 %d, [to]; red.global.add.u32 [%d], 1;", "", "x", "x"),
         ] {
             let options = proposed_of(&text(asked, callee)).options;
-            for extents in [options.grid.unwrap(), options.block.unwrap()] {
-                let several = extents.iter().filter(|extent| **extent > 1).count();
-                assert_eq!(several, dimensions, "{asked} {callee}: {options:?}");
+            for (extents, axes) in [(options.grid, grid), (options.block, block)] {
+                let several = "xyz".chars().zip(extents.unwrap()).filter(|(_, extent)| *extent > 1);
+                let several: String = several.map(|(axis, _)| axis).collect();
+                assert_eq!(several, axes, "{asked} {callee}: {options:?}");
             }
         }
+    }
+
+    #[test]
+    fn constants_of_indices_are_blocks() {
+        let row = "shl.b32 %r5, %r1, 5; add.s32 %r6, %r5, %r4; mov.u32 %r7, %tid.y;
+                   mov.u32 %r3, %ctaid.y;";
+        assert_eq!(proposed("", row).options.block, Some([32, 8, 1]));
+        // A block has at most 1024 threads.
+        let large = "mad.lo.s32 %r6, %r1, 1024, %r4; mov.u32 %r7, %tid.y; mov.u32 %r5, %ctaid.y;
+                     mad.lo.s32 %row, %r5, 2, %r7;";
+        assert_eq!(proposed(".reg .b32 %row;", large).options.block, Some([16, 16, 1]));
     }
 
     #[test]
@@ -725,9 +739,12 @@ mod tests {
     }
 
     #[test]
-    fn names_say_which_numbers_are_no_sizes() {
-        assert_eq!((role("incx"), role("offset"), role("channels")), (Some(1), Some(0), Some(4)));
-        assert_eq!((role("n"), role("width"), role("")), (None, None, None));
+    fn buffers_have_lengths_of_sizes_where_they_are_near() {
+        assert_eq!(length(1000, &[1000, 7]), 1000);
+        assert_eq!(length(100 * 100 - 1, &[100]), 100 * 100);
+        assert_eq!(length(128 * 64 * 32 - 129, &[128, 64, 32]), 128 * 64 * 32);
+        assert_eq!(length(32 * 32 * 9, &[32]), 32 * 32 * 9);
+        assert_eq!(length(5, &[0, u64::MAX]), 5);
     }
 
     #[test]
