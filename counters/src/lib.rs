@@ -16,9 +16,8 @@
 //! then take the place of PTX in the metrics of instructions. [`attribution`] adds up the table by
 //! line, and a [`stages::StageCounter`] also cuts the counts of each CTA at its barriers. A
 //! [`features::FeatureCounter`] recovers strides and footprints of accesses from their addresses. A
-//! [`trace`] keeps the order of events of a few CTAs, and a [`reach::Reach`] how far a launch goes
-//! into its buffers. The counts have names as [`cells`], so that formulas can stand for an
-//! execution.
+//! [`trace`] keeps the order of events of a few CTAs, and [`used_bytes`] how far a launch goes into
+//! its buffers. The counts have names as [`cells`], so that formulas can stand for an execution.
 //!
 //! This crate knows instructions, accesses and caches. It does not know GPUs by name, but for the
 //! one that published counts were taken on. Nor does it know prices in time or any performance
@@ -51,6 +50,7 @@ pub mod device;
 mod direction;
 mod estimate;
 pub mod export;
+
 mod extrapolation;
 pub mod features;
 mod foreign;
@@ -66,7 +66,7 @@ pub mod occupancy;
 pub mod operation;
 mod patterns;
 pub mod profile;
-pub mod reach;
+
 pub mod recorder;
 pub mod refusal;
 mod row_key;
@@ -81,6 +81,7 @@ pub mod throughput;
 pub mod totals;
 pub mod trace;
 pub mod units;
+pub mod used_bytes;
 
 pub use gpucast_ptx_frontend::ComputeCapability;
 pub use gpucast_ptx_frontend::isa::InstructionClass;

@@ -53,8 +53,9 @@ pub(crate) struct Counts {
     #[command(flatten)]
     pub(crate) launch: LaunchTemplate,
 
-    /// The GPU whose counters are modelled, by name or TOML file [default: gtx-480]. CUDA is
-    /// compiled for one that is given
+    /// The GPU whose counters are modelled, by name or TOML file [default: gtx-480]
+    ///
+    /// CUDA is compiled for one that is given.
     #[arg(long, help_heading = "Counts", value_name = "GPU")]
     pub(crate) gpu: Option<String>,
 

@@ -289,3 +289,37 @@ fn several_kernels_come_one_after_the_other() {
     let rows = |kernel: &str| alone(kernel, "--format csv").lines().count() - 1;
     assert_eq!(table.lines().count(), 1 + rows("sgemm") + rows("histogram"));
 }
+
+/// A gather from zeros reads one place, and a user who states nothing may not know it.
+#[test]
+fn contents_that_counts_depend_on_are_noted_where_none_are_stated() {
+    let text = |address: &str| {
+        format!(
+            ".version 7.0\n.target sm_70\n.address_size 64\n\
+             .visible .entry gather(.param .u64 from, .param .u64 index, .param .u64 to) {{\n\
+             .reg .b32 %r<5>; .reg .b64 %d<9>;\n\
+             ld.param.u64 %d1, [from]; ld.param.u64 %d2, [index]; ld.param.u64 %d3, [to];\n\
+             mov.u32 %r1, %tid.x; mul.wide.u32 %d4, %r1, 4; add.s64 %d2, %d2, %d4;\n\
+             add.s64 %d3, %d3, %d4; ld.global.u32 %r2, [%d2]; mul.wide.u32 %d5, %r2, 4;\n\
+             add.s64 %d6, %d1, {address}; ld.global.u32 %r3, [%d6]; add.u32 %r3, %r3, %r2;\n\
+             st.global.u32 [%d3], %r3; ret;\n}}\n"
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gather.ptx");
+    let note = "[unstated-contents] gather: counts depend on the contents of arg1; none are \
+                stated, so they are zeros";
+    for (address, index, is_noted) in
+        [("%d5", "", true), ("%d5", "=iota", false), ("%d5", "=zero", false), ("%d4", "", false)]
+    {
+        std::fs::write(&file, text(address)).unwrap();
+        let said = gpucast(&format!(
+            "profile {} --grid 1 --block 64 --arg buf:u32[64] --arg buf:u32[64]{index} \
+             --arg buf:u32[64]",
+            file.display()
+        ));
+        assert_eq!(said.status, 0, "{}", said.stderr);
+        let said: String = said.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(said.contains(note), is_noted, "{address} {index}: {said}");
+    }
+}

@@ -12,7 +12,11 @@ use gpucast_interpreter::{
 use super::execute::{self, Loaded};
 use super::textures;
 use crate::failure::Report;
-use crate::input::plan::Plan;
+use crate::input::kernel_name;
+use crate::input::plan::{Buffer, Plan};
+
+/// The code of the note about buffers without contents (docs/codes.md).
+const UNSTATED: &str = "unstated-contents";
 
 /// The memory and the programs of a plan's launches.
 pub(super) struct Sliced {
@@ -23,6 +27,8 @@ pub(super) struct Sliced {
     pub(super) followed: Vec<Result<Program, String>>,
     /// True if the slices guess what lies where in shared memory.
     pub(super) is_guess: bool,
+    /// The note about buffers without contents that counts depend on.
+    pub(super) unstated: Option<String>,
 }
 
 /// The places of values in shared memory.
@@ -96,6 +102,7 @@ pub(super) fn slice(
     }
     let cases: Vec<(Slicer<'_>, Reach)> =
         cases.into_iter().map(|(slicer, _, reach)| (slicer, reach)).collect();
+    let unstated = unstated(plan, &memory, &cases);
     let (slices, wanted) = fixpoint(&cases);
     hold(plan, &mut memory, &wanted)?;
     let (mut sliced, mut followed) = (Vec::new(), Vec::new());
@@ -115,7 +122,34 @@ pub(super) fn slice(
         }
     }
     let is_guess = slices.iter().any(Slice::tells_shared_places_apart);
-    Ok(Sliced { memory, programs: sliced, followed, is_guess })
+    Ok(Sliced { memory, programs: sliced, followed, is_guess, unstated })
+}
+
+/// The note about buffers whose contents nobody has stated, and which decide what the first launch
+/// does: how often its loops run, or where it goes.
+fn unstated(plan: &Plan, memory: &DeviceMemory, cases: &[(Slicer<'_>, Reach)]) -> Option<String> {
+    let (slicer, reach) = cases.first()?;
+    let wanted = slicer.slice(reach, &Buffers::default()).buffers;
+    // Of pointers that lead anywhere nothing can be said.
+    if wanted.contains(usize::MAX) {
+        return None;
+    }
+    let index = |name: &str| memory.buffers().position(|(one, _, _)| one == name);
+    let is_wanted = |buffer: &&Buffer| {
+        buffer.init == Init::Unstated
+            && buffer.pointers.is_empty()
+            && index(&buffer.name).is_some_and(|at| wanted.contains(at))
+    };
+    let names: Vec<&str> =
+        plan.buffers.iter().filter(is_wanted).map(|buffer| buffer.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "[{UNSTATED}] {}: counts depend on the contents of {}; none are stated, so they are \
+             zeros",
+            kernel_name::readable(slicer.kernel()),
+            names.join(", "),
+        )
+    })
 }
 
 /// The slice of each launch, and the buffers that any of them needs the contents of.

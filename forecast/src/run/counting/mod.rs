@@ -200,7 +200,8 @@ fn count_with<C: Counts>(
     let mut shared = SharedMemory::Apart;
     let because = loop {
         match slice(plan, loaded, options, counting, shared)? {
-            Ok(Sliced { mut memory, programs, followed, is_guess }) => {
+            Ok(Sliced { mut memory, programs, followed, is_guess, unstated }) => {
+                unstated.iter().for_each(|note| supervisor.note(note));
                 let mut watch = Count::<C>::of_slices(plan, &countings, counting, followed);
                 let memory = &mut memory;
                 let outcome = execute::launch(

@@ -11,7 +11,7 @@ mod given;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use gpucast_counters::reach::Reach;
+use gpucast_counters::used_bytes::UsedBytes;
 use gpucast_interpreter::{
     Fault, FaultKind, Host, LaunchError, Options, Program, RunError, StopReason, run,
 };
@@ -146,7 +146,7 @@ impl Candidate {
 
     /// Gives buffers of this search's making the lengths that a run has reached. A buffer that it
     /// has not used has an element for each thread.
-    fn fit(&mut self, reach: &Reach) {
+    fn fit(&mut self, used: &UsedBytes) {
         let sizes: Vec<u64> = self
             .arguments
             .iter()
@@ -163,8 +163,8 @@ impl Candidate {
                     true => format!("arg{index}.{member}"),
                     false => format!("arg{index}"),
                 };
-                let used = reach.of(&name).unwrap_or(0).div_ceil(element);
-                *len = (*len).min(if used > 0 { length(used, &sizes) } else { threads });
+                let elements = used.of(&name).unwrap_or(0).div_ceil(element);
+                *len = (*len).min(if elements > 0 { length(elements, &sizes) } else { threads });
             }
         }
     }
@@ -205,7 +205,7 @@ struct Search<'a> {
 /// A launch that ran, with how far into its buffers it went.
 struct Ran {
     launch: Candidate,
-    reach: Reach,
+    used: UsedBytes,
     /// Warp instructions.
     instructions: u64,
 }
@@ -213,7 +213,7 @@ struct Ran {
 /// What came of a launch that was tried.
 enum Outcome {
     Ran {
-        reach: Reach,
+        used: UsedBytes,
         instructions: u64,
     },
     Failed(RunError),
@@ -293,7 +293,7 @@ impl<'a> Search<'a> {
     /// The launch with buffers of the lengths that it uses.
     fn fitted(&self, ran: Ran) -> Result<Candidate, Failure> {
         let mut fitted = ran.launch.clone();
-        fitted.fit(&ran.reach);
+        fitted.fit(&ran.used);
         let is_other = fitted != ran.launch;
         match is_other && matches!(self.tried(&fitted)?, Outcome::Ran { .. }) {
             true => Ok(fitted),
@@ -408,8 +408,8 @@ impl<'a> Search<'a> {
                 return Ok(None);
             }
             match self.tried(&candidate)? {
-                Outcome::Ran { reach, instructions } => {
-                    return Ok(Some(Ran { launch: candidate, reach, instructions }));
+                Outcome::Ran { used, instructions } => {
+                    return Ok(Some(Ran { launch: candidate, used, instructions }));
                 }
                 Outcome::Refused => return Ok(None),
                 Outcome::Failed(error) => {
@@ -442,12 +442,12 @@ impl<'a> Search<'a> {
         };
         let host = Quiet(self.supervisor);
         let names = plan.buffers.iter().map(|buffer| buffer.name.as_str());
-        let mut reach = Reach::new(names, &memory);
-        let outcome = run(&self.program, &launch, &mut memory, &mut reach, &limits, &host);
+        let mut used = UsedBytes::new(names, &memory);
+        let outcome = run(&self.program, &launch, &mut memory, &mut used, &limits, &host);
         match outcome {
             Ok(summary) => {
                 let instructions = u64::try_from(summary.warp_instructions).unwrap_or(u64::MAX);
-                Ok(Outcome::Ran { reach, instructions })
+                Ok(Outcome::Ran { used, instructions })
             }
             Err(RunError::Stopped { reason: StopReason::Asked, .. }) => Err(Failure::Stopped),
             Err(error) => Ok(Outcome::Failed(error)),

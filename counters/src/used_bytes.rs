@@ -7,14 +7,14 @@ use gpucast_ptx_frontend::types::StateSpace;
 
 /// The last bytes of buffers that a launch has used.
 #[derive(Clone, Debug)]
-pub struct Reach {
+pub struct UsedBytes {
     /// Names with addresses, in order of the addresses.
     buffers: Arc<Vec<(String, u64)>>,
     /// The bytes of each up to the last one used.
     bytes: Vec<u64>,
 }
 
-impl Reach {
+impl UsedBytes {
     /// Before a launch. Buffers without an address are left out.
     #[must_use]
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>, memory: &DeviceMemory) -> Self {
@@ -47,7 +47,7 @@ impl Reach {
     }
 }
 
-impl Observer for Reach {
+impl Observer for UsedBytes {
     type Recorder = Self;
 
     fn recorder(&self, _program: &Program) -> Self {
@@ -75,7 +75,7 @@ impl Observer for Reach {
     }
 }
 
-impl Recorder for Reach {
+impl Recorder for UsedBytes {
     fn block(&mut self, _warp: u32, _block: u32, _mask: u32) {}
 
     fn guarded_lanes(&mut self, _lanes: &[u64]) {}
@@ -135,10 +135,10 @@ mod tests {
             dynamic_shared_bytes: 0,
             arguments: arguments.to_vec(),
         };
-        let mut reach = Reach::new(names, &memory);
-        run(&program, &launch, &mut memory, &mut reach, &Options::default(), &Silent).unwrap();
-        assert_eq!(reach.of("a"), Some(63 * 4 + 1000 + 1));
-        assert_eq!(reach.of("b"), Some(100 + 1000 + 1));
-        assert_eq!((reach.of("c"), reach.of("d")), (Some(0), None));
+        let mut used = UsedBytes::new(names, &memory);
+        run(&program, &launch, &mut memory, &mut used, &Options::default(), &Silent).unwrap();
+        assert_eq!(used.of("a"), Some(63 * 4 + 1000 + 1));
+        assert_eq!(used.of("b"), Some(100 + 1000 + 1));
+        assert_eq!((used.of("c"), used.of("d")), (Some(0), None));
     }
 }
