@@ -307,7 +307,7 @@ fn contents_that_counts_depend_on_are_noted_where_none_are_stated() {
     };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gather.ptx");
-    let note = "[unstated-contents] gather: counts depend on the contents of arg1; none are \
+    let note = "[unstated-contents] gather: counts may depend on the contents of arg1; none are \
                 stated, so they are zeros";
     for (address, index, is_noted) in
         [("%d5", "", true), ("%d5", "=iota", false), ("%d5", "=zero", false), ("%d4", "", false)]

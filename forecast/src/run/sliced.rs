@@ -125,8 +125,9 @@ pub(super) fn slice(
     Ok(Sliced { memory, programs: sliced, followed, is_guess, unstated })
 }
 
-/// The note about buffers whose contents nobody has stated, and which decide what the first launch
-/// does: how often its loops run, or where it goes.
+/// The note about buffers whose contents nobody has stated, and which may decide what the first
+/// launch does: how often its loops run, or where it goes. Where a register leads to one buffer and
+/// then to another, both are named.
 fn unstated(plan: &Plan, memory: &DeviceMemory, cases: &[(Slicer<'_>, Reach)]) -> Option<String> {
     let (slicer, reach) = cases.first()?;
     let wanted = slicer.slice(reach, &Buffers::default()).buffers;
@@ -144,8 +145,8 @@ fn unstated(plan: &Plan, memory: &DeviceMemory, cases: &[(Slicer<'_>, Reach)]) -
         plan.buffers.iter().filter(is_wanted).map(|buffer| buffer.name.as_str()).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "[{UNSTATED}] {}: counts depend on the contents of {}; none are stated, so they are \
-             zeros",
+            "[{UNSTATED}] {}: counts may depend on the contents of {}; none are stated, so they \
+             are zeros",
             kernel_name::readable(slicer.kernel()),
             names.join(", "),
         )

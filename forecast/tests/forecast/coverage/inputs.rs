@@ -277,7 +277,8 @@ impl Input {
         for (name, length) in
             [("values", columns.len()), ("x", lengths.len()), ("y", lengths.len())]
         {
-            write!(toml, "[buffers.{name}]\ntype = \"f32\"\nlen = {length}\n").unwrap();
+            write!(toml, "[buffers.{name}]\ntype = \"f32\"\nlen = {length}\ninit = \"zero\"\n")
+                .unwrap();
         }
         write!(
             toml,
