@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use gpucast_ptx_frontend::isa::{Modifier, Opcode, SpecialRegister};
+use gpucast_ptx_frontend::isa::{Component, InstructionClass, Modifier, Opcode, SpecialRegister};
 use gpucast_ptx_frontend::module::{Function, Immediate, Instruction, Operand, RegisterId};
 
 /// More threads than a block has along an axis.
@@ -16,13 +16,13 @@ const MOST_THREADS: i64 = 1024;
 /// The shape of the launches that a kernel is written for. Arrays have the axes x, y, z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LaunchShape {
-    /// Axes along which threads of a block are told apart.
+    /// Axes along which threads of a block are told apart. Lanes and warps lie along x.
     pub(crate) threads: [bool; 3],
     /// Axes along which blocks are told apart.
     pub(crate) blocks: [bool; 3],
     /// Threads of a block, where indices have them as constants.
     pub(crate) extents: [Option<u32>; 3],
-    /// True if blocks may tell themselves apart by atomics, as those that take work from a queue.
+    /// True if threads may be told apart by atomics, as those that take work from a queue.
     pub(crate) has_atomics: bool,
 }
 
@@ -32,6 +32,7 @@ impl LaunchShape {
         let mut forms = Forms::default();
         for instruction in function.body.iter().flat_map(|body| &body.instructions) {
             shape.has_atomics |= matches!(instruction.opcode, Opcode::Atom | Opcode::Red);
+            shape.threads[0] |= takes_several(instruction);
             for operand in &instruction.operands {
                 shape.ask(operand);
             }
@@ -48,11 +49,30 @@ impl LaunchShape {
             SpecialRegister::Ctaid(axis)
             | SpecialRegister::Clusterid(axis)
             | SpecialRegister::ClusterCtaid(axis) => (&mut self.blocks, axis),
+            SpecialRegister::Laneid
+            | SpecialRegister::Warpid
+            | SpecialRegister::LanemaskEq
+            | SpecialRegister::LanemaskLe
+            | SpecialRegister::LanemaskLt
+            | SpecialRegister::LanemaskGe
+            | SpecialRegister::LanemaskGt => (&mut self.threads, &Component::X),
             _ => return,
         };
         if let Some(asked) = axes.get_mut(axis.index()) {
             *asked = true;
         }
+    }
+
+    /// Axes along which a block has several threads.
+    pub(crate) fn axes_of_block(&self) -> impl Iterator<Item = usize> {
+        let Self { threads, has_atomics, .. } = *self;
+        (0..3).filter(move |&axis| threads[axis] || (axis == 0 && has_atomics))
+    }
+
+    /// Axes along which a grid has several blocks.
+    pub(crate) fn axes_of_grid(&self) -> impl Iterator<Item = usize> {
+        let Self { blocks, has_atomics, .. } = *self;
+        (0..3).filter(move |&axis| blocks[axis] || (axis == 0 && has_atomics))
     }
 
     /// The shape of a kernel that calls a function of the `other` shape.
@@ -65,6 +85,13 @@ impl LaunchShape {
             ..self
         }
     }
+}
+
+/// True for what the threads of a warp or a block do together.
+fn takes_several(instruction: &Instruction) -> bool {
+    let class = instruction.form.form().class;
+    matches!(class, InstructionClass::InterThread | InstructionClass::Tensor)
+        || matches!(instruction.opcode, Opcode::Bar | Opcode::BarWarp | Opcode::Barrier)
 }
 
 /// How often a sum has the place of the thread or the block along an axis.
@@ -321,6 +348,7 @@ mod tests {
         let asked = shape("mov.u32 %r5, %ctaid.z; mov.u32 %r6, %ntid.z;");
         assert_eq!(asked.threads, [true, true, false]);
         assert_eq!(asked.blocks, [true; 3]);
-        assert!(!asked.has_atomics);
+        assert_eq!(asked.axes_of_grid().collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(asked.axes_of_block().collect::<Vec<_>>(), [0, 1]);
     }
 }

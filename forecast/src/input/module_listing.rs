@@ -401,7 +401,7 @@ fn parameter_types(signature: &str) -> Vec<&str> {
 
 /// The type of a buffer whose pointer has this C++ type; `f32` where nothing fits.
 fn element(pointer: &str) -> &'static str {
-    const ELEMENTS: [(&str, &str); 28] = [
+    const ELEMENTS: [(&str, &str); 29] = [
         ("double", "f64"),
         ("uint8_t", "u8"),
         ("uint16_t", "u16"),
@@ -419,6 +419,7 @@ fn element(pointer: &str) -> &'static str {
         ("unsigned short", "u16"),
         ("unsigned int", "u32"),
         ("unsigned long", "u64"),
+        ("unsigned", "u32"),
         ("signed char", "s8"),
         ("bool", "u8"),
         ("char", "s8"),
@@ -531,6 +532,7 @@ mod tests {
             ("__half*", "f16"),
             ("const uint8_t *__restrict__", "u8"),
             ("unsigned int[]", "u32"),
+            ("unsigned *", "u32"),
             ("float4*", "f32"),
             ("Node*", "f32"),
         ] {

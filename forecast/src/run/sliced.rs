@@ -102,8 +102,8 @@ pub(super) fn slice(
     }
     let cases: Vec<(Slicer<'_>, Reach)> =
         cases.into_iter().map(|(slicer, _, reach)| (slicer, reach)).collect();
-    let unstated = unstated(plan, &memory, &cases);
-    let (slices, wanted) = fixpoint(&cases);
+    let Fixpoint { slices, wanted, before } = fixpoint(&cases);
+    let unstated = unstated(plan, &memory, &before);
     hold(plan, &mut memory, &wanted)?;
     let (mut sliced, mut followed) = (Vec::new(), Vec::new());
     for ((planned, program), slice) in plan.launches.iter().zip(programs).zip(&slices) {
@@ -128,9 +128,7 @@ pub(super) fn slice(
 /// The note about buffers whose contents nobody has stated, and which may decide what the first
 /// launch does: how often its loops run, or where it goes. Where a register leads to one buffer and
 /// then to another, both are named.
-fn unstated(plan: &Plan, memory: &DeviceMemory, cases: &[(Slicer<'_>, Reach)]) -> Option<String> {
-    let (slicer, reach) = cases.first()?;
-    let wanted = slicer.slice(reach, &Buffers::default()).buffers;
+fn unstated(plan: &Plan, memory: &DeviceMemory, wanted: &Buffers) -> Option<String> {
     // Of pointers that lead anywhere nothing can be said.
     if wanted.contains(usize::MAX) {
         return None;
@@ -143,25 +141,37 @@ fn unstated(plan: &Plan, memory: &DeviceMemory, cases: &[(Slicer<'_>, Reach)]) -
     };
     let names: Vec<&str> =
         plan.buffers.iter().filter(is_wanted).map(|buffer| buffer.name.as_str()).collect();
+    let kernel = kernel_name::readable(&plan.launches.first()?.kernel);
     (!names.is_empty()).then(|| {
         format!(
-            "[{UNSTATED}] {}: counts may depend on the contents of {}; none are stated, so they \
-             are zeros",
-            kernel_name::readable(slicer.kernel()),
+            "[{UNSTATED}] {kernel}: counts may depend on the contents of {}; none are stated, so \
+             they are zeros",
             names.join(", "),
         )
     })
 }
 
-/// The slice of each launch, and the buffers that any of them needs the contents of.
-fn fixpoint(cases: &[(Slicer<'_>, Reach)]) -> (Vec<Slice>, Buffers) {
+/// Slices that need nothing which another one leaves out.
+struct Fixpoint {
+    /// Those of the launches.
+    slices: Vec<Slice>,
+    /// The buffers that any of them needs the contents of.
+    wanted: Buffers,
+    /// The buffers whose contents from before it decide what the first launch does.
+    before: Buffers,
+}
+
+fn fixpoint(cases: &[(Slicer<'_>, Reach)]) -> Fixpoint {
     let mut wanted = Buffers::default();
+    let mut before = None;
     loop {
         let slices: Vec<Slice> =
             cases.iter().map(|(slicer, reach)| slicer.slice(reach, &wanted)).collect();
+        let of_first = || slices.first().map(|it| it.buffers.clone()).unwrap_or_default();
+        let before = before.get_or_insert_with(of_first);
         let grown = slices.iter().fold(false, |grown, slice| wanted.add(&slice.buffers) | grown);
         if !grown {
-            return (slices, wanted);
+            return Fixpoint { before: std::mem::take(before), slices, wanted };
         }
     }
 }

@@ -142,3 +142,21 @@ fn side(input: &str, mut template: LaunchTemplate, arguments: &Judge) -> Side {
     let size = arguments.size.filter(|_| is_corpus_name(input)).map(Into::into);
     Side { input: input.to_owned(), template, size }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_are_compiled_for_the_gpu_that_is_asked_about() {
+        let library = gpu_argument::library().unwrap();
+        let gpu = gpu_argument::find(&library, "gtx-1650").unwrap();
+        let side = |gpu| {
+            let template = LaunchTemplate::default();
+            let side = Side { input: "k.cu".to_owned(), template, size: None };
+            compiled_for(gpu, side).template.options.cuda.suggested
+        };
+        assert_eq!(side(Some(&gpu)).map(|target| target.sm), Some(75));
+        assert_eq!(side(None), None);
+    }
+}

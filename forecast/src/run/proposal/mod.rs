@@ -6,6 +6,7 @@
 //! nowhere shrink. A launch that runs is tried in a larger size, which is taken if it runs, too. In
 //! the end buffers get the lengths that the launch uses.
 
+mod candidate;
 mod given;
 
 use std::collections::BTreeSet;
@@ -17,7 +18,8 @@ use gpucast_interpreter::{
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
-use self::given::{Given, Len, argument, bytes_of, integer, role};
+use self::candidate::{Candidate, MOST_BYTES, grow, smaller_block, with_pointers};
+use self::given::{Given, argument, integer, role};
 use super::execute::{self, Loaded};
 use super::module;
 use super::supervisor::Supervisor;
@@ -48,8 +50,6 @@ const PATIENCE_FOR_ALL: Duration = Duration::from_secs(30);
 const MOST_CHANGES: usize = 24;
 /// Kernels of a module that are tried.
 const MOST_KERNELS: usize = 4;
-/// Bytes of a buffer, at most.
-const MOST_BYTES: u64 = 64 << 20;
 /// Bytes of all buffers that a launch begins with. A launch that leaves a buffer is executed again,
 /// and room to spare costs little.
 const FIRST_BYTES: u64 = 64 << 20;
@@ -91,103 +91,6 @@ pub fn propose(
         }
     }
     Ok(None)
-}
-
-/// A launch that is tried.
-#[derive(Clone, Debug, PartialEq)]
-struct Candidate {
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared_bytes: u32,
-    arguments: Vec<Given>,
-    /// The buffers that were too short.
-    grown: BTreeSet<String>,
-}
-
-impl Candidate {
-    fn options(&self, module: &Unlaunched, kernel: &str) -> LaunchOptions {
-        LaunchOptions {
-            kernel: Some(kernel.to_owned()),
-            grid: Some(self.grid),
-            block: Some(self.block),
-            shared_bytes: (self.shared_bytes > 0).then_some(self.shared_bytes),
-            arg: self.arguments.iter().map(|given| given.text().into()).collect(),
-            ..module.options.clone()
-        }
-    }
-
-    fn proposal(&self, module: &Unlaunched, name: String) -> Proposal {
-        let given = &module.options;
-        let options = self.options(module, &name);
-        let shape = |[x, y, z]: [u32; 3]| match (y, z) {
-            (1, 1) => x.to_string(),
-            (_, 1) => format!("{x},{y}"),
-            _ => format!("{x},{y},{z}"),
-        };
-        let mut words = Vec::new();
-        let is_other = given.kernel.as_ref().is_some_and(|kernel| *kernel != name);
-        if is_other || module.missing.contains(&"--kernel") {
-            words.push(("--kernel", name.clone()));
-        }
-        if given.grid.is_none() {
-            words.push(("--grid", shape(self.grid)));
-        }
-        if given.block.is_none() {
-            words.push(("--block", shape(self.block)));
-        }
-        if given.shared_bytes.is_none() && self.shared_bytes > 0 {
-            words.push(("--shared-bytes", self.shared_bytes.to_string()));
-        }
-        if given.arg.is_empty() {
-            words.extend(options.arg.iter().map(|given| ("--arg", given.to_string())));
-        }
-        Proposal { options, kernel: name, words }
-    }
-
-    /// Gives buffers of this search's making the lengths that a run has reached. A buffer that it
-    /// has not used has an element for each thread.
-    fn fit(&mut self, used: &UsedBytes) {
-        let sizes: Vec<u64> = self
-            .arguments
-            .iter()
-            .filter_map(|argument| match argument {
-                Given::Integer { value, .. } => Some(*value),
-                _ => None,
-            })
-            .collect();
-        let threads = self.threads();
-        for (index, argument) in self.arguments.iter_mut().enumerate() {
-            let is_structure = matches!(argument, Given::Pointers { .. });
-            for (member, Len { len, element }) in argument.lens().enumerate() {
-                let name = match is_structure {
-                    true => format!("arg{index}.{member}"),
-                    false => format!("arg{index}"),
-                };
-                let elements = used.of(&name).unwrap_or(0).div_ceil(element);
-                *len = (*len).min(if elements > 0 { length(elements, &sizes) } else { threads });
-            }
-        }
-    }
-
-    /// Threads of the grid.
-    fn threads(&self) -> u64 {
-        let extents = self.grid.iter().chain(&self.block);
-        extents.fold(1, |product: u64, &extent| product.saturating_mul(extent.into()))
-    }
-
-    /// Makes all sizes so many times smaller. Returns false if they are as small as can be.
-    fn shrink(&mut self, times: u32, given: &LaunchOptions) -> bool {
-        let before = self.clone();
-        for argument in &mut self.arguments {
-            if let Given::Integer { value, .. } = argument {
-                *value /= u64::from(times);
-            }
-        }
-        if given.grid.is_none() {
-            self.grid = self.grid.map(|extent| (extent / times).max(1));
-        }
-        *self != before
-    }
 }
 
 /// The search for a launch of one kernel.
@@ -308,8 +211,7 @@ impl<'a> Search<'a> {
             return vec![block];
         }
         let most = self.kernel.most_threads.unwrap_or(1024).min(1024);
-        let shape = &self.kernel.shape;
-        let axes: Vec<usize> = (0..3).filter(|&axis| axis == 0 || shape.threads[axis]).collect();
+        let axes: Vec<usize> = self.kernel.shape.axes_of_block().collect();
         let of_size = |size: u32| {
             let mut block = [1; 3];
             for (place, &axis) in axes.iter().enumerate() {
@@ -353,17 +255,15 @@ impl<'a> Search<'a> {
     fn begin(&self, block: [u32; 3], threads: u64) -> Candidate {
         let given = &self.module.options;
         let shape = &self.kernel.shape;
-        let axes = (0..3).filter(|&axis| shape.threads[axis] || shape.blocks[axis]).count();
-        let side = root(threads, axes as u32);
-        let extent = |axis: usize| {
-            let is_asked = shape.blocks[axis] || (axis == 0 && shape.has_atomics);
-            match (is_asked, shape.threads[axis]) {
-                (false, _) => 1,
-                (true, false) => side as u32,
-                (true, true) => side.div_ceil(u64::from(block[axis].max(1))).max(1) as u32,
+        let axes: BTreeSet<usize> = shape.axes_of_block().chain(shape.axes_of_grid()).collect();
+        let side = root(threads, axes.len() as u32);
+        let grid = given.grid.unwrap_or_else(|| {
+            let mut grid = [1; 3];
+            for axis in shape.axes_of_grid() {
+                grid[axis] = side.div_ceil(u64::from(block[axis].max(1))).max(1) as u32;
             }
-        };
-        let grid = given.grid.unwrap_or_else(|| [extent(0), extent(1), extent(2)]);
+            grid
+        });
         let threads_per_block = block.iter().copied().fold(1, u32::saturating_mul);
         let shared_bytes =
             given.shared_bytes.unwrap_or_else(|| match self.kernel.has_dynamic_shared {
@@ -513,20 +413,6 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The length of a buffer of which so many elements are used: that of a vector, matrix or volume of
-/// the launch's sizes, if it is not much longer.
-fn length(used: u64, sizes: &[u64]) -> u64 {
-    let ones = [1];
-    let factors = || sizes.iter().chain(&ones);
-    let products = factors().flat_map(|one| {
-        factors().flat_map(move |two| {
-            factors().map(move |three| one.saturating_mul(*two).saturating_mul(*three))
-        })
-    });
-    let is_near = |product: &u64| (used..=used.saturating_add(used / 8)).contains(product);
-    products.filter(is_near).min().unwrap_or(used)
-}
-
 fn is_too_long(error: &RunError) -> bool {
     match error {
         RunError::Stopped { .. } => true,
@@ -538,72 +424,6 @@ fn is_too_long(error: &RunError) -> bool {
 /// The power of two that is at most the root of another one.
 fn root(threads: u64, degree: u32) -> u64 {
     1 << (threads.max(1).ilog2() / degree.max(1))
-}
-
-/// Halves the longest side.
-fn smaller_block(block: &mut [u32; 3]) -> bool {
-    let longest = block.iter_mut().max();
-    match longest {
-        Some(longest) if *longest > 1 => {
-            *longest /= 2;
-            true
-        }
-        _ => false,
-    }
-}
-
-/// Makes a buffer long enough. Returns false for one that would be too long, and one that is not of
-/// this search's making.
-fn grow(candidate: &mut Candidate, buffer: &str, needed: u64) -> bool {
-    let needed = needed.checked_next_power_of_two().unwrap_or(u64::MAX);
-    if needed > MOST_BYTES {
-        return false;
-    }
-    // A buffer that is too short again is read by one CTA after the other.
-    let is_again = !candidate.grown.insert(buffer.to_owned());
-    let needed = if is_again { (2 * needed).min(MOST_BYTES) } else { needed };
-    let Some(place) = buffer.strip_prefix("arg") else { return false };
-    let (argument, member) = match place.split_once('.') {
-        Some((argument, member)) => (argument, member.parse().ok()),
-        None => (place, None),
-    };
-    let Some(argument) =
-        argument.parse().ok().and_then(|at: usize| candidate.arguments.get_mut(at))
-    else {
-        return false;
-    };
-    match argument {
-        Given::Buffer { ty, len } => {
-            let element = bytes_of(ty);
-            let longer = needed / element;
-            let grows = longer > *len;
-            *len = longer.max(*len);
-            grows
-        }
-        Given::Pointers { lens } => match member.and_then(|at: usize| lens.get_mut(at)) {
-            Some(len) if needed / 4 > *len => {
-                *len = needed / 4;
-                true
-            }
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
-/// Puts pointers into structures of zeros. Returns false if there is none of a fitting size.
-fn with_pointers(candidate: &mut Candidate) -> bool {
-    let mut is_changed = false;
-    for argument in &mut candidate.arguments {
-        if let Given::Zeros { bytes } = argument
-            && bytes.is_multiple_of(8)
-            && *bytes <= 128
-        {
-            *argument = Given::Pointers { lens: vec![1 << 16; (*bytes / 8) as usize] };
-            is_changed = true;
-        }
-    }
-    is_changed
 }
 
 #[cfg(test)]
@@ -660,18 +480,20 @@ mod tests {
                 ".version 7.0\n.target sm_52\n.address_size 64\n
                  .func f() {{ .reg .b32 %r; {callee} ret; }}
                  .visible .entry k(.param .u64 to)\n{{
-                 .reg .b32 %r<9>; .reg .b64 %d; mov.u32 %r1, %tid.x; {asked} ret; }}
+                 .reg .b32 %r<9>; .reg .b64 %d; {asked} ret; }}
                  .visible .entry other(.param .u64 to)\n{{
                  .reg .b32 %r<9>; mov.u32 %r1, %ctaid.z; ret; }}"
             )
         };
         for (asked, callee, grid, block) in [
-            ("", "", "", "x"),
-            ("mov.u32 %r2, %ctaid.x;", "", "x", "x"),
-            ("mov.u32 %r2, %ctaid.y;", "", "y", "x"),
-            ("mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ctaid.y;", "", "xy", "x"),
-            ("mov.u32 %r2, %ctaid.z; mov.u32 %r3, %tid.z;", "", "z", "xz"),
-            ("call f;", "mov.u32 %r, %tid.y;", "", "xy"),
+            ("", "", "", ""),
+            ("mov.u32 %r1, %tid.x;", "", "", "x"),
+            ("mov.u32 %r2, %ctaid.x;", "", "x", ""),
+            ("mov.u32 %r1, %laneid; mov.u32 %r2, %ctaid.y;", "", "y", "x"),
+            ("bar.sync 0; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ctaid.y;", "", "xy", "x"),
+            ("shfl.sync.idx.b32 %r1, %r2, 0, 31, -1;", "", "", "x"),
+            ("mov.u32 %r2, %ctaid.z; mov.u32 %r3, %tid.z;", "", "z", "z"),
+            ("mov.u32 %r1, %tid.x; call f;", "mov.u32 %r, %tid.y;", "", "xy"),
             ("ld.param.u64 %d, [to]; red.global.add.u32 [%d], 1;", "", "x", "x"),
         ] {
             let options = proposed_of(&text(asked, callee)).options;
@@ -736,15 +558,6 @@ mod tests {
         let text = options.arg[3].to_string();
         let (_, len) = text.split_once('[').unwrap();
         assert!(len.trim_end_matches(']').parse::<u64>().unwrap() > last, "{options:?}");
-    }
-
-    #[test]
-    fn buffers_have_lengths_of_sizes_where_they_are_near() {
-        assert_eq!(length(1000, &[1000, 7]), 1000);
-        assert_eq!(length(100 * 100 - 1, &[100]), 100 * 100);
-        assert_eq!(length(128 * 64 * 32 - 129, &[128, 64, 32]), 128 * 64 * 32);
-        assert_eq!(length(32 * 32 * 9, &[32]), 32 * 32 * 9);
-        assert_eq!(length(5, &[0, u64::MAX]), 5);
     }
 
     #[test]
