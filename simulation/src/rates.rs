@@ -17,6 +17,17 @@ pub(crate) fn second_half(marks: &[(u64, u64)]) -> (f64, f64) {
     (whole, if whole > 0.0 { (first - second).abs() / whole } else { 0.0 })
 }
 
+/// Returns true if a run that is cut here would go on at the rate at which it would have gone on if
+/// it had been cut after half as much.
+pub(crate) fn is_steady(marks: &[(u64, u64)]) -> bool {
+    let (rate, _) = second_half(marks);
+    let (before, _) = second_half(&marks[..marks.len() / 2]);
+    (rate - before).abs() <= MOST_CHANGE * rate
+}
+
+/// Rates that differ by less than this share are the same.
+const MOST_CHANGE: f64 = 0.002;
+
 /// Clocks per instruction in the steady state, and how much its halves differ. The first residency
 /// starts cold and as fast as the GPU starts CTAs, and the second one still does so in its wake. So
 /// the steady state lasts from the end of the second one, for as many whole residencies as end

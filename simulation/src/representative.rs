@@ -8,7 +8,7 @@ use crate::launch::Launch;
 use crate::memory::{MemorySystem, Ports, Served};
 use crate::observer::Observer;
 use crate::parameters::Parameters;
-use crate::rates::{second_half, steady_rate};
+use crate::rates::{is_steady, second_half, steady_rate};
 use crate::sm::{Ended, Prepared, Sm};
 use crate::work::Work;
 
@@ -165,6 +165,17 @@ impl<'a, O: Observer> Representative<'a, O> {
         is_due
     }
 
+    /// Warp instructions that are simulated unless it is cut.
+    pub(crate) fn planned(&self) -> f64 {
+        let left: f64 = self.feed.parts.iter().map(|part| part.left).sum();
+        self.instructions - left
+    }
+
+    /// Returns true if its rate will stay as it is, as far as whole lives of CTAs can tell.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.is_done || (self.ends.len() as u64 >= self.resident && is_steady(&self.marks))
+    }
+
     /// Where it comes to an end.
     pub(crate) fn end(&mut self) -> End {
         let last = self.sm.take_ends();
@@ -175,8 +186,13 @@ impl<'a, O: Observer> Representative<'a, O> {
         let (mut clocks, mut drift) = (end, 0.0_f64);
         let mut part = 1.0 - left / self.instructions.max(1.0);
         if done < simulated {
-            // Cut: the instructions that are left follow at the rate of the second half.
-            let (rate, change) = second_half(&self.marks);
+            // Cut: the instructions that are left follow at the rate of whole CTAs, since parts of
+            // them may differ, or else of the second half.
+            let (rate, change) = if done >= 3 * self.resident {
+                steady_rate(&self.ends, self.resident)
+            } else {
+                second_half(&self.marks)
+            };
             let issued = self.sm.issued as f64;
             clocks += (self.instructions - issued).max(0.0) * rate;
             drift = change;

@@ -4,7 +4,7 @@
 //! one memory. The launch ends with the SM that ends last. Where an SM has more CTAs than a few
 //! residencies, only some are simulated and the rest follows at the rate of the steady state. Where
 //! even these have more instructions than the limit, the run is cut and goes on at the rate of its
-//! second half.
+//! last CTAs. It is cut as soon as the rate stays the same.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -202,7 +202,7 @@ fn simulated<O: Observer>(
     };
     let has_its_order = match order {
         None => {
-            run.go(limits.instructions);
+            run.go(limits);
             true
         }
         Some(order) => run.follow(order),
@@ -228,6 +228,9 @@ pub fn resident_ctas(launch: &Launch, resident: u32, parameters: &Parameters) ->
     resident.min(held).max(1)
 }
 
+/// A run that will be cut is looked at after this part of the limit, and after each doubling.
+const FIRST_LOOK: u64 = 8;
+
 /// SMs side by side, and the memory behind them.
 struct Run<'a, O: Observer> {
     sms: Vec<Representative<'a, O>>,
@@ -235,12 +238,22 @@ struct Run<'a, O: Observer> {
 }
 
 impl<O: Observer> Run<'_, O> {
-    /// Goes on until all CTAs have ended, or as many instructions were issued.
-    fn go(&mut self, limit: u64) {
+    /// Goes on until all CTAs have ended. Where the limit comes first, it is cut there, or as soon
+    /// as it is steady.
+    fn go(&mut self, limits: Limits) {
+        let planned: f64 = self.sms.iter().map(Representative::planned).sum();
+        let is_cut = planned > limits.instructions as f64;
+        let mut look_at = if is_cut { limits.instructions / FIRST_LOOK } else { u64::MAX };
         loop {
             let issued: u64 = self.sms.iter().map(|sm| sm.sm.issued).sum();
-            if issued >= limit {
+            if issued >= limits.instructions {
                 break;
+            }
+            if issued >= look_at {
+                look_at *= 2;
+                if self.sms.iter().all(Representative::is_steady) {
+                    break;
+                }
             }
             // The SM whose event comes first goes on until another's does.
             let (mut first, mut until) = (None, u64::MAX);

@@ -306,6 +306,38 @@ fn a_run_that_is_cut_goes_on_at_its_rate() {
 }
 
 #[test]
+fn a_run_is_cut_once_its_rate_stays_and_not_in_the_middle_of_its_first_ctas() {
+    let machine = machine();
+    let mut writer = Writer::default();
+    writer.op("MOV", Class::Integer, Control::after(4)).end_block();
+    // Rounds of one block take four times as long as those of the other.
+    writer.op("FFMA", Class::Fp32, Control::after(2)).end_block();
+    writer.op("FFMA", Class::Fp32, Control::after(8)).end_block();
+    writer.exit();
+    let code = writer.finish();
+    let both = |quick: usize, slow: usize| {
+        let path = [vec![0], vec![1; quick], vec![2; slow], vec![3]].concat();
+        let trace = WarpTrace { path, ..WarpTrace::default() };
+        Launch::of_equal_ctas(code.clone(), vec![trace; 4], u64::from(machine.sm_count) * 100)
+    };
+    let unlimited = Limits { residencies: 1000, instructions: u64::MAX, ..Limits::default() };
+    let limits = Limits { instructions: 200_000, ..unlimited };
+    let ratio = |launch: &Launch| {
+        let (cut, all) =
+            [limits, unlimited].map(|limits| simulate(launch, 2, &machine, limits)).into();
+        (cut.instructions, cut.clocks / all.clocks)
+    };
+    // A residency has 8,000 instructions.
+    let (instructions, clocks) = ratio(&both(1000, 0));
+    assert!(instructions < limits.instructions / 3, "{instructions}");
+    assert!((clocks - 1.0).abs() < 0.005, "{clocks}");
+    // One has 64,000, and its first half says nothing of the second.
+    let (instructions, clocks) = ratio(&both(4000, 4000));
+    assert!(instructions > limits.instructions / 3, "{instructions}");
+    assert!((clocks - 1.0).abs() < 0.05, "{clocks}");
+}
+
+#[test]
 fn a_launch_never_outruns_the_bandwidth_of_memory() {
     let machine = machine();
     let mut writer = Writer::default();
