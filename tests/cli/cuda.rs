@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use crate::gpucast::{command, command as command_of, gpucast, outcome};
+use crate::gpucast::{Outcome, command, command as command_of, gpucast, outcome};
 
 const SOURCE: &str =
     "extern \"C\" __global__ void saxpy(unsigned n, float a, const float *x, float *y)
@@ -172,22 +172,80 @@ fn without_a_compiler_the_message_says_what_to_install() {
     assert!(wrong.stderr.contains("--define is about CUDA source"), "{}", wrong.stderr);
 }
 
+/// Runs the program with NVRTC where the environment of the test has it.
+fn nvrtc(arguments: &str) -> Outcome {
+    let mut program = command(arguments);
+    for name in ["VIRTUAL_ENV", "CUDA_HOME", "PATH"] {
+        program.envs(std::env::var_os(name).map(|value| (name, value)));
+    }
+    outcome(program)
+}
+
+/// Returns true if there is no NVRTC, and says so.
+fn is_without_nvrtc(ran: &Outcome) -> bool {
+    let is_without = ran.stderr.contains("NVRTC is not found");
+    if is_without {
+        eprintln!("NVRTC is not there: VIRTUAL_ENV with nvidia-cuda-nvrtc-cu12 tests it");
+    }
+    is_without
+}
+
+/// nvcc has the host's functions of mathematics on integers and on two types, and `std`.
+#[test]
+fn mathematics_and_std_are_there_under_nvrtc_as_under_nvcc() {
+    let folder = tempfile::tempdir().unwrap();
+    let cuda = folder.path().join("k.cu");
+    let values = [
+        ("sqrt(two)", 2_f64.sqrt()),
+        ("pow(1.5f, 2.0)", 2.25),
+        ("pow(two, two)", 4.0),
+        ("std::sqrt(2.0)", 2_f64.sqrt()),
+        ("atan2(1.0f, 2.0)", 1_f64.atan2(2.0)),
+        ("fmod(7, two)", 1.0),
+        ("std::max(two, 3) + min(two, 3)", 5.0),
+        ("std::numeric_limits<int>::max()", f64::from(i32::MAX)),
+        ("std::numeric_limits<short>::min()", f64::from(i16::MIN)),
+        ("std::numeric_limits<float>::lowest()", f64::from(f32::MIN)),
+        ("std::numeric_limits<double>::epsilon()", f64::EPSILON),
+        ("std::is_same<decltype(pow(1.0f, 2.0)), double>::value", 1.0),
+        ("std::is_same<decltype(hypot(1.0f, 2.0f)), float>::value", 1.0),
+        ("std::is_unsigned<std::size_t>::value + std::is_signed<char>::value", 2.0),
+    ];
+    let lines: Vec<String> =
+        values.iter().enumerate().map(|(at, (text, _))| format!("x[{at}] = {text};")).collect();
+    let text = format!(
+        "#include <cmath>\n#include <limits>\n#include <type_traits>\nusing namespace std;\n\
+         extern \"C\" __global__ void k(double *x, int two) {{\n{}\n}}\n",
+        lines.join("\n")
+    );
+    fs::write(&cuda, text).unwrap();
+    let (cuda, npy) = (cuda.display(), folder.path().join("x.npy"));
+    let ran = nvrtc(&format!(
+        "run {cuda} --grid 1 --block 1 --arg buf:f64[{}] --arg s32:2 --cuda-compiler nvrtc --dump \
+         arg0={}",
+        values.len(),
+        npy.display()
+    ));
+    if is_without_nvrtc(&ran) {
+        return;
+    }
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let bytes = fs::read(npy).unwrap();
+    let (doubles, _) = bytes[bytes.len() - 8 * values.len()..].as_chunks();
+    for (bytes, (text, expected)) in doubles.iter().zip(values) {
+        let found = f64::from_le_bytes(*bytes);
+        assert!((found - expected).abs() <= 1e-15 * expected.abs(), "{text}: {found} {expected}");
+    }
+}
+
 /// With NVRTC where the environment of the test has it.
 #[test]
 fn nvrtc_compiles_and_complains() {
     let folder = tempfile::tempdir().unwrap();
     let cuda = source(folder.path());
-    let nvrtc = |arguments: &str| {
-        let mut program = command(arguments);
-        for name in ["VIRTUAL_ENV", "CUDA_HOME", "PATH"] {
-            program.envs(std::env::var_os(name).map(|value| (name, value)));
-        }
-        outcome(program)
-    };
     let launch = format!("{LAUNCH} --cuda-compiler nvrtc");
     let ran = nvrtc(&format!("run {cuda} {launch}"));
-    if ran.stderr.contains("NVRTC is not found") {
-        eprintln!("NVRTC is not there: VIRTUAL_ENV with nvidia-cuda-nvrtc-cu12 tests it");
+    if is_without_nvrtc(&ran) {
         return;
     }
     assert_eq!(ran.status, 0, "{}", ran.stderr);

@@ -412,6 +412,7 @@ impl Work<'_> {
         let added = cut.added.iter().map(|name| format!("#include <{name}>\n"));
         let prelude = std::iter::once(headers::PRELUDE.to_owned()).chain(added).collect();
         given.push((headers::PRELUDE_NAME.to_owned(), prelude));
+        given.push((headers::CUB.name.to_owned(), headers::CUB.text.to_owned()));
         let mut before = vec![format!("--pre-include={}", headers::PRELUDE_NAME)];
         if cut.default_device && !self.is_default_device {
             before.push("-default-device".to_owned());
