@@ -159,7 +159,8 @@ impl Flow {
     /// Finds the registers that lead to stores and to exchanges. Returns true if anything is new.
     fn trace_back(&mut self, program: &Program) -> bool {
         let mut is_new = false;
-        for one in program.instructions() {
+        // From the last instruction backwards, straight code needs one pass.
+        for one in program.instructions().iter().rev() {
             let (function, instruction) = (one.function, &one.instruction);
             let access = Access::of(instruction);
             let mut stores = access.as_ref().is_some_and(|access| access.writes);

@@ -296,6 +296,30 @@ impl<'p> Graph<'p> {
         }
     }
 
+    /// Changes some live operations, and keeps account of who reads each register.
+    pub(super) fn change(&mut self, indices: &[u32], change: impl FnOnce(&mut Self)) {
+        for &index in indices {
+            for register in self.ops[index as usize].reads() {
+                self.uses[register.index()].retain(|user| *user != index);
+                self.use_counts[register.index()] -= 1;
+            }
+        }
+        change(self);
+        for &index in indices {
+            let op = &self.ops[index as usize];
+            if op.state == State::Dead {
+                continue;
+            }
+            for register in op.reads() {
+                let uses = &mut self.uses[register.index()];
+                if let Err(place) = uses.binary_search(&index) {
+                    uses.insert(place, index);
+                }
+                self.use_counts[register.index()] += 1;
+            }
+        }
+    }
+
     /// The operations that read a register.
     pub(super) fn uses(&self, register: Register) -> &[u32] {
         &self.uses[register.index()]

@@ -26,6 +26,9 @@ pub(super) struct Bounds {
     equations: Vec<Equation>,
     /// The equations that each unknown is in.
     users: Vec<Vec<u32>>,
+    /// Looks at each equation, and the addition that they were made for.
+    looks: Vec<(u32, usize)>,
+    additions: u32,
 }
 
 /// In loops ranges may shrink without end; after this many looks at each equation they are narrow
@@ -39,6 +42,8 @@ impl Bounds {
             ranges: vec![range; unknowns],
             equations: Vec::new(),
             users: vec![Vec::new(); unknowns],
+            looks: Vec::new(),
+            additions: 0,
         }
     }
 
@@ -71,17 +76,23 @@ impl Bounds {
     /// gets empty.
     fn propagate(&mut self, first: u32, journal: &mut Vec<(u32, Range)>) -> bool {
         let mut queue = std::collections::VecDeque::from([first]);
-        let mut looks = vec![0; self.equations.len()];
+        self.additions += 1;
+        self.looks.resize(self.equations.len(), (0, 0));
         while let Some(number) = queue.pop_front() {
-            looks[number as usize] += 1;
-            if looks[number as usize] > LOOKS {
+            let (addition, looks) = &mut self.looks[number as usize];
+            if *addition != self.additions {
+                (*addition, *looks) = (self.additions, 0);
+            }
+            *looks += 1;
+            if *looks > LOOKS {
                 continue;
             }
             let mut changed = Vec::new();
             let Equation { form, value } = &self.equations[number as usize];
+            let all = self.sum(form);
             for &(unknown, coefficient) in form {
                 let old = self.ranges[unknown as usize];
-                let (low, high) = self.others(form, unknown);
+                let (low, high) = all.without(self.term(unknown, coefficient));
                 // coefficient · unknown = value - others
                 let (a, b) = ((value - high) / coefficient, (value - low) / coefficient);
                 let slack = TOLERANCE * value.abs().max(1.0);
@@ -107,16 +118,65 @@ impl Bounds {
         true
     }
 
-    /// The least and the most that the other terms of a form can be.
-    fn others(&self, form: &[(u32, f64)], except: u32) -> (f64, f64) {
-        let (mut low, mut high) = (0.0, 0.0);
-        for &(unknown, coefficient) in form.iter().filter(|&&(unknown, _)| unknown != except) {
-            let range = self.ranges[unknown as usize];
-            let (a, b) = (coefficient * range.least, coefficient * range.most);
-            low += a.min(b);
-            high += a.max(b);
+    /// The least and the most that a term can be.
+    fn term(&self, unknown: u32, coefficient: f64) -> (f64, f64) {
+        let range = self.ranges[unknown as usize];
+        let (a, b) = (coefficient * range.least, coefficient * range.most);
+        (a.min(b), a.max(b))
+    }
+
+    /// The least and the most that all terms of a form can be.
+    fn sum(&self, form: &[(u32, f64)]) -> Sum {
+        let mut sum = Sum::default();
+        for &(unknown, coefficient) in form {
+            let (low, high) = self.term(unknown, coefficient);
+            sum.low.add(low);
+            sum.high.add(high);
         }
-        (low, high)
+        sum
+    }
+}
+
+/// The least and the most that a sum can be, from which single terms can be taken again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    low: Limit,
+    high: Limit,
+}
+
+impl Sum {
+    /// The limits without those of a term.
+    fn without(self, (low, high): (f64, f64)) -> (f64, f64) {
+        (self.low.without(low), self.high.without(high))
+    }
+}
+
+/// A sum of finite terms and infinite ones.
+#[derive(Clone, Copy, Debug, Default)]
+struct Limit {
+    finite: f64,
+    infinite: f64,
+    /// Terms that are infinite.
+    count: u32,
+}
+
+impl Limit {
+    fn add(&mut self, term: f64) {
+        if term.is_finite() {
+            self.finite += term;
+        } else {
+            self.infinite = term;
+            self.count += 1;
+        }
+    }
+
+    fn without(self, term: f64) -> f64 {
+        let (finite, infinite) = if term.is_finite() {
+            (self.finite - term, self.count)
+        } else {
+            (self.finite, self.count - 1)
+        };
+        if infinite > 0 { self.infinite } else { finite }
     }
 }
 

@@ -19,18 +19,17 @@ pub(super) fn contract(graph: &mut Graph<'_>, family: &Family) {
         share_with_narrow(graph, product, result);
         let users: Vec<u32> = graph.uses(result).to_vec();
         if users.is_empty() {
-            graph.op_mut(product).state = State::Dead;
-            graph.find_uses();
+            graph.change(&[product], |graph| graph.op_mut(product).state = State::Dead);
             continue;
         }
         if worthwhile(graph, product, users.len(), family)
             && users.iter().all(|&user| takes(graph, product, user, family))
         {
-            for user in users {
-                absorb(graph, product, user);
-            }
-            graph.op_mut(product).state = State::Dead;
-            graph.find_uses();
+            let changed: Vec<u32> = users.iter().copied().chain([product]).collect();
+            graph.change(&changed, |graph| {
+                users.into_iter().for_each(|user| absorb(graph, product, user));
+                graph.op_mut(product).state = State::Dead;
+            });
         }
     }
     if family.iadd3 {
@@ -56,13 +55,14 @@ fn share_with_narrow(graph: &mut Graph<'_>, product: u32, result: Register) {
             && keeps(graph, product, user)
     };
     let users: Vec<u32> = graph.uses(result).iter().copied().filter(|&user| narrow(user)).collect();
-    for user in users {
-        absorb(graph, product, user);
-        let op = graph.op_mut(user);
-        op.part = Part::Low;
-        op.ty = ScalarType::B32;
-    }
-    graph.find_uses();
+    graph.change(&users, |graph| {
+        for &user in &users {
+            absorb(graph, product, user);
+            let op = graph.op_mut(user);
+            op.part = Part::Low;
+            op.ty = ScalarType::B32;
+        }
+    });
 }
 
 /// Returns true if an operation is a product or a shift by a literal, unguarded and read.
@@ -201,12 +201,13 @@ fn add_three(graph: &mut Graph<'_>) {
             (once && is_sum(graph.op(inner)) && keeps(graph, inner, index)).then_some(inner)
         });
         let Some(inner) = inner else { continue };
-        let inner_op = graph.op(inner).clone();
-        let op = graph.op_mut(index);
-        op.args.retain(|arg| inner_op.result().map(Arg::Register) != Some(*arg));
-        op.args.extend(inner_op.args);
-        graph.op_mut(inner).state = State::Dead;
-        graph.find_uses();
+        graph.change(&[inner, index], |graph| {
+            let inner_op = graph.op(inner).clone();
+            let op = graph.op_mut(index);
+            op.args.retain(|arg| inner_op.result().map(Arg::Register) != Some(*arg));
+            op.args.extend(inner_op.args);
+            graph.op_mut(inner).state = State::Dead;
+        });
     }
 }
 
