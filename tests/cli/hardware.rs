@@ -62,3 +62,26 @@ fn requests_and_sectors_are_those_of_an_h200() {
     assert!(compared > 300, "{compared}");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+/// Sectors of loads that the first-level cache holds. CTAs of `leukocyte-dilate` on an SM read 61 %
+/// of its lines again and again, so that a cache of few ways would lose a third of the hits.
+#[test]
+fn the_l1_hits_as_often_as_that_of_an_h200() {
+    let counters = counters();
+    let kernels =
+        "leukocyte-dilate dg-prefetch-matrix-transposed gsrb-branch gsrb-fp srad-1 spmv-ell";
+    let profiled = document(&format!(
+        "profile {kernels} --arch sm_80 --gpu h200 --machine none --dlcm ca --format json"
+    ));
+    for kernel in profiled["kernels"].as_array().unwrap() {
+        let name = kernel["kernel"].as_str().unwrap();
+        let [loads, hits] = ["", "_lookup_hit"].map(|of| {
+            counters[name][&format!("l1tex__t_sectors_pipe_lsu_mem_global_op_ld{of}.sum")]
+        });
+        let launches = kernel["document"]["launches"].as_array().unwrap();
+        let rate = |launch: &Value| launch["metrics"]["global_hit_rate"]["value"].as_f64().unwrap();
+        let ours = launches.iter().map(rate).sum::<f64>() / launches.len() as f64;
+        let theirs = 100.0 * hits / loads;
+        assert!((ours - theirs).abs() < 0.5, "{name}: {ours:.1} %, an H200 {theirs:.1} %");
+    }
+}

@@ -20,7 +20,7 @@ const KB: u64 = 1 << 10;
 
 /// Lines of 128 bytes with sectors of 32. Neither ways nor policies are published. Jia et al.,
 /// "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, report 4 ways for
-/// Volta.
+/// Volta, which are kept for the caches before it.
 const SECTORED: L1Geometry = L1Geometry {
     size_bytes: 24 * KB,
     line_bytes: 128,
@@ -90,9 +90,13 @@ impl FirstLevel {
     }
 
     /// A cache that shares its bytes with shared memory: capability 7.0 and later.
+    ///
+    /// Lines of a set are many. On an H200 the CTAs of `leukocyte-dilate` on an SM read 1,095 lines
+    /// again and again, of a cache of 1,792; 94.8 % of their sectors hit. Four ways keep 63.0 % of
+    /// them, sixteen 94.8 %, and 64 no more. GPGPU-Sim's Volta has four sets of all other lines.
     pub(super) const fn unified(kilobytes: u64, carve_outs: &'static [u64]) -> Self {
         let size_bytes = kilobytes * KB;
-        let l1 = L1Geometry { size_bytes, stores: L1Stores::Allocate, ..SECTORED };
+        let l1 = L1Geometry { size_bytes, ways: 16, stores: L1Stores::Allocate, ..SECTORED };
         Self { l1: Some(l1), read_only: None, unified_bytes: size_bytes, carve_outs }
     }
 

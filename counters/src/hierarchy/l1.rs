@@ -137,7 +137,7 @@ pub(crate) struct L1 {
 }
 
 /// Ways of a set that are looked through fast.
-const FEW_WAYS: usize = 8;
+const FEW_WAYS: usize = 16;
 
 /// No line, and no sectors.
 const NO_LINE: (u64, u8) = (u64::MAX, 0);

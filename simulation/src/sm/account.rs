@@ -9,7 +9,7 @@ use super::Sm;
 use super::held::Held;
 use super::prepared::Op;
 use super::scoreboard::Event;
-use super::sub_core::Head;
+use super::sub_core::{Head, SubCore};
 use crate::clock::time_of;
 use crate::memory::Served;
 use crate::observer::{Observer, Spent};
@@ -184,12 +184,16 @@ impl<O: Observer> Sm<'_, O> {
         self.observer.sm_ends(ended, end, awaited);
     }
 
-    /// Clocks of each sub-core by state, averaged, up to the clock `end`. Behind the last warp,
-    /// atomics that nobody waits for may still queue.
+    /// Clocks of each sub-core that had a warp by state, averaged, up to the clock `end`. Behind
+    /// the last warp, atomics that nobody waits for may still queue.
     pub(crate) fn slots(&self, end: f64) -> Clocks {
         let mut all = Clocks::default();
         let queued = self.load_store.queued_at_end();
-        for core in &self.sub_cores {
+        // Where a CTA of one warp is alone on the SM, three of four sub-cores say nothing of it.
+        let is_used = |core: &&SubCore| core.last != u32::MAX;
+        let used = self.sub_cores.iter().filter(is_used).count();
+        let counts = |core: &&SubCore| used == 0 || is_used(core);
+        for core in self.sub_cores.iter().filter(counts) {
             for (sum, clocks) in all.0.iter_mut().zip(core.slots.0) {
                 *sum += clocks;
             }
@@ -197,6 +201,7 @@ impl<O: Observer> Sm<'_, O> {
             all.add(State::L2Queue, idle.min(queued));
             all.add(State::Tail, idle - idle.min(queued));
         }
-        all.scaled(1.0 / self.sub_cores.len() as f64)
+        let averaged = if used == 0 { self.sub_cores.len() } else { used };
+        all.scaled(1.0 / averaged as f64)
     }
 }

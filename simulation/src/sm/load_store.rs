@@ -256,30 +256,37 @@ impl<'a, T: Copy + Default> LoadStorePath<'a, T> {
             (access.space == Space::Local && access.queue.is_none()).then(|| spill(access.bytes));
         let request = request.filter(|request| request.lanes > 0).or(spilled.as_ref());
         let Some(request) = request else {
-            let (_, waited) = self.enter(sub_core, now, true);
-            let latency = match access.space {
-                Space::Constant => self.parameters.constant_latency,
-                _ => self.parameters.shared_latency,
-            };
-            let waits = [waited, 0.0, 0.0];
-            return self.way(now, latency + waited, waits, State::ShortScoreboard);
+            let entered = self.enter(sub_core, now, true);
+            if access.space == Space::Constant {
+                // What the launch brings is not recorded: a warp reads it at one address.
+                let passes = u16::from(access.queue.is_none());
+                return self.constant(now, entered, passes);
+            }
+            let (_, waited) = entered;
+            let latency = self.parameters.shared_latency;
+            return self.way(now, latency + waited, [waited, 0.0, 0.0], State::ShortScoreboard);
         };
         let space = if access.space == Space::Generic { request.space } else { access.space };
         match space {
             Space::Constant => {
-                let (taken, waited) = self.enter(sub_core, now, true);
-                let interval = self.parameters.constant_interval;
-                let busy = f64::from(request.passes.max(1)) * interval;
-                let begun = self.constants.take(time_of(now), taken, busy);
-                let waits = waited + (begun - taken) + (busy - interval);
-                let span = self.parameters.constant_latency + waits;
-                self.way(now, span, [waits, 0.0, 0.0], State::ShortScoreboard)
+                let entered = self.enter(sub_core, now, true);
+                self.constant(now, entered, request.passes.max(1))
             }
             Space::Shared => self.shared(sub_core, now, access, request),
             Space::Global | Space::Local | Space::Generic => {
                 self.cached(asker, now, access, request, memory)
             }
         }
+    }
+
+    /// Takes a load of constants that has entered, for each address a pass.
+    fn constant(&mut self, now: u64, (taken, waited): (f64, f64), passes: u16) -> Way<T> {
+        let interval = self.parameters.constant_interval;
+        let busy = f64::from(passes) * interval;
+        let begun = self.constants.take(time_of(now), taken, busy);
+        let waits = waited + (begun - taken) + (busy - interval).max(0.0);
+        let span = self.parameters.constant_latency + waits;
+        self.way(now, span, [waits, 0.0, 0.0], State::ShortScoreboard)
     }
 
     fn shared(

@@ -183,6 +183,48 @@ fn issue_slots_add_up_to_the_time() {
 }
 
 #[test]
+fn loads_of_parameters_take_turns_as_those_of_constants_do() {
+    let machine = machine();
+    // What a launch brings is recorded nowhere.
+    let code = looped(|writer| {
+        let access = MemoryAccess {
+            space: Space::Constant,
+            kind: AccessKind::Load,
+            bytes: 8,
+            has_uniform_address: true,
+            queue: None,
+        };
+        let control = Control::after(1).signals(0).waits(1);
+        writer.push("LDC", Class::Memory, Action::Access(access), control);
+    });
+    let one = round(&machine, &code, 1, &[]);
+    assert!((one - machine.load_store.constant_latency).abs() < 1.0, "{one}");
+    let each = round(&machine, &code, 64, &[]) / 64.0;
+    let interval = machine.load_store.constant_interval;
+    assert!((each / interval - 1.0).abs() < 0.02, "{each} for {interval}");
+}
+
+#[test]
+fn sub_cores_without_warps_say_nothing_of_the_slots() {
+    let machine = machine();
+    let code = looped(|writer| {
+        writer.op("FFMA", Class::Fp32, Control::after(4));
+    });
+    let slots = |warps: usize| {
+        let trace = WarpTrace::of_loop(2000, &[]);
+        let launch = Launch::of_equal_ctas(code.clone(), vec![trace; warps], 1);
+        run(&machine, &launch, 1).slots
+    };
+    // One warp issues in a clock of four, on its own sub-core, whether others have some or not.
+    for warps in [1, 2, 4] {
+        let slots = slots(warps);
+        let selected = slots.of(State::Selected) / slots.of(State::Wait);
+        assert!((selected - 1.0 / 3.0).abs() < 0.02, "{warps} warps: {selected}");
+        assert!(slots.of(State::Tail) < 0.1 * slots.total(), "{warps} warps");
+    }
+}
+
+#[test]
 fn a_barrier_waits_for_the_last_warp() {
     let machine = machine();
     let mut writer = Writer::default();
@@ -587,9 +629,8 @@ fn a_hit_waits_for_the_sector_that_another_warp_fetches() {
         let launch = Launch::of_equal_ctas(code.clone(), warps, 1);
         run(&machine, &launch, 1).slots.of(State::DramLatency)
     };
-    // Slots are averaged over the sub-cores, and each warp has one of its own.
-    let sub_cores = f64::from(machine.issue.sub_partitions);
-    let waited = |clocks: f64| clocks * sub_cores / machine.memory.memory_latency;
+    // Slots are averaged over the sub-cores of the two warps, which have one each.
+    let waited = |clocks: f64| clocks * 2.0 / machine.memory.memory_latency;
     let (one, both) = (waited(clocks(8, 16)), waited(clocks(8, 8)));
     assert!((0.9..1.1).contains(&one), "{one}");
     assert!((1.9..2.1).contains(&both), "{both}");
