@@ -238,6 +238,23 @@ fn mathematics_and_std_are_there_under_nvrtc_as_under_nvcc() {
     }
 }
 
+/// What nvcc would bring along is no complaint beside the user's own mistake.
+#[test]
+fn a_mistake_stands_alone_under_nvrtc() {
+    let folder = tempfile::tempdir().unwrap();
+    let cuda = folder.path().join("k.cu");
+    let text = "#include <algorithm>\nextern \"C\" __global__ void k(float *x, int n) {\n    \
+                x[0] = std::max(sqrt(n), pow(x[1], 2.0)) + weigth;\n}\n";
+    fs::write(&cuda, text).unwrap();
+    let refused = nvrtc(&format!("check {} --cuda-compiler nvrtc", cuda.display()));
+    if is_without_nvrtc(&refused) {
+        return;
+    }
+    assert_eq!(refused.status, 1);
+    assert_eq!(refused.stderr.matches("error: ").count(), 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("\"weigth\" is undefined"), "{}", refused.stderr);
+}
+
 /// With NVRTC where the environment of the test has it.
 #[test]
 fn nvrtc_compiles_and_complains() {

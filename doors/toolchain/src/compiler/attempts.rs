@@ -57,7 +57,7 @@ pub(super) fn compile(path: &Path, job: &Job<'_>) -> Result<Compiled, Vec<Report
     let as_it_is = work.as_it_is(&templates.all(), &mut missing)?;
     let (outcome, by) = match as_it_is {
         Outcome { ptx: Some(_), .. } => (as_it_is, by),
-        refused => {
+        _ => {
             let macros = macros(&job.options.defines, &passed.words);
             let mut cut = Cut::new(&texts, &macros, passed.default_device, missing);
             match work.without_host_code(&mut cut, &templates)? {
@@ -66,7 +66,15 @@ pub(super) fn compile(path: &Path, job: &Job<'_>) -> Result<Compiled, Vec<Report
                     let with: String = cut.found().map(|name| format!(" with {name}")).collect();
                     (done, format!("{by}{without}{with}"))
                 }
-                still => return Err(refusal(job, &by, &refused.log, &still.log, &cut)),
+                still => {
+                    // Source with host code was meant for another compiler, so complaints about
+                    // what is left of it count. Else the whole of it has what nvcc would bring.
+                    let log = match job.has_host_code {
+                        true => still.log,
+                        false => work.whole(&cut, &templates)?.log,
+                    };
+                    return Err(refusal(job, &by, &log, &cut));
+                }
             }
         }
     };
@@ -88,15 +96,16 @@ fn words(path: &Path, job: &Job<'_>, target: Target, passed: &Passed) -> Vec<Str
     options
 }
 
-/// The complaints that a user can do something about. Source with host code was meant for another
-/// compiler, so those about what is left of it count.
-fn refusal(job: &Job<'_>, by: &str, as_it_is: &str, left: &str, cut: &Cut<'_>) -> Vec<Report> {
-    let text = if job.has_host_code { left } else { as_it_is };
-    let mut reports = job.refusal(by, text);
-    if !cut.missing.is_empty()
+/// The complaints of a log, with the headers that were not found.
+fn refusal(job: &Job<'_>, by: &str, log: &str, cut: &Cut<'_>) -> Vec<Report> {
+    let mut reports = job.refusal(by, log);
+    // Of headers of the host only what they have in `std` is missed.
+    let misses_std = log.contains("namespace \"std\" has no");
+    let counts = |name: &&str| misses_std || !headers::is_of_host(name);
+    let names: Vec<&str> = cut.missing.iter().map(String::as_str).filter(counts).collect();
+    if !names.is_empty()
         && let Some(last) = reports.last_mut()
     {
-        let names: Vec<&str> = cut.missing.iter().map(String::as_str).collect();
         last.facts.push(format!("without {}, which is not found", names.join(", ")));
         let package = names.iter().find_map(|name| headers::package(name));
         if let Some(package) = package {
@@ -406,8 +415,23 @@ impl Work<'_> {
     }
 
     fn once_cut(&self, cut: &Cut<'_>, instances: &[String]) -> Result<Outcome, Vec<Report>> {
-        let mut given: Vec<(String, String)> =
-            cut.included.iter().map(|(name, text)| ((*name).to_owned(), text.text())).collect();
+        let included = cut.included.iter();
+        let included = included.map(|(name, text)| ((*name).to_owned(), text.text())).collect();
+        self.with_prelude(cut, cut.source.text(), included, instances)
+    }
+
+    /// Compiles the source and all that it includes, with what nvcc brings along.
+    fn whole(&self, cut: &Cut<'_>, templates: &Templates) -> Result<Outcome, Vec<Report>> {
+        self.with_prelude(cut, self.job.source.text.to_string(), Vec::new(), &templates.all())
+    }
+
+    fn with_prelude(
+        &self,
+        cut: &Cut<'_>,
+        text: String,
+        mut given: Vec<(String, String)>,
+        instances: &[String],
+    ) -> Result<Outcome, Vec<Report>> {
         given.extend(cut.missing.iter().map(|name| (name.clone(), String::new())));
         let added = cut.added.iter().map(|name| format!("#include <{name}>\n"));
         let prelude = std::iter::once(headers::PRELUDE.to_owned()).chain(added).collect();
@@ -417,7 +441,7 @@ impl Work<'_> {
         if cut.default_device && !self.is_default_device {
             before.push("-default-device".to_owned());
         }
-        self.once(cut.source.text(), given, &before, instances)
+        self.once(text, given, &before, instances)
     }
 
     fn once(

@@ -146,10 +146,16 @@ const FOLDERS_OF_CUDA: &[&str] = &["thrust/", "cub/", "opencv2/", "GL/", "cuda/s
 /// True for a header that may be empty where it is not found: host code alone needs it, or source
 /// that needs it does not compile without it.
 pub(super) fn may_be_empty(name: &str) -> bool {
-    let is_in = |names: &[&str], folders: &[&str]| {
-        names.contains(&name) || folders.iter().any(|folder| name.starts_with(folder))
-    };
-    is_in(OF_HOST, FOLDERS_OF_HOST) || is_in(OF_CUDA, FOLDERS_OF_CUDA)
+    is_of_host(name) || is_in(name, OF_CUDA, FOLDERS_OF_CUDA)
+}
+
+/// True for a header of C, C++ or POSIX for the host.
+pub(super) fn is_of_host(name: &str) -> bool {
+    is_in(name, OF_HOST, FOLDERS_OF_HOST)
+}
+
+fn is_in(name: &str, names: &[&str], folders: &[&str]) -> bool {
+    names.contains(&name) || folders.iter().any(|folder| name.starts_with(folder))
 }
 
 /// The Python package of CUDA 12 that has a header of CUDA; that of CUDA 13 lacks the last part.
@@ -188,6 +194,97 @@ pub(super) fn declaring(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What NVRTC declares, for a compiler of the host: each function for float and for double.
+    fn of_nvrtc() -> String {
+        let header = include_str!("include/mathematics.h");
+        let names = |macro_name: &str| {
+            let calls = header.lines().filter(|line| !line.starts_with("#define"));
+            let inner = calls.filter_map(|line| line.strip_prefix(macro_name)?.strip_suffix(')'));
+            inner.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let mut text = String::from(
+            "#define __device__\n#define __host__\ninline float __int_as_float(int i) \
+             { float f; __builtin_memcpy(&f, &i, 4); return f; }\n\
+             inline double abs(double x) { return x < 0 ? -x : x; }\n",
+        );
+        for word in names("GPUCAST_OF_INTEGER(") {
+            let (result, name) = word.split_once(", ").unwrap();
+            for ty in ["float", "double"] {
+                let result = if result == "double" { ty } else { result };
+                text += &format!(
+                    "inline {result} {name}({ty} x) {{ return ({result}) __builtin_{name}(x); }}\n"
+                );
+            }
+        }
+        let two = names("GPUCAST_OF_TWO(");
+        for name in two.iter().map(String::as_str) {
+            for ty in ["float", "double"] {
+                text += &format!(
+                    "inline {ty} {name}({ty} x, {ty} y) {{ return ({ty}) __builtin_{name}(x, y); }}\n"
+                );
+            }
+        }
+        for ty in ["float", "double"] {
+            text += &format!(
+                "inline {ty} fma({ty} x, {ty} y, {ty} z) {{ return x * y + z; }}\n\
+                 {ty} frexp({ty}, int *); {ty} ldexp({ty}, int); {ty} modf({ty}, {ty} *); \
+                 {ty} scalbn({ty}, int);\n"
+            );
+        }
+        text
+    }
+
+    /// NVRTC is not everywhere, and the compiler of Rust's C libraries nearly is. What it has of
+    /// `std` by itself it is not shown.
+    #[test]
+    fn integers_become_double_and_limits_are_those_of_rust() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, program) = (folder.path().join("k.cc"), folder.path().join("k"));
+        let (int, long) = (i32::MAX, i64::MIN);
+        let (least, most, epsilon) = (f32::MIN, f32::MAX, f64::EPSILON);
+        let facts = format!(
+            "static_assert(std::is_same<decltype(sqrt(2)), double>::value, \"\");\n\
+             static_assert(std::is_same<decltype(sqrt(2.0f)), float>::value, \"\");\n\
+             static_assert(std::is_same<decltype(pow(2.0f, 2.0)), double>::value, \"\");\n\
+             static_assert(std::is_same<decltype(std::atan2(1, 2u)), double>::value, \"\");\n\
+             static_assert(std::is_same<decltype(std::hypot(1.0f, 2.0f)), float>::value, \"\");\n\
+             static_assert(std::is_same<decltype(fma(1.0f, 2, 3.0)), double>::value, \"\");\n\
+             static_assert(std::is_same<decltype(lround(7)), long>::value, \"\");\n\
+             static_assert(std::numeric_limits<int>::max() == {int}, \"\");\n\
+             static_assert(std::numeric_limits<long>::min() == {long} - 1, \"\");\n\
+             static_assert(std::numeric_limits<unsigned char>::max() == {}, \"\");\n\
+             static_assert(std::numeric_limits<char>::digits == 7, \"\");\n\
+             static_assert(std::numeric_limits<float>::lowest() == {least:e}f, \"\");\n\
+             static_assert(std::numeric_limits<float>::max() == {most:e}f, \"\");\n\
+             static_assert(std::numeric_limits<double>::epsilon() == {epsilon:e}, \"\");\n\
+             static_assert(std::max(2, 3) + std::min(2, 3) == 5, \"\");\n\
+             int main() {{ return !(sqrt(4) == 2 && pow(2, 10) == 1024 && fmod(7, 2.0f) == 1 \
+             && std::isinf(std::numeric_limits<double>::infinity())); }}\n",
+            u8::MAX,
+            long = format!("({})", long + 1),
+        );
+        // The headers that the prelude includes stand in front of it.
+        let own = PRELUDE.lines().filter(|line| !line.starts_with("#include"));
+        let text = [of_nvrtc().as_str(), INTEGERS, LIMITS, FLOATS]
+            .into_iter()
+            .flat_map(str::lines)
+            .chain(own)
+            .filter(|line| *line != "#pragma once")
+            .collect::<Vec<_>>()
+            .join("\n");
+        std::fs::write(&source, format!("{text}\n{facts}")).unwrap();
+        let compiler = std::process::Command::new("c++")
+            .args(["-std=c++17", "-w", "-o"])
+            .args([&program, &source])
+            .output();
+        let Ok(compiled) = compiler else {
+            eprintln!("c++ is not there to compile the headers");
+            return;
+        };
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        assert!(std::process::Command::new(&program).status().unwrap().success());
+    }
 
     #[test]
     fn headers_of_the_host_may_be_empty_and_those_of_a_user_may_not() {
