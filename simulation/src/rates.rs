@@ -17,8 +17,7 @@ pub(crate) fn second_half(marks: &[(u64, u64)]) -> (f64, f64) {
     (whole, if whole > 0.0 { (first - second).abs() / whole } else { 0.0 })
 }
 
-/// Returns true if a run that is cut here would go on at the rate at which it would have gone on if
-/// it had been cut after half as much.
+/// Returns true if the rate has settled: a cut here and one after half as much give the same.
 pub(crate) fn is_steady(marks: &[(u64, u64)]) -> bool {
     let (rate, _) = second_half(marks);
     let (before, _) = second_half(&marks[..marks.len() / 2]);

@@ -9,7 +9,7 @@ use super::Sm;
 use super::held::Held;
 use super::prepared::Op;
 use super::scoreboard::Event;
-use super::sub_core::{Head, SubCore};
+use super::sub_core::Head;
 use crate::clock::time_of;
 use crate::memory::Served;
 use crate::observer::{Observer, Spent};
@@ -138,7 +138,7 @@ impl<O: Observer> Sm<'_, O> {
         // From the last clock backwards: another warp's turn, the unit, fetch, events, the stall.
         let own = &mut self.by_instruction[warp.pc as usize];
         own.add(State::Selected, 1.0);
-        let idle_from = if core.last == u32::MAX { 0 } else { core.next.min(clock) };
+        let idle_from = if core.has_issued() { core.next.min(clock) } else { 0 };
         let slots = &mut core.slots;
         let observer = &mut self.observer;
         if clock >= idle_from && core.in_clock == 0 {
@@ -190,10 +190,8 @@ impl<O: Observer> Sm<'_, O> {
         let mut all = Clocks::default();
         let queued = self.load_store.queued_at_end();
         // Where a CTA of one warp is alone on the SM, three of four sub-cores say nothing of it.
-        let is_used = |core: &&SubCore| core.last != u32::MAX;
-        let used = self.sub_cores.iter().filter(is_used).count();
-        let counts = |core: &&SubCore| used == 0 || is_used(core);
-        for core in self.sub_cores.iter().filter(counts) {
+        let used = self.sub_cores.iter().filter(|core| core.has_issued()).count();
+        for core in self.sub_cores.iter().filter(|core| used == 0 || core.has_issued()) {
             for (sum, clocks) in all.0.iter_mut().zip(core.slots.0) {
                 *sum += clocks;
             }

@@ -64,6 +64,11 @@ impl SubCore {
         }
     }
 
+    /// Returns true if it ever had a warp that issued.
+    pub(super) fn has_issued(&self) -> bool {
+        self.last != u32::MAX
+    }
+
     /// Takes the youngest warp. Returns its place among the residents.
     pub(super) fn admit(&mut self, head: Head) -> usize {
         let at = self.heads.len();

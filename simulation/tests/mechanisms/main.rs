@@ -1,18 +1,20 @@
 //! Mechanisms of the simulation, each on code written for it.
 
+mod constants;
 mod contention;
 mod dispatch;
+mod extrapolation;
 mod machine;
 mod order;
 mod recording;
+mod slots;
 mod tensor_memory;
 
 use gpucast_simulation::code::{
-    AccessKind, Action, Class, Code, Constant, Control, FenceScope, MemoryAccess, Space,
-    TensorFormat,
+    AccessKind, Action, Class, Code, Control, FenceScope, MemoryAccess, Space, TensorFormat,
 };
 use gpucast_simulation::launch::{CtaClass, CtaRun, CtaTrace, Launch, Request, WarpTrace};
-use gpucast_simulation::parameters::{ConstantCosts, LaunchCosts, Parameters};
+use gpucast_simulation::parameters::Parameters;
 use gpucast_simulation::states::State;
 use gpucast_simulation::writer::Writer;
 use gpucast_simulation::{
@@ -161,70 +163,6 @@ fn stores_of_parts_of_sectors_take_the_l2_longer() {
 }
 
 #[test]
-fn issue_slots_add_up_to_the_time() {
-    let machine = machine();
-    let code = looped(|writer| {
-        writer.access(Space::Global, AccessKind::Load, 4, Control::after(1).signals(0));
-        writer.op("FFMA", Class::Fp32, Control::after(4).waits(1));
-        writer.push("BAR", Class::Other, Action::CtaBarrier, Control::after(1));
-        writer.op("MUFU", Class::Special, Control::after(1).signals(1));
-        writer.op("FADD", Class::Fp32, Control::after(4).waits(2));
-    });
-    let trace = WarpTrace::of_loop(20, &[Request::global(0, 2, 2)]);
-    for (ctas, resident) in [(1, 1), (80, 4), (1000, 4), (100_000, 8)] {
-        let launch = Launch::of_equal_ctas(code.clone(), vec![trace.clone(); 8], ctas);
-        let outcome = run(&machine, &launch, resident);
-        let total = outcome.slots.total();
-        assert!((total / outcome.clocks - 1.0).abs() < 1e-3, "{total} of {}", outcome.clocks);
-        assert!(outcome.slots.of(State::Selected) > 0.0);
-        assert!(outcome.slots.of(State::DramLatency) > 0.0);
-        assert_eq!(outcome.abandoned_barriers, 0);
-    }
-}
-
-#[test]
-fn loads_of_parameters_take_turns_as_those_of_constants_do() {
-    let machine = machine();
-    // What a launch brings is recorded nowhere.
-    let code = looped(|writer| {
-        let access = MemoryAccess {
-            space: Space::Constant,
-            kind: AccessKind::Load,
-            bytes: 8,
-            has_uniform_address: true,
-            queue: None,
-        };
-        let control = Control::after(1).signals(0).waits(1);
-        writer.push("LDC", Class::Memory, Action::Access(access), control);
-    });
-    let one = round(&machine, &code, 1, &[]);
-    assert!((one - machine.load_store.constant_latency).abs() < 1.0, "{one}");
-    let each = round(&machine, &code, 64, &[]) / 64.0;
-    let interval = machine.load_store.constant_interval;
-    assert!((each / interval - 1.0).abs() < 0.02, "{each} for {interval}");
-}
-
-#[test]
-fn sub_cores_without_warps_say_nothing_of_the_slots() {
-    let machine = machine();
-    let code = looped(|writer| {
-        writer.op("FFMA", Class::Fp32, Control::after(4));
-    });
-    let slots = |warps: usize| {
-        let trace = WarpTrace::of_loop(2000, &[]);
-        let launch = Launch::of_equal_ctas(code.clone(), vec![trace; warps], 1);
-        run(&machine, &launch, 1).slots
-    };
-    // One warp issues in a clock of four, on its own sub-core, whether others have some or not.
-    for warps in [1, 2, 4] {
-        let slots = slots(warps);
-        let selected = slots.of(State::Selected) / slots.of(State::Wait);
-        assert!((selected - 1.0 / 3.0).abs() < 0.02, "{warps} warps: {selected}");
-        assert!(slots.of(State::Tail) < 0.1 * slots.total(), "{warps} warps");
-    }
-}
-
-#[test]
 fn a_barrier_waits_for_the_last_warp() {
     let machine = machine();
     let mut writer = Writer::default();
@@ -308,75 +246,6 @@ fn machines_that_pair_instructions_issue_two_in_a_clock() {
     machine.issue.issue_width = 2;
     let double = round(&machine, &code, 4, &[]);
     assert!((single - 2.0).abs() < 0.05 && (double - 1.0).abs() < 0.05, "{single} {double}");
-}
-
-#[test]
-fn many_waves_are_extrapolated_as_they_would_be_simulated() {
-    let machine = machine();
-    let code = looped(|writer| {
-        writer.access(Space::Global, AccessKind::Load, 4, Control::after(1).signals(0));
-        writer.op("FFMA", Class::Fp32, Control::after(4).waits(1));
-    });
-    let trace = WarpTrace::of_loop(10, &[Request::global(0, 0, 4)]);
-    for ctas in [80 * 50, 80 * 50 + 30, 80 * 97] {
-        let launch = Launch::of_equal_ctas(code.clone(), vec![trace.clone(); 4], ctas);
-        let few = Limits { steady_instructions: 0, ..Limits::default() };
-        let some = simulate(&launch, 4, &machine, few);
-        let limits = Limits { residencies: 1000, ..Limits::default() };
-        let all = simulate(&launch, 4, &machine, limits);
-        assert_eq!(all.ctas.0, all.ctas.1);
-        assert!(some.ctas.0 < some.ctas.1);
-        let error = some.clocks / all.clocks - 1.0;
-        assert!(error.abs() < 0.02, "{ctas} CTAs: {error:+.4}");
-    }
-}
-
-#[test]
-fn a_run_that_is_cut_goes_on_at_its_rate() {
-    let machine = machine();
-    let code = looped(|writer| {
-        writer.access(Space::Global, AccessKind::Load, 4, Control::after(1).signals(0));
-        writer.op("FFMA", Class::Fp32, Control::after(4).waits(1));
-    });
-    let trace = WarpTrace::of_loop(20_000, &[Request::global(0, 4, 0)]);
-    let launch = Launch::of_equal_ctas(code, vec![trace; 8], 80);
-    let all = run(&machine, &launch, 1);
-    let limits = Limits { instructions: 50_000, ..Limits::default() };
-    let cut = simulate(&launch, 1, &machine, limits);
-    assert!(cut.instructions < all.instructions / 5);
-    assert!((cut.clocks / all.clocks - 1.0).abs() < 0.02, "{} {}", cut.clocks, all.clocks);
-}
-
-#[test]
-fn a_run_is_cut_once_its_rate_stays_and_not_in_the_middle_of_its_first_ctas() {
-    let machine = machine();
-    let mut writer = Writer::default();
-    writer.op("MOV", Class::Integer, Control::after(4)).end_block();
-    // Rounds of one block take four times as long as those of the other.
-    writer.op("FFMA", Class::Fp32, Control::after(2)).end_block();
-    writer.op("FFMA", Class::Fp32, Control::after(8)).end_block();
-    writer.exit();
-    let code = writer.finish();
-    let both = |quick: usize, slow: usize| {
-        let path = [vec![0], vec![1; quick], vec![2; slow], vec![3]].concat();
-        let trace = WarpTrace { path, ..WarpTrace::default() };
-        Launch::of_equal_ctas(code.clone(), vec![trace; 4], u64::from(machine.sm_count) * 100)
-    };
-    let unlimited = Limits { residencies: 1000, instructions: u64::MAX, ..Limits::default() };
-    let limits = Limits { instructions: 200_000, ..unlimited };
-    let ratio = |launch: &Launch| {
-        let (cut, all) =
-            [limits, unlimited].map(|limits| simulate(launch, 2, &machine, limits)).into();
-        (cut.instructions, cut.clocks / all.clocks)
-    };
-    // A residency has 8,000 instructions.
-    let (instructions, clocks) = ratio(&both(1000, 0));
-    assert!(instructions < limits.instructions / 3, "{instructions}");
-    assert!((clocks - 1.0).abs() < 0.005, "{clocks}");
-    // One has 64,000, and its first half says nothing of the second.
-    let (instructions, clocks) = ratio(&both(4000, 4000));
-    assert!(instructions > limits.instructions / 3, "{instructions}");
-    assert!((clocks - 1.0).abs() < 0.05, "{clocks}");
 }
 
 #[test]
@@ -491,63 +360,11 @@ fn skipped_executions_draw_no_requests() {
 }
 
 #[test]
-fn a_stream_of_stores_spends_its_slots_on_the_memory_that_is_too_slow() {
-    let mut machine = machine();
-    machine.memory.dram_bandwidth /= 8.0;
-    let code = looped(|writer| {
-        writer.op("IADD", Class::Integer, Control::after(4));
-        writer.access(Space::Global, AccessKind::Store, 16, Control::after(1));
-    });
-    let trace = WarpTrace::of_loop(40, &[Request::global(0, 16, 0)]);
-    let mut launch = Launch::of_equal_ctas(code, vec![trace; 8], 4000);
-    launch.dram_writes_per_store = 1.0;
-    let outcome = run(&machine, &launch, 4);
-    let (busiest, awaited) = outcome.served.busiest();
-    assert_eq!(awaited, State::DramQueue);
-    assert!(busiest > 0.9 * outcome.clocks, "{busiest} of {}", outcome.clocks);
-    let waited = outcome.slots.of(State::DramQueue) / outcome.clocks;
-    assert!(waited > 0.7, "{waited}");
-    // The warps themselves stand in front of a full queue.
-    let total = |state| outcome.by_instruction.iter().map(|costs| costs.of(state)).sum::<f64>();
-    assert!(total(State::LgThrottle) > total(State::DramQueue));
-}
-
-#[test]
 fn nothing_is_simulated_of_nothing() {
     let outcome = run(&machine(), &Launch::default(), 1);
     assert_eq!((outcome.instructions, outcome.ctas.0), (0, 0));
     let empty = Launch::of_equal_ctas(Code::default(), vec![WarpTrace::default()], 10);
     assert_eq!(run(&machine(), &empty, 0).instructions, 0);
-}
-
-#[test]
-fn starts_in_front_of_busy_memory_are_lost_to_the_memory() {
-    // CTAs of a load and little else, whose replacement takes as long as the load.
-    let mut writer = Writer::default();
-    writer.access(Space::Global, AccessKind::Load, 16, Control::after(1).signals(0));
-    writer.op("FADD", Class::Fp32, Control::after(4).waits(1)).exit();
-    let code = writer.finish();
-    let launch = |sectors: u16| {
-        let trace = WarpTrace {
-            path: vec![0],
-            requests: vec![vec![Request::global(0, 0, sectors)]],
-            left_out_instructions: 0,
-        };
-        Launch::of_equal_ctas(code.clone(), vec![trace; 8], 80 * 400)
-    };
-    // The GPU starts CTAs faster than they end.
-    let machine = Parameters {
-        launch: LaunchCosts { cta_launch_interval: 0.5, ..machine().launch },
-        ..machine()
-    };
-    let share = |launch: &Launch, state: State| {
-        let outcome = run(&machine, launch, 8);
-        outcome.slots.of(state) / outcome.clocks
-    };
-    let (few, many) = (launch(1), launch(16));
-    assert!(share(&few, State::Launch) > 0.2, "{}", share(&few, State::Launch));
-    assert!(share(&many, State::Launch) < 0.05, "{}", share(&many, State::Launch));
-    assert!(share(&many, State::DramQueue) > 0.6, "{}", share(&many, State::DramQueue));
 }
 
 #[test]
@@ -656,67 +473,6 @@ fn an_sm_starts_one_warp_after_the_other_whichever_cta_it_is_of() {
     assert!((one_cta / eight_ctas - 1.0).abs() < 0.01, "{one_cta} {eight_ctas}");
 }
 
-#[test]
-fn the_first_reader_of_a_line_of_constants_waits_for_it_and_later_ones_do_not() {
-    let machine = machine();
-    let ConstantCosts {
-        constant_near_latency: near_latency,
-        constant_far_latency: far_latency,
-        ..
-    } = machine.launch.constants;
-    // Clocks that a warp waits for constants at some offsets of the bank of parameters.
-    let waited = |warps: usize, offsets: &[u32]| {
-        let mut writer = Writer::default();
-        for &offset in offsets {
-            let constant = Constant { bank: 0, offset };
-            writer.op("FMUL", Class::Fp32, Control::after(4)).reads(constant);
-        }
-        writer.exit();
-        let warp = WarpTrace { path: vec![0], ..WarpTrace::default() };
-        let launch = Launch::of_equal_ctas(writer.finish(), vec![warp; warps], 1);
-        let outcome = run(&machine, &launch, 1);
-        let of_warps = outcome.by_instruction.iter().map(|costs| costs.of(State::ConstantMiss));
-        (of_warps.sum::<f64>(), outcome.slots.of(State::ConstantMiss))
-    };
-    assert_eq!(waited(1, &[]).0, 0.0);
-    assert_eq!(waited(1, &[0x160, 0x168, 0x160]).0, far_latency);
-    // The next line of the same 256 bytes is near.
-    assert_eq!(waited(1, &[0x160, 0x180, 0x200]).0, 2.0 * far_latency + near_latency);
-    // Four warps on four sub-cores wait together: in slots, which are averaged, once.
-    let (of_warps, slots) = waited(4, &[0x160]);
-    assert!(of_warps > 3.5 * far_latency, "{of_warps}");
-    assert!((0.9..=1.0).contains(&(slots / far_latency)), "{slots}");
-}
-
-#[test]
-fn a_load_of_constants_waits_for_the_line_of_its_request_once() {
-    let machine = machine();
-    let ConstantCosts {
-        constant_near_latency: near_latency,
-        constant_far_latency: far_latency,
-        ..
-    } = machine.launch.constants;
-    let code = looped(|writer| {
-        writer.access(Space::Constant, AccessKind::Load, 4, Control::after(1).signals(0));
-        writer.op("FADD", Class::Fp32, Control::after(4).waits(1));
-    });
-    let waited = |sectors: &[u32]| {
-        let request = |&sector: &u32| {
-            let request = Request { space: Space::Constant, ..Request::global(0, 0, 0) };
-            request.beginning_at(sector)
-        };
-        let mut warp = WarpTrace::of_loop(sectors.len(), &[]);
-        warp.requests = vec![sectors.iter().map(request).collect()];
-        let launch = Launch::of_equal_ctas(code.clone(), vec![warp], 1);
-        let outcome = run(&machine, &launch, 1);
-        outcome.by_instruction.iter().map(|costs| costs.of(State::ConstantMiss)).sum::<f64>()
-    };
-    // A clock of each wait is that of the stall count.
-    let lines = |far: f64, near: f64| far * (far_latency - 1.0) + near * (near_latency - 1.0);
-    assert_eq!(waited(&[0, 0, 1]), lines(1.0, 0.0));
-    assert_eq!(waited(&[0, 2, 4, 8, 2]), lines(2.0, 2.0));
-}
-
 /// Fences of warps that do nothing else.
 fn fences(count: usize) -> Code {
     let mut writer = Writer::default();
@@ -725,26 +481,6 @@ fn fences(count: usize) -> Code {
     }
     writer.exit();
     writer.finish()
-}
-
-#[test]
-fn rounds_of_equal_ctas_are_extrapolated_to_the_clock() {
-    // Four CTAs of an SM begin with cold code and apart. From the second round on they repeat.
-    let machine = Parameters {
-        launch: LaunchCosts { warp_launch_interval: 4.0, code_latency: 300.0, ..machine().launch },
-        ..machine()
-    };
-    let code = fences(80);
-    let clocks = |limits: Limits| {
-        let trace = WarpTrace { path: vec![0], ..WarpTrace::default() };
-        let ctas = 12 * 4 * u64::from(machine.sm_count);
-        let launch = Launch::of_equal_ctas(code.clone(), vec![trace; 16], ctas);
-        simulate(&launch, 4, &machine, limits)
-    };
-    let all = clocks(Limits { residencies: 12, ..Limits::default() });
-    let some = clocks(Limits::default());
-    assert_eq!((all.ctas, some.ctas), ((48, 48), (20, 48)));
-    assert!((some.clocks - all.clocks).abs() < 2.0, "{} for {}", some.clocks, all.clocks);
 }
 
 #[test]
