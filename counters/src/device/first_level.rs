@@ -91,9 +91,10 @@ impl FirstLevel {
 
     /// A cache that shares its bytes with shared memory: capability 7.0 and later.
     ///
-    /// Lines of a set are many. On an H200 the CTAs of `leukocyte-dilate` on an SM read 1,095 lines
-    /// again and again, of a cache of 1,792; 94.8 % of their sectors hit. Four ways keep 63.0 % of
-    /// them, sixteen 94.8 %, and 64 no more. GPGPU-Sim's Volta has four sets of all other lines.
+    /// Sixteen ways: on an H200 the CTAs of `leukocyte-dilate` on an SM read 1,095 lines again and
+    /// again, of a cache of 1,792. 94.8 % of their sectors hit: 63.0 % by four ways, and 94.8 % by
+    /// sixteen as by 64. Accel-Sim's Quadro GV100 has four sets of 256 ways (`dl1 S:4:128:64`,
+    /// adaptive).
     pub(super) const fn unified(kilobytes: u64, carve_outs: &'static [u64]) -> Self {
         let size_bytes = kilobytes * KB;
         let l1 = L1Geometry { size_bytes, ways: 16, stores: L1Stores::Allocate, ..SECTORED };
