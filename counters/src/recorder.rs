@@ -11,8 +11,8 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use gpucast_interpreter::{
-    ALIKE_BYTES, Access, AccessKind, CtaStart, Further, FurtherAccess, MbarrierUse, Pattern,
-    Recorder, TensorMemoryUse, TensorUse,
+    ALIKE_BYTES, Access, AccessKind, Arrival, CtaStart, Further, FurtherAccess, MbarrierUse,
+    Pattern, Recorder, TensorMemoryUse, TensorUse,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -453,6 +453,12 @@ impl Recorder for CtaRecorder {
         }
         if let Some(sample) = &mut self.sample {
             sample.product(product);
+        }
+    }
+
+    fn arrive(&mut self, arrival: &Arrival) {
+        if let Some(sample) = &mut self.sample {
+            sample.arrive(arrival);
         }
     }
 

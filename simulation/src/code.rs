@@ -126,7 +126,9 @@ impl Action {
     pub const fn queue(&self) -> Option<u32> {
         match self {
             Self::Access(access) => access.queue,
-            Self::ArriveAtPhase { queue }
+            Self::CtaBarrier { queue }
+            | Self::CtaArrive { queue }
+            | Self::ArriveAtPhase { queue }
             | Self::AwaitPhase { queue }
             | Self::CommitCopies { queue }
             | Self::TensorMemory(
@@ -136,8 +138,6 @@ impl Action {
             ) => *queue,
             Self::Compute
             | Self::Multiply { .. }
-            | Self::CtaBarrier
-            | Self::CtaArrive
             | Self::AwaitCounter { .. }
             | Self::AwaitProducts { .. }
             | Self::TensorMemory(
@@ -165,10 +165,17 @@ pub enum Action {
     },
     /// Accesses memory.
     Access(MemoryAccess),
-    /// Waits until all warps of the CTA have arrived (`BAR.SYNC`).
-    CtaBarrier,
+    /// Waits until all warps of the CTA have arrived (`BAR.SYNC`), or those of a named barrier.
+    CtaBarrier {
+        /// The queue of requests that say at which phase of a named barrier it arrives. Without one
+        /// it is the barrier of all warps.
+        queue: Option<u32>,
+    },
     /// Arrives at the barrier of the CTA and goes on (`BAR.ARV`).
-    CtaArrive,
+    CtaArrive {
+        /// As for [`Action::CtaBarrier`].
+        queue: Option<u32>,
+    },
     /// Waits until at most `pending` of a counter's events are outstanding (`DEPBAR.LE`).
     AwaitCounter {
         /// The counter, as in [`Control::write_barrier`].

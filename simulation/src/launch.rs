@@ -213,8 +213,8 @@ pub enum Beside {
     /// Nothing.
     #[default]
     Nothing,
-    /// It arrives at a phase of an mbarrier, tells it of copied bytes, or waits for it. The number
-    /// is the phase's among those of the CTA.
+    /// It arrives at a phase of an mbarrier or a named barrier, tells it of copied bytes, or waits
+    /// for it. The number is the phase's among those of the CTA.
     Phase(u32),
     /// A product in tensor memory.
     Product {

@@ -1,8 +1,9 @@
-//! Numbers for the phases of a CTA's mbarriers: which arrivals, copies and waits belong together.
+//! Numbers for the phases of a CTA's mbarriers and named barriers: which arrivals, copies and waits
+//! belong together.
 
 use std::collections::HashMap;
 
-use gpucast_interpreter::{CtaStart, MbarrierStep, MbarrierUse};
+use gpucast_interpreter::{Arrival, CtaStart, MbarrierStep, MbarrierUse};
 
 /// The mbarriers of a CTA, as its events show them.
 ///
@@ -12,7 +13,16 @@ use gpucast_interpreter::{CtaStart, MbarrierStep, MbarrierUse};
 pub(super) struct PhaseLog {
     has_others: bool,
     objects: HashMap<u64, Object>,
+    meetings: HashMap<u32, Meeting>,
     phases: u32,
+}
+
+/// The arrivals at a named barrier that it waits for with those to come.
+#[derive(Clone, Debug, Default)]
+struct Meeting {
+    phase: u32,
+    /// The warps that have arrived.
+    warps: Vec<u32>,
 }
 
 /// An mbarrier object.
@@ -39,6 +49,27 @@ impl Object {
 impl PhaseLog {
     pub(super) fn new(start: &CtaStart) -> Self {
         Self { has_others: start.ctas_per_cluster > 1, ..Self::default() }
+    }
+
+    /// The phase of a named barrier that a warp of so many arrives at; none at the barrier of all.
+    pub(super) fn arrive(&mut self, arrival: &Arrival, warps_of_cta: u32) -> Option<u32> {
+        let warps = arrival.threads.map_or(warps_of_cta, |threads| threads.div_ceil(32));
+        if arrival.barrier == 0 && warps == warps_of_cta {
+            return None;
+        }
+        let Self { meetings, phases, .. } = self;
+        let meeting = meetings.entry(arrival.barrier).or_default();
+        if meeting.warps.is_empty() {
+            meeting.phase = next(phases);
+        }
+        // Parts of a warp come one by one, and count together.
+        if !meeting.warps.contains(&arrival.warp) {
+            meeting.warps.push(arrival.warp);
+        }
+        if meeting.warps.len() as u32 >= warps {
+            meeting.warps.clear();
+        }
+        Some(meeting.phase)
     }
 
     /// The phase that a step belongs to, if it arrives, tells of bytes or has waited.
@@ -136,5 +167,34 @@ mod tests {
         assert_eq!(step(&mut log, 1, Passed, false), None);
         assert_eq!(step(&mut log, 2, Arrive, false), Some(1));
         assert_eq!(step(&mut log, 1, Passed, false), Some(0));
+    }
+
+    #[test]
+    fn warps_that_meet_at_a_name_share_a_phase() {
+        let mut log = log(1);
+        let mut arrive = |warp, barrier, threads| {
+            let (mask, waits) = (u32::MAX, true);
+            let arrival = Arrival { instruction: 0, warp, barrier, mask, waits, threads };
+            log.arrive(&arrival, 4)
+        };
+        // The barrier of all.
+        assert_eq!(arrive(0, 0, None), None);
+        assert_eq!(arrive(0, 0, Some(128)), None);
+        // Two pairs, which take turns.
+        assert_eq!(arrive(0, 1, Some(64)), Some(0));
+        assert_eq!(arrive(2, 2, Some(64)), Some(1));
+        assert_eq!(arrive(1, 1, Some(64)), Some(0));
+        assert_eq!(arrive(1, 1, Some(64)), Some(2));
+        assert_eq!(arrive(3, 2, Some(64)), Some(1));
+        assert_eq!(arrive(0, 1, Some(64)), Some(2));
+        // Some warps of a barrier of all that has another number.
+        for warp in 0..4 {
+            assert_eq!(arrive(warp, 3, None), Some(3));
+        }
+        assert_eq!(arrive(0, 3, None), Some(4));
+        // Halves of a warp.
+        assert_eq!(arrive(0, 0, Some(64)), Some(5));
+        assert_eq!(arrive(0, 0, Some(64)), Some(5));
+        assert_eq!(arrive(1, 0, Some(64)), Some(5));
     }
 }

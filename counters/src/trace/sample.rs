@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpucast_interpreter::{
-    Access, AccessKind, CtaStart, MbarrierStep, MbarrierUse, TensorMemoryStep, TensorMemoryUse,
-    TensorUse,
+    Access, AccessKind, Arrival, CtaStart, MbarrierStep, MbarrierUse, TensorMemoryStep,
+    TensorMemoryUse, TensorUse,
 };
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use gpucast_simulation::code::{Space, TensorFormat};
@@ -207,6 +207,17 @@ impl CtaSample {
         })
     }
 
+    /// A warp arrives at a barrier of the CTA. That of all warps needs no record.
+    pub(crate) fn arrive(&mut self, arrival: &Arrival) {
+        let Some(phase) = self.phases.arrive(arrival, self.warps.len() as u32) else { return };
+        let Some(warp) = self.warps.get_mut(arrival.warp as usize).filter(|warp| !warp.is_cut)
+        else {
+            return;
+        };
+        let recorded = Recorded::of_barrier(arrival.instruction, warp.visits.len() as u32, phase);
+        warp.requests.push(recorded);
+    }
+
     /// A warp uses an mbarrier. Operations on it have been told as accesses, copies have not.
     pub(crate) fn mbarrier(&mut self, step: &MbarrierUse<'_>) {
         let Some(phase) = self.phases.step(step) else { return };
@@ -331,24 +342,34 @@ fn add(sum: &mut u16, summand: u64) -> bool {
     u64::from(*sum) != exact
 }
 
+/// A request of no lanes.
+const NO_ACCESS: Request = Request {
+    space: Space::Constant,
+    lanes: 0,
+    lines: 0,
+    passes: 0,
+    serial: 1,
+    is_paired: true,
+    l1_sectors: 0,
+    l2_sectors: 0,
+    dram_sectors: 0,
+    fetched_ago: None,
+    first_sector: None,
+    beside: Beside::Nothing,
+};
+
 impl Recorded {
     fn new(access: &Access<'_>, visits: u32) -> Self {
-        let request = Request {
-            space: Space::Constant,
-            lanes: 0,
-            lines: 0,
-            passes: 0,
-            serial: 1,
-            is_paired: true,
-            l1_sectors: 0,
-            l2_sectors: 0,
-            dram_sectors: 0,
-            fetched_ago: None,
-            first_sector: first_sector(access),
-            beside: Beside::Nothing,
-        };
+        let request = Request { first_sector: first_sector(access), ..NO_ACCESS };
         let Access { instruction, time, .. } = *access;
         Self { instruction, visits, mask: 0, time, kinds: 0, loads: false, stores: false, request }
+    }
+
+    /// An arrival at a phase of a named barrier, which accesses nothing.
+    fn of_barrier(instruction: u32, visits: u32, phase: u32) -> Self {
+        let request = Request { beside: Beside::Phase(phase), ..NO_ACCESS };
+        let (mask, time, kinds) = (0, 0, 0);
+        Self { instruction, visits, mask, time, kinds, loads: false, stores: false, request }
     }
 
     /// Returns true if an access is a part of this execution: the next range of a bulk copy, the

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use gpucast_counters::table::{BaseTable, Row};
 use gpucast_interpreter::Program;
+use gpucast_interpreter::program::Block;
 use gpucast_ptx_frontend::isa::{InstructionClass, Modifier, Opcode};
 use gpucast_ptx_frontend::module::Instruction as PtxInstruction;
 use gpucast_ptx_frontend::types::StateSpace;
@@ -215,9 +216,40 @@ pub(super) fn ptx_of(
         let section = &image.sections[instruction.section];
         let function = section.function_at(instruction.offset);
         let line = lines.line(section.index, function, instruction.offset)?;
-        by_place.get(&prepared.instruction(line)?.start).copied()
+        let ptx = by_place.get(&prepared.instruction(line)?.start).copied()?;
+        match instruction.decoded.mnemonic {
+            "SYNCS" => Some(mbarrier_from(program, ptx).unwrap_or(ptx)),
+            _ => Some(ptx),
+        }
     });
     ptx.collect()
+}
+
+/// The operation on an mbarrier that an instruction of the PTX prepares, or is. An address or a
+/// parity that became part of the machine instruction may have given it its line. A wait may be a
+/// loop, so that it begins a block.
+fn mbarrier_from(program: &Program, ptx: u32) -> Option<u32> {
+    let blocks = program.blocks();
+    let own = blocks.partition_point(|block| block.first_instruction <= ptx).checked_sub(1)?;
+    let Block { first_instruction, instruction_count, .. } =
+        blocks.get(own + 1).unwrap_or(&blocks[own]);
+    let operates = |&ptx: &u32| {
+        let opcode = program.instructions()[ptx as usize].instruction.opcode;
+        matches!(
+            opcode,
+            Opcode::MbarrierInit
+                | Opcode::MbarrierInval
+                | Opcode::MbarrierExpectTx
+                | Opcode::MbarrierCompleteTx
+                | Opcode::MbarrierArrive
+                | Opcode::MbarrierArriveDrop
+                | Opcode::MbarrierTestWait
+                | Opcode::MbarrierTryWait
+                | Opcode::MbarrierPendingCount
+                | Opcode::MbarrierCheckLayout
+        )
+    };
+    (ptx..first_instruction + instruction_count).find(operates)
 }
 
 fn by_instruction(table: &BaseTable) -> HashMap<u32, &Row> {

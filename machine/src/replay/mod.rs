@@ -47,8 +47,8 @@ pub(crate) struct MachineListing {
     pub(crate) ptx_lengths: Vec<u32>,
     /// The loops of the PTX over whose rounds a plan spreads executions.
     pub(crate) loops: Nest,
-    /// For each PTX block, the one whose machine instructions hold its own under a guard. Empty if
-    /// nobody knows.
+    /// For each PTX block, the one whose machine instructions hold its own under a guard: in each
+    /// round it comes before them or behind them, as its number says.
     pub(crate) homes: Vec<u32>,
     /// The queues of requests, by number.
     pub(crate) queues: Vec<Queue>,

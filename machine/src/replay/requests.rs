@@ -68,7 +68,10 @@ impl<'a> Rounds<'a> {
             let block = visit.block as usize;
             let Some(&home) = homes.get(block) else { continue };
             if home != visit.block {
-                taken[block].push(executed[home as usize].saturating_sub(1));
+                // Blocks stand in the order in which a round comes to them.
+                let begun = executed[home as usize];
+                let is_behind = home < visit.block;
+                taken[block].push(if is_behind { begun.saturating_sub(1) } else { begun });
             }
             executed[block] += 1;
         }

@@ -208,7 +208,7 @@ fn barriers_stand_between_the_stores_and_loads_of_a_tile() {
             let mut order = String::new();
             for one in instructions(&launch, warp) {
                 let letter = match (one.action, &*one.mnemonic) {
-                    (Action::CtaBarrier, _) => 'b',
+                    (Action::CtaBarrier { .. }, _) => 'b',
                     (Action::Access(access), _) if access.space == Space::Shared => {
                         if access.kind == AccessKind::Store { 's' } else { 'l' }
                     }
@@ -261,7 +261,7 @@ fn instructions_of_a_product_go_to_their_units() {
                 .unwrap()
         };
         assert_eq!(first("FFMA").class, Class::Fp32);
-        assert_eq!(first("BAR").action, Action::CtaBarrier);
+        assert_eq!(first("BAR").action, Action::CtaBarrier { queue: None });
         assert_eq!(first("EXIT").action, Action::Exit);
         let Action::Access(load) = first("LDG").action else { panic!("{target}: LDG loads") };
         assert_eq!((load.space, load.kind, load.bytes), (Space::Global, AccessKind::Load, 4));
@@ -349,7 +349,7 @@ fn rounds_of_bulk_copies_keep_their_order() {
     let mut copies_of_warps = Vec::new();
     for warp in warps(&launch) {
         let all: Vec<&Instruction> = instructions(&launch, warp).collect();
-        let is_barrier = |one: &&Instruction| one.action == Action::CtaBarrier;
+        let is_barrier = |one: &&Instruction| matches!(one.action, Action::CtaBarrier { .. });
         let rounds: Vec<_> = all.split(|instruction| is_barrier(instruction)).collect();
         // What is in front of the first round, the rounds, and the store behind.
         assert_eq!(rounds.len(), 10);

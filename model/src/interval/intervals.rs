@@ -355,7 +355,7 @@ impl Progress {
                 self.await_products(most);
             }
             Action::AwaitProducts { pending } => self.await_products(usize::from(pending)),
-            Action::CtaBarrier => {
+            Action::CtaBarrier { .. } => {
                 let others = walked.warps_of_cta.saturating_sub(1) as f64;
                 let clocks = synchronisation.barrier_latency
                     + others * synchronisation.barrier_arrival_interval;
@@ -386,7 +386,7 @@ impl Progress {
             Action::Fence(_) => self.wait(result),
             Action::Compute
             | Action::Multiply { .. }
-            | Action::CtaArrive
+            | Action::CtaArrive { .. }
             | Action::ArriveAtPhase { .. }
             | Action::Exit => {}
         }

@@ -52,8 +52,8 @@ pub(super) fn latency(
             Latency { cause, ..computed(result) }
         }
         Action::Compute
-        | Action::CtaBarrier
-        | Action::CtaArrive
+        | Action::CtaBarrier { .. }
+        | Action::CtaArrive { .. }
         | Action::AwaitCounter { .. }
         | Action::CommitCopies { .. }
         | Action::ArriveAtPhase { .. }

@@ -92,7 +92,7 @@ fn barriers_divide_a_warp_into_phases() {
     let mut writer = Writer::default();
     writer
         .op("FFMA", Class::Fp32, Control::after(4))
-        .push("BAR", Class::Branch, Action::CtaBarrier, Control::after(1))
+        .push("BAR", Class::Branch, Action::CtaBarrier { queue: None }, Control::after(1))
         .op("FFMA", Class::Fp32, Control::after(4))
         .exit();
     let code = writer.finish();

@@ -73,7 +73,10 @@ impl<O: Observer> Sm<'_, O> {
         }
         if let Some(barrier) = op.control.read_barrier {
             let span = operands.saturating_sub(clock) as f64;
-            let read = Event { done: operands, span, ..result };
+            let latency = self.parameters.load_store.operand_latency;
+            let waits = [(span - latency).max(0.0), 0.0, 0.0];
+            let latency = Some(State::ShortScoreboard);
+            let read = Event { done: operands, span, waits, latency, by: result.by };
             warp.scoreboard.raise(barrier, read, counted >> (barrier & 63) & 1 == 1);
         }
         warp.note_issue(clock);
@@ -203,19 +206,16 @@ impl<O: Observer> Sm<'_, O> {
                 self.multiply_beside(sub_core, place, clock, &mut effect);
             }
             Action::Compute | Action::Multiply { .. } | Action::Exit => {}
-            Action::CtaArrive => {
-                let cta = self.warps[place as usize].cta;
-                let state = &mut self.ctas[cta as usize];
-                state.arrived += 1;
-                state.note_arrival(clock, self.issuing);
-                self.release_if_complete(cta);
+            Action::CtaArrive { queue } => {
+                let named = queue.map(|_| self.beside(place, queue));
+                self.arrive(place, named, clock);
             }
             Action::Access(access) => {
                 effect.way = self.access((sub_core, place), &access, clock, memory);
             }
-            Action::CtaBarrier => {
-                self.arrive(place, clock);
-                effect.blocked = Some(Blocked::Barrier);
+            Action::CtaBarrier { queue } => {
+                let named = queue.map(|_| self.beside(place, queue));
+                (effect.resume, effect.blocked) = self.meet(place, named, clock);
             }
             Action::AwaitCounter { counter, pending } => {
                 let warp = &mut self.warps[place as usize];
@@ -330,18 +330,6 @@ impl<O: Observer> Sm<'_, O> {
             AccessKind::Load | AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {}
         }
         way
-    }
-
-    fn arrive(&mut self, place: u32, clock: u64) {
-        let warp = &mut self.warps[place as usize];
-        warp.arrived = clock;
-        let interval = self.parameters.synchronisation.barrier_arrival_interval as u64;
-        // One unit takes the arrivals of all CTAs. An H200 with eight CTAs of eight warps takes 2.1
-        // clocks for each, and 2.0 with one CTA.
-        self.barrier_free = clock.max(self.barrier_free + interval);
-        let cta = &mut self.ctas[warp.cta as usize];
-        cta.note_arrival(self.barrier_free, self.issuing);
-        cta.waiting.push(place);
     }
 
     /// What the next execution of an instruction brings about besides.

@@ -5,6 +5,7 @@
 //! at barriers of its CTA.
 
 mod account;
+mod barriers;
 mod blocked;
 mod gates;
 mod held;
@@ -382,33 +383,6 @@ impl<'a, O: Observer> Sm<'a, O> {
         } else {
             self.release_if_complete(cta);
         }
-    }
-
-    fn release_if_complete(&mut self, cta: u32) {
-        let state = &self.ctas[cta as usize];
-        let there = state.waiting.len() as u32 + state.arrived;
-        if !state.waiting.is_empty() && there >= state.live {
-            self.release(cta, state.last_arrival);
-        }
-    }
-
-    fn release(&mut self, cta: u32, clock: u64) {
-        let latency = self.parameters.synchronisation.barrier_latency as u64;
-        let state = &mut self.ctas[cta as usize];
-        state.arrived = 0;
-        let by = state.last_arrival_by;
-        let waiting = std::mem::take(&mut state.waiting);
-        for &place in &waiting {
-            let warp = &mut self.warps[place as usize];
-            warp.released_by = by;
-            let resume = warp.resume.max(clock + latency);
-            self.fetch(place, resume);
-            let sub_core = self.warps[place as usize].sub_core as usize;
-            self.sub_cores[sub_core].reconsider();
-        }
-        let state = &mut self.ctas[cta as usize];
-        state.waiting = waiting;
-        state.waiting.clear();
     }
 
     /// The clock at which the L2 has taken all stores so far.

@@ -1,4 +1,4 @@
-//! Phases of mbarriers: what each of them waits for, and who waits for it.
+//! Phases of mbarriers and named barriers: what each of them waits for, and who waits for it.
 //!
 //! The record says which phase each arrival, copy and wait belongs to. A phase ends when all that
 //! belongs to it has happened. A warp that waits for one whose end is not known yet is blocked, as
@@ -27,7 +27,7 @@ struct Waiting {
     warp: u32,
 }
 
-/// A phase of an mbarrier.
+/// A phase.
 #[derive(Clone, Copy, Debug, Default)]
 struct Phase<T> {
     /// Arrivals and copies that have not been issued.
@@ -76,11 +76,13 @@ pub(super) fn expected(launch: &Launch, uses: &QueueUses, cta: &CtaTrace) -> Vec
     expected
 }
 
-/// True if an instruction tells an mbarrier of an arrival or of copied bytes.
+/// True if an instruction tells a phase of an arrival or of copied bytes.
 const fn tells(action: &Action) -> bool {
     matches!(
         action,
-        Action::ArriveAtPhase { .. }
+        Action::CtaBarrier { queue: Some(_) }
+            | Action::CtaArrive { queue: Some(_) }
+            | Action::ArriveAtPhase { .. }
             | Action::CommitCopies { .. }
             | Action::Access(MemoryAccess { kind: AccessKind::BulkCopy, .. })
             | Action::TensorMemory(TensorMemoryAction::Commit { .. })

@@ -1,5 +1,6 @@
 //! Mechanisms of the simulation, each on code written for it.
 
+mod barriers;
 mod constants;
 mod contention;
 mod dispatch;
@@ -160,58 +161,6 @@ fn stores_of_parts_of_sectors_take_the_l2_longer() {
     let cost = clocks(5) / clocks(4);
     let expected = (3.0 + 2.0 * expected) / 4.0;
     assert!((cost / expected - 1.0).abs() < 0.03, "{cost} for {expected}");
-}
-
-#[test]
-fn a_barrier_waits_for_the_last_warp() {
-    let machine = machine();
-    let mut writer = Writer::default();
-    writer.op("MOV", Class::Integer, Control::after(1)).end_block();
-    writer.op("FFMA", Class::Fp32, Control::after(15)).end_block();
-    writer.push("BAR", Class::Other, Action::CtaBarrier, Control::after(1)).exit();
-    let code = writer.finish();
-    let warp = |rounds: usize| {
-        let mut path = vec![0];
-        path.extend(vec![1; rounds]);
-        path.push(2);
-        WarpTrace { path, ..WarpTrace::default() }
-    };
-    let clocks = |late: usize| {
-        let warps = vec![warp(1), warp(1), warp(late), warp(1)];
-        run(&machine, &Launch::of_equal_ctas(code.clone(), warps, 1), 1)
-    };
-    let (short, long) = (clocks(1), clocks(101));
-    let difference = long.clocks - short.clocks;
-    assert!((difference - 1500.0).abs() < 20.0, "{difference}");
-    // Three of four sub-cores wait for it.
-    let waited = long.slots.of(State::Barrier) / long.clocks;
-    assert!((0.6..0.8).contains(&waited), "{waited}");
-}
-
-#[test]
-fn warps_that_leave_or_only_arrive_open_a_barrier_when_they_do() {
-    let machine = machine();
-    let mut writer = Writer::default();
-    writer.op("MOV", Class::Integer, Control::after(1)).end_block();
-    writer.op("FFMA", Class::Fp32, Control::after(15)).end_block();
-    writer.push("BAR", Class::Other, Action::CtaBarrier, Control::after(1)).end_block();
-    writer.push("BAR", Class::Other, Action::CtaArrive, Control::after(1)).end_block();
-    writer.exit();
-    let code = writer.finish();
-    let clocks = |late: &[u32]| {
-        let warp = |path: Vec<u32>| WarpTrace { path, ..WarpTrace::default() };
-        let warps = vec![warp(vec![0, 2, 4]), warp([&[0], late].concat())];
-        let outcome = run(&machine, &Launch::of_equal_ctas(code.clone(), warps, 1), 1);
-        assert_eq!(outcome.abandoned_barriers, 0);
-        outcome.clocks
-    };
-    let work = |after: &[u32]| [&[1; 100], after].concat();
-    let both = clocks(&work(&[2, 4]));
-    // Without a barrier of its own, and with one that it does not wait at.
-    assert!((clocks(&work(&[4])) - both).abs() < 40.0);
-    assert!((clocks(&work(&[3, 4])) - both).abs() < 40.0);
-    // A path that ends at the barrier.
-    assert!((clocks(&work(&[2])) - both).abs() < 60.0);
 }
 
 #[test]

@@ -15,7 +15,12 @@ fn streaming() -> Launch {
     let code = looped(|writer| {
         writer.access(Space::Global, AccessKind::Load, 4, Control::after(1).signals(0));
         writer.access(Space::Shared, AccessKind::Load, 4, Control::after(2).waits(1).signals(1));
-        writer.push("BAR", Class::Other, Action::CtaBarrier, Control::after(1).waits(2));
+        writer.push(
+            "BAR",
+            Class::Other,
+            Action::CtaBarrier { queue: None },
+            Control::after(1).waits(2),
+        );
     });
     let warp = |number: usize| {
         let request = |at: usize| Request::global(0, 0, 1 + ((at * 7 + number) % 5) as u16);

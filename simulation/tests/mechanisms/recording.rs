@@ -20,7 +20,7 @@ fn mixed() -> Code {
         writer.op("MUFU", Class::Special, Control::after(1).signals(2).waits(2));
         writer.op("FADD", Class::Fp32, Control::after(5).waits(4));
         writer.access(Space::Global, AccessKind::Store, 4, Control::after(1));
-        writer.push("BAR", Class::Branch, Action::CtaBarrier, Control::after(1));
+        writer.push("BAR", Class::Branch, Action::CtaBarrier { queue: None }, Control::after(1));
     })
 }
 
@@ -154,7 +154,7 @@ fn a_dependency_names_the_instruction_that_it_waits_for() {
 #[test]
 fn a_barrier_waits_for_the_last_warp_that_arrives() {
     let code = looped(|writer| {
-        writer.push("BAR", Class::Branch, Action::CtaBarrier, Control::after(1));
+        writer.push("BAR", Class::Branch, Action::CtaBarrier { queue: None }, Control::after(1));
     });
     // The second warp comes to its only barrier at the clock at which the first does, and has
     // seven more instructions before it.

@@ -15,7 +15,7 @@ fn issue_slots_add_up_to_the_time() {
     let code = looped(|writer| {
         writer.access(Space::Global, AccessKind::Load, 4, Control::after(1).signals(0));
         writer.op("FFMA", Class::Fp32, Control::after(4).waits(1));
-        writer.push("BAR", Class::Other, Action::CtaBarrier, Control::after(1));
+        writer.push("BAR", Class::Other, Action::CtaBarrier { queue: None }, Control::after(1));
         writer.op("MUFU", Class::Special, Control::after(1).signals(1));
         writer.op("FADD", Class::Fp32, Control::after(4).waits(2));
     });

@@ -113,8 +113,8 @@ impl Translator<'_, '_> {
                 let access = self.access(index, is_uniform, bytes);
                 access.map_or(Action::Compute, Action::Access)
             }
-            Detail::Barrier(Meeting::Wait) => Action::CtaBarrier,
-            Detail::Barrier(Meeting::Arrive) => Action::CtaArrive,
+            Detail::Barrier(Meeting::Wait) => Action::CtaBarrier { queue: self.queue(index) },
+            Detail::Barrier(Meeting::Arrive) => Action::CtaArrive { queue: self.queue(index) },
             Detail::Counter { counter: Some(counter), most, .. } => {
                 Action::AwaitCounter { counter, pending: most }
             }

@@ -15,10 +15,12 @@
 //! | `combining` | atomics whose values a warp adds up first |
 //! | `solutions` | executions of machine blocks by one warp |
 //! | `anchors` | the PTX block that brings about each machine block |
+//! | `homes` | the blocks that have become guarded instructions |
 
 mod anchors;
 mod classes;
 mod combining;
+mod homes;
 mod instructions;
 mod products;
 mod queues;
@@ -40,6 +42,7 @@ use super::{MachineError, Prepared};
 use crate::replay::{self, MachineListing, Nest, Plan, Plans};
 use anchors::{Anchors, Loops};
 use combining::combining;
+use homes::homes;
 use instructions::translate;
 use queues::Queues;
 use solutions::{Solutions, WarpCounts};
@@ -73,11 +76,14 @@ pub fn schedule(
     let code = Code::read(&image)?;
     let listing = Listing::new(&image, &lines, &code, prepared, program, table)?;
     let queues = Queues::new(&listing, trace);
-    let machine = machine_listing(&listing, &queues);
-    let mut scheduler = Scheduler::new(&listing, &machine.loops)?;
+    let ptx_loops = Nest::new(&ptx_successors(listing.program));
+    let mut scheduler = Scheduler::new(&listing, &ptx_loops)?;
     let executions = &scheduler.solutions.of_launch().warps;
     let code = translate(&image, &listing, &queues, executions)
         .ok_or_else(|| no_schedule("it says not when its instructions may issue"))?;
+    let known = (&scheduler.of_launch, scheduler.solutions.of_launch());
+    let homes = homes(&listing, &code, known, &ptx_loops);
+    let machine = machine_listing(&listing, &queues, homes, ptx_loops.clone());
     let combining = combining(&listing, &code);
     let launch = replay::launch(code, &machine, &mut scheduler, trace, &combining);
     if launch.classes.is_empty() {
@@ -86,14 +92,19 @@ pub fn schedule(
     Ok(launch)
 }
 
-fn machine_listing(listing: &Listing<'_>, queues: &Queues) -> MachineListing {
+fn machine_listing(
+    listing: &Listing<'_>,
+    queues: &Queues,
+    homes: Vec<u32>,
+    loops: Nest,
+) -> MachineListing {
     let length = |block: &super::code::Block| block.instructions.len() as u32;
     MachineListing {
         lengths: listing.code.blocks.iter().map(length).collect(),
         ptx_lengths: replay::ptx_lengths(listing.program),
-        loops: Nest::new(&ptx_successors(listing.program)),
-        homes: Vec::new(),
-        queues: queues.sources(),
+        loops,
+        queues: queues.sources(listing, &homes),
+        homes,
         most_visits: MOST_VISITS,
     }
 }

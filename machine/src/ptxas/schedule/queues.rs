@@ -10,7 +10,7 @@ use gpucast_ptx_frontend::module::{Address, Instruction as PtxInstruction, Opera
 use gpucast_simulation::code::Space;
 
 use super::super::listing::{Listing, bytes_accessed};
-use crate::replay;
+use crate::replay::{self, Draw};
 
 /// The queues of a launch.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,12 +67,15 @@ impl Queues {
         (space == Space::Generic || queue.spaces.contains(&space)).then_some(queue.number)
     }
 
-    /// The queues by number. Nobody knows which executions take their requests.
-    pub(super) fn sources(&self) -> Vec<replay::Queue> {
-        let source = |(&ptx, queue): (&u32, &Queue)| replay::Queue {
-            ptx,
-            joined: queue.joined.clone(),
-            draw: None,
+    /// The queues by number. Where a block has become guarded instructions, it is known which
+    /// executions take their requests.
+    pub(super) fn sources(&self, listing: &Listing<'_>, homes: &[u32]) -> Vec<replay::Queue> {
+        let source = |(&ptx, queue): (&u32, &Queue)| {
+            let block = listing.loops.block(ptx);
+            let space = queue.spaces.first().copied().unwrap_or(Space::Generic);
+            let is_guarded = homes[block as usize] != block;
+            let draw = is_guarded.then_some(Draw { block, space, parts: 1 });
+            replay::Queue { ptx, joined: queue.joined.clone(), draw }
         };
         self.by_ptx.iter().map(source).collect()
     }

@@ -98,7 +98,10 @@ impl Node {
 
     /// True if it is a barrier or fence, which hold a warp up by themselves.
     pub(super) const fn is_barrier(&self) -> bool {
-        matches!(self.action, Action::CtaBarrier | Action::CtaArrive | Action::Fence(_))
+        matches!(
+            self.action,
+            Action::CtaBarrier { .. } | Action::CtaArrive { .. } | Action::Fence(_)
+        )
     }
 
     /// True if memory behind the SM may have to answer.
@@ -211,8 +214,8 @@ fn action(op: &Op<'_>, emitted: &Emitted, number: u32, queue: Option<u32>) -> Ac
     };
     match op.opcode {
         O::Bar | O::Barrier if mnemonic == "MEMBAR" => Action::Fence(FenceScope::Cta),
-        O::Bar | O::Barrier if op.has(Modifier::Arrive) => Action::CtaArrive,
-        O::Bar | O::Barrier => Action::CtaBarrier,
+        O::Bar | O::Barrier if op.has(Modifier::Arrive) => Action::CtaArrive { queue },
+        O::Bar | O::Barrier => Action::CtaBarrier { queue },
         O::Membar | O::Fence if number == 0 => Action::Fence(scope(op)),
         O::CpAsyncCommitGroup | O::CpAsyncMbarrierArrive | O::CpAsyncBulkCommitGroup => {
             Action::CommitCopies { queue }

@@ -94,7 +94,8 @@ pub(in super::super) fn fma(counts: &mut Editor) {
 /// Nobody waits at a barrier of the CTA.
 pub(in super::super) fn no_barriers(counts: &mut Editor) {
     counts.launches("machine barriers left out", "instruction", |launch, _| {
-        let barrier = |action| matches!(action, Action::CtaBarrier | Action::CtaArrive);
+        let barrier =
+            |action| matches!(action, Action::CtaBarrier { .. } | Action::CtaArrive { .. });
         leave_out(&mut launch.code, |_, instruction| barrier(instruction.action))
     });
 }

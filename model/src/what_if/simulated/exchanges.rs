@@ -26,7 +26,7 @@ pub(in super::super) fn shuffles(counts: &mut Editor) {
         let Launch { code, classes, .. } = launch;
         let rounds = rounds(code, classes.iter().flat_map(|class| &class.samples), facts);
         if rounds.is_empty() {
-            let is_barrier = |one: &&Instruction| one.action == Action::CtaBarrier;
+            let is_barrier = |one: &&Instruction| matches!(one.action, Action::CtaBarrier { .. });
             let barriers = code.instructions.iter().filter(is_barrier).count();
             let all = (0..code.blocks.len() as u32).collect();
             let is_unrolled = barriers >= ROUNDS_OF_WARP;
@@ -72,7 +72,7 @@ fn rounds<'a>(
         repeated().map(|(block, _)| block).filter(has).collect()
     };
     let accesses = with(&|one| is_exchange(one, facts));
-    let barriers = with(&|one| one.action == Action::CtaBarrier);
+    let barriers = with(&|one| matches!(one.action, Action::CtaBarrier { .. }));
     if accesses.is_empty() || barriers.is_empty() { BTreeSet::new() } else { &accesses | &barriers }
 }
 
@@ -122,7 +122,7 @@ fn shuffle(
         for index in code.range(block as usize) {
             let Some(instruction) = code.instructions.get_mut(index as usize) else { continue };
             let spares = match instruction.action {
-                Action::CtaBarrier => is_left_out(&mut kept.barriers),
+                Action::CtaBarrier { .. } => is_left_out(&mut kept.barriers),
                 Action::Access(access) if is_exchange(instruction, facts) => {
                     if access.kind != AccessKind::Load {
                         is_shuffled = false;

@@ -20,7 +20,10 @@ fn active_shares(code: &Code, facts: &InstructionFacts) -> Vec<f64> {
         let (mut sum, mut count) = (0.0, 0.0);
         for instruction in instructions.into_iter().flatten() {
             // Everybody has to come to a barrier, and to the end.
-            if matches!(instruction.action, Action::CtaBarrier | Action::CtaArrive | Action::Exit) {
+            if matches!(
+                instruction.action,
+                Action::CtaBarrier { .. } | Action::CtaArrive { .. } | Action::Exit
+            ) {
                 return 1.0;
             }
             let lanes = instruction.ptx.and_then(|ptx| facts.active_lanes.get(ptx as usize));

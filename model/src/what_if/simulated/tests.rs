@@ -448,7 +448,9 @@ fn rounds_of_a_sum_become_shuffles() {
     writer.access(Space::Shared, AccessKind::Load, 4, Control::NEXT.signals(0));
     writer.op("FADD", Class::Fp32, Control::after(4).waits(1));
     writer.access(Space::Shared, AccessKind::Store, 4, Control::NEXT).end_block();
-    writer.push("BAR", Class::Branch, Action::CtaBarrier, Control::NEXT).end_block();
+    writer
+        .push("BAR", Class::Branch, Action::CtaBarrier { queue: None }, Control::NEXT)
+        .end_block();
     writer.exit();
     let mut code = writer.finish();
     for (instruction, ptx) in code.instructions.iter_mut().zip(0..) {
@@ -481,7 +483,7 @@ fn unrolled_rounds_keep_a_store_and_two_barriers() {
     let mut writer = Writer::default();
     for _ in 0..8 {
         writer.access(Space::Shared, AccessKind::Store, 4, Control::NEXT);
-        writer.push("BAR", Class::Branch, Action::CtaBarrier, Control::NEXT);
+        writer.push("BAR", Class::Branch, Action::CtaBarrier { queue: None }, Control::NEXT);
         writer.access(Space::Shared, AccessKind::Load, 4, Control::NEXT.signals(0));
         writer.op("FADD", Class::Fp32, Control::after(4).waits(1));
     }
