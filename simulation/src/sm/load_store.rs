@@ -87,7 +87,8 @@ pub(super) struct LoadStorePath<'a, T> {
 pub(super) struct Way<T> {
     /// When its result is there.
     pub(super) result: Event<T>,
-    /// When its operands may be overwritten.
+    /// When its operands may be overwritten: addresses once the port has taken the access, data that
+    /// it stores once the banks have.
     pub(super) operands: u64,
 }
 
@@ -234,9 +235,26 @@ impl<'a, T: Copy + Default> LoadStorePath<'a, T> {
         self.way(now, span, [waited + begun - taken, 0.0, 0.0], State::ShortScoreboard)
     }
 
+    /// The way of an access with nothing but its addresses to read, which waited for the port.
+    fn way_in(
+        &self,
+        (now, waited): (u64, f64),
+        span: f64,
+        waits: [f64; 3],
+        latency: State,
+    ) -> Way<T> {
+        let way = self.way(now, span, waits, latency);
+        Way { operands: self.operands(now, waited), ..way }
+    }
+
+    /// The clock from which operands may be overwritten that have waited.
+    fn operands(&self, now: u64, waited: f64) -> u64 {
+        now + clock_at(self.parameters.operand_latency + waited)
+    }
+
     fn way(&self, now: u64, span: f64, waits: [f64; 3], latency: State) -> Way<T> {
         let done = clock_at(time_of(now) + span);
-        let operands = now + clock_at(self.parameters.operand_latency + waits[0]);
+        let operands = self.operands(now, waits[0]);
         let by = self.issuing;
         Way { result: Event { done, span, waits, latency: Some(latency), by }, operands }
     }
@@ -286,7 +304,7 @@ impl<'a, T: Copy + Default> LoadStorePath<'a, T> {
         let begun = self.constants.take(time_of(now), taken, busy);
         let waits = waited + (begun - taken) + (busy - interval).max(0.0);
         let span = self.parameters.constant_latency + waits;
-        self.way(now, span, [waits, 0.0, 0.0], State::ShortScoreboard)
+        self.way_in((now, waited), span, [waits, 0.0, 0.0], State::ShortScoreboard)
     }
 
     fn shared(
@@ -305,7 +323,11 @@ impl<'a, T: Copy + Default> LoadStorePath<'a, T> {
         let begun = self.data.take(time_of(now), taken, busy);
         let waits = waited + (begun - taken) + (busy - HIDDEN_CLOCKS).max(0.0);
         let span = parameters.shared_latency + waits;
-        self.way(now, span, [waits, 0.0, 0.0], State::ShortScoreboard)
+        let waits = [waits, 0.0, 0.0];
+        match access.kind {
+            AccessKind::Load => self.way_in((now, waited), span, waits, State::ShortScoreboard),
+            _ => self.way(now, span, waits, State::ShortScoreboard),
+        }
     }
 
     fn cached(
@@ -369,7 +391,8 @@ impl<'a, T: Copy + Default> LoadStorePath<'a, T> {
                     }
                 };
                 let span = latency + own + waits.l2 + waits.dram;
-                let mut way = self.way(now, span, [own, waits.l2, waits.dram], state);
+                let waits = [own, waits.l2, waits.dram];
+                let mut way = self.way_in((now, waited), span, waits, state);
                 if missed > 0 {
                     // Bulk copies go past the first-level cache and its tables.
                     if access.kind != AccessKind::BulkCopy {
