@@ -39,7 +39,16 @@ KERNELS_OF_2017 = [
     "hotspot3d", "kmeans", "cfd-time-step", "srad-1", "merge-sort-first", "nearest-neighbour",
     "leukocyte-dilate",
 ]
+# Kernels of today have one target: that of their tensor cores, or the first with their types.
+OF_TODAY = {
+    "product-mma": "80", "product-wgmma": "90a", "product-tcgen05": "100a",
+    "attention-mma": "80", "attention-wgmma": "90a", "attention-decode": "80",
+    "softmax": "80", "layer-norm": "80", "rms-norm": "80", "rotary": "80",
+    "silu-and-multiply": "80", "fp8-quantisation": "89", "top-k": "80",
+    "causal-convolution": "80",
+}
 OPTIONS = ["--std=c++14", "-lineinfo"]
+OPTIONS_OF_TODAY = ["--std=c++17", "-lineinfo"]
 # Tasks for classes. A student does not read a solution between the lines: what is handed out has none. The
 # classroom's page shows PTX beside its source.
 TASKS = CORPUS.parent / "studies" / "lab" / "tasks"
@@ -133,7 +142,13 @@ def main():
 
     jobs = []
     for source in sorted(CORPUS.glob("kernels/*/kernel.cu")):
-        also = of_2017 if source.parent.name in KERNELS_OF_2017 else []
+        name = source.parent.name
+        if name in OF_TODAY:
+            number = OF_TODAY[name]
+            target = (f"sm_{number}.ptx", TARGETS[-1][1], f"compute_{number}")
+            jobs.append((source, target, OPTIONS_OF_TODAY))
+            continue
+        also = of_2017 if name in KERNELS_OF_2017 else []
         jobs += [(source, target, OPTIONS) for target in TARGETS + also]
     for source in sorted(TASKS.glob("*/*.cu")):
         for output, options in OF_TASKS[source.name]:

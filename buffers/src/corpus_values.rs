@@ -1,5 +1,7 @@
 //! Values in the form that the corpus's generators and references work on.
 
+use half::bf16;
+
 use gpucast_corpus::reference::{self, Scalar, Values};
 
 use crate::scalar::ElementType;
@@ -14,12 +16,9 @@ pub fn scalar(ty: ElementType, bits: u64) -> Option<Scalar> {
         ElementType::U64 => Some(Scalar::U64(bits)),
         ElementType::F32 => Some(Scalar::F32(f32::from_bits(bits as u32))),
         ElementType::F64 => Some(Scalar::F64(f64::from_bits(bits))),
-        ElementType::U8
-        | ElementType::U16
-        | ElementType::S8
-        | ElementType::S16
-        | ElementType::F16
-        | ElementType::Bf16 => None,
+        ElementType::Bf16 => Some(Scalar::Bf16(bf16::from_bits(bits as u16))),
+        ElementType::U8 => Some(Scalar::U8(bits as u8)),
+        ElementType::U16 | ElementType::S8 | ElementType::S16 | ElementType::F16 => None,
     }
 }
 
@@ -42,12 +41,9 @@ pub fn values(ty: ElementType, bytes: &[u8]) -> Option<Values> {
         ElementType::U64 => Some(Values::U64(elements!(u64, bytes))),
         ElementType::F32 => Some(Values::F32(elements!(f32, bytes))),
         ElementType::F64 => Some(Values::F64(elements!(f64, bytes))),
-        ElementType::U8
-        | ElementType::U16
-        | ElementType::S8
-        | ElementType::S16
-        | ElementType::F16
-        | ElementType::Bf16 => None,
+        ElementType::Bf16 => Some(Values::Bf16(elements!(bf16, bytes))),
+        ElementType::U8 => Some(Values::U8(bytes.to_vec())),
+        ElementType::U16 | ElementType::S8 | ElementType::S16 | ElementType::F16 => None,
     }
 }
 
@@ -61,6 +57,8 @@ pub fn element_type(ty: reference::ElementType) -> ElementType {
         reference::ElementType::U64 => ElementType::U64,
         reference::ElementType::F32 => ElementType::F32,
         reference::ElementType::F64 => ElementType::F64,
+        reference::ElementType::Bf16 => ElementType::Bf16,
+        reference::ElementType::U8 => ElementType::U8,
     }
 }
 
@@ -74,5 +72,7 @@ pub fn bytes(values: &Values) -> Vec<u8> {
         Values::U64(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
         Values::F32(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
         Values::F64(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        Values::Bf16(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        Values::U8(values) => values.clone(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::entry::{Entry, Module};
+use crate::entry::{Entry, module};
 use crate::{gpp, mixbench, published};
 
 /// An entry, without published metrics, whose launch files are `<launch>.toml` and
@@ -18,11 +18,7 @@ macro_rules! entry {
             family: $family,
             summary: $summary,
             source: include_str!(concat!("../kernels/", $family, "/kernel.cu")),
-            modules: &[$(Module {
-                target: $target,
-                file: concat!($target, ".ptx"),
-                ptx: include_str!(concat!("../kernels/", $family, "/", $target, ".ptx")),
-            }),+],
+            modules: &[$(module!($family, $target)),+],
             launch: include_str!(concat!("../kernels/", $family, "/", $launch, ".toml")),
             launch_small: include_str!(concat!(
                 "../kernels/",
@@ -177,11 +173,86 @@ const SINGLE: &[Entry] = &[
         "dilation of an image by a disc in constant memory, stored down columns"),
 ];
 
+/// Tensor products, attention and what else language models are made of. Their sizes are
+/// parameters.
+const TODAY: &[Entry] = &[
+    entry!("product-mma-plain" in "product-mma", "plain", targets: ["sm_80"], reference: "product-transposed",
+        "bf16 product by mma.sync, 128 x 128 tiles, with bank conflicts"),
+    entry!("product-mma-swizzled" in "product-mma", "swizzled", targets: ["sm_80"], reference: "product-transposed",
+        "the same without bank conflicts"),
+    entry!("product-mma-two-stages" in "product-mma", "two-stages", targets: ["sm_80"], reference: "product-transposed",
+        "the same, the next tiles copied meanwhile"),
+    entry!("product-mma-four-stages" in "product-mma", "four-stages", targets: ["sm_80"], reference: "product-transposed",
+        "the same, three copies ahead"),
+    entry!("product-mma-fragments" in "product-mma", "fragments", targets: ["sm_80"], reference: "product-transposed",
+        "the same, the next fragments loaded meanwhile"),
+    entry!("product-wgmma-basic" in "product-wgmma", "basic", targets: ["sm_90a"], reference: "product-transposed",
+        "bf16 product by wgmma and tensor copies, one small tile"),
+    entry!("product-wgmma-large-tile" in "product-wgmma", "large-tile", targets: ["sm_90a"], reference: "product-transposed",
+        "the same, a large tile"),
+    entry!("product-wgmma-queue" in "product-wgmma", "queue", targets: ["sm_90a"], reference: "product-transposed",
+        "the same, a warp that copies and a queue of tiles"),
+    entry!("product-wgmma-two-consumers" in "product-wgmma", "two-consumers", targets: ["sm_90a"], reference: "product-transposed",
+        "the same, two warpgroups that multiply"),
+    entry!("product-wgmma-persistent" in "product-wgmma", "persistent", targets: ["sm_90a"], reference: "product-transposed",
+        "the same, blocks that stay and take tiles in turn"),
+    entry!("product-wgmma-cluster" in "product-wgmma", "cluster", targets: ["sm_90a"], reference: "product-transposed",
+        "the same, pairs of blocks that share copies"),
+    entry!("product-tcgen05-basic" in "product-tcgen05", "basic", targets: ["sm_100a"], reference: "product-transposed",
+        "bf16 product by tcgen05 and tensor copies, one tile at a time"),
+    entry!("product-tcgen05-stages" in "product-tcgen05", "stages", targets: ["sm_100a"], reference: "product-transposed",
+        "the same, a queue of tiles"),
+    entry!("product-tcgen05-roles" in "product-tcgen05", "roles", targets: ["sm_100a"], reference: "product-transposed",
+        "the same, warps with roles"),
+    entry!("product-tcgen05-pair" in "product-tcgen05", "pair", targets: ["sm_100a"], reference: "product-transposed",
+        "the same, pairs of blocks with one product"),
+    entry!("product-tcgen05-persistent" in "product-tcgen05", "persistent", targets: ["sm_100a"], reference: "product-transposed",
+        "the same, blocks that stay, and two sets of sums"),
+    entry!("attention-mma-d64" in "attention-mma", "d64", targets: ["sm_80"], reference: "attention",
+        "flash attention by mma.sync, 64 dimensions a head"),
+    entry!("attention-mma-d64-causal" in "attention-mma", "d64-causal", targets: ["sm_80"], reference: "attention",
+        "flash attention by mma.sync, 64 dimensions a head, earlier keys alone"),
+    entry!("attention-mma-d128" in "attention-mma", "d128", targets: ["sm_80"], reference: "attention",
+        "flash attention by mma.sync, 128 dimensions a head"),
+    entry!("attention-mma-d128-causal" in "attention-mma", "d128-causal", targets: ["sm_80"], reference: "attention",
+        "flash attention by mma.sync, 128 dimensions a head, earlier keys alone"),
+    entry!("attention-wgmma-d64" in "attention-wgmma", "d64", targets: ["sm_90a"], reference: "attention",
+        "flash attention by wgmma, with warps that take turns, 64 dimensions a head"),
+    entry!("attention-wgmma-d64-causal" in "attention-wgmma", "d64-causal", targets: ["sm_90a"], reference: "attention",
+        "flash attention by wgmma, with warps that take turns, 64 dimensions a head, earlier keys alone"),
+    entry!("attention-wgmma-d128" in "attention-wgmma", "d128", targets: ["sm_90a"], reference: "attention",
+        "flash attention by wgmma, with warps that take turns, 128 dimensions a head"),
+    entry!("attention-wgmma-d128-causal" in "attention-wgmma", "d128-causal", targets: ["sm_90a"], reference: "attention",
+        "flash attention by wgmma, with warps that take turns, 128 dimensions a head, earlier keys alone"),
+    entry!("attention-decode" in "attention-decode", "contiguous", targets: ["sm_80"], reference: "attention-decode",
+        "attention of one new token, its keys divided among blocks"),
+    entry!("attention-decode-paged" in "attention-decode", "paged", targets: ["sm_80"], reference: "attention-decode",
+        "the same, keys and values in pages"),
+    entry!("softmax" in "softmax", "launch", targets: ["sm_80"], reference: "softmax",
+        "softmax of each row, a warp a row"),
+    entry!("layer-norm" in "layer-norm", "launch", targets: ["sm_80"], reference: "layer-norm",
+        "layer normalisation of bf16 rows, a block a row"),
+    entry!("rms-norm" in "rms-norm", "launch", targets: ["sm_80"], reference: "rms-norm",
+        "residual sum and root-mean-square normalisation of bf16 rows"),
+    entry!("rotary" in "rotary", "launch", targets: ["sm_80"], reference: "rotary",
+        "rotary embedding of bf16 heads, in place"),
+    entry!("silu-and-multiply" in "silu-and-multiply", "launch", targets: ["sm_80"], reference: "silu-and-multiply",
+        "the gate of a feed-forward layer, silu(a) b"),
+    entry!("fp8-quantisation" in "fp8-quantisation", "launch", targets: ["sm_89"], reference: "fp8-quantisation",
+        "bf16 rows to e4m3 with a scale each"),
+    entry!("top-k-words" in "top-k", "words", targets: ["sm_80"], reference: "top-k",
+        "the eight greatest of 32,000 numbers a row, a block a row"),
+    entry!("top-k-experts" in "top-k", "experts", targets: ["sm_80"], reference: "top-k",
+        "the eight greatest of 256 numbers a row, a warp a row"),
+    entry!("causal-convolution" in "causal-convolution", "launch", targets: ["sm_80"], reference: "causal-convolution",
+        "causal convolution of four weights a channel, with silu"),
+];
+
 /// All entries: first the thesis's case studies and small kernels, then those of other papers, of
-/// published measurements and of Rodinia, then GPP and mixbench.
+/// published measurements and of Rodinia, then GPP and mixbench, and last those of today.
 pub fn entries() -> &'static [Entry] {
     static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-        [SINGLE, gpp::FAMILY, mixbench::FAMILY]
+        [SINGLE, gpp::FAMILY, mixbench::FAMILY, TODAY]
             .concat()
             .into_iter()
             .map(|entry| Entry { published: published::metrics(entry.name), ..entry })

@@ -1,5 +1,8 @@
 //! The data that the corpus holds for each kernel.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 /// A kernel with everything that is needed to run and to judge it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -36,7 +39,7 @@ impl Entry {
     /// Every file with its text.
     pub fn files(&self) -> Vec<(&'static str, &'static str)> {
         let mut files = vec![("kernel.cu", self.source)];
-        files.extend(self.modules.iter().map(|module| (module.file, module.ptx)));
+        files.extend(self.modules.iter().map(|module| (module.file, module.ptx())));
         files.push(("launch.toml", self.launch));
         files.push(("launch-small.toml", self.launch_small));
         files.extend(self.published.map(|metrics| ("published.toml", metrics)));
@@ -51,6 +54,33 @@ pub struct Module {
     pub target: &'static str,
     /// The file name that launch files use: `sm_35.ptx`.
     pub file: &'static str,
+    /// The PTX text, packed by `deflate`.
+    pub(crate) packed: &'static [u8],
+}
+
+/// The module of a kernel's folder for a target.
+macro_rules! module {
+    ($family:literal, $target:literal) => {
+        $crate::entry::Module {
+            target: $target,
+            file: concat!($target, ".ptx"),
+            packed: include_bytes!(concat!(env!("OUT_DIR"), "/", $family, "-", $target)),
+        }
+    };
+}
+pub(crate) use module;
+
+impl Module {
     /// The PTX text.
-    pub ptx: &'static str,
+    #[must_use]
+    pub fn ptx(&self) -> &'static str {
+        // Those that were asked for, by place: they stay.
+        static TEXTS: Mutex<BTreeMap<usize, &'static str>> = Mutex::new(BTreeMap::new());
+        let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+        texts.entry(self.packed.as_ptr().addr()).or_insert_with(|| {
+            // The build script has packed it, so it is whole, and text.
+            let bytes = miniz_oxide::inflate::decompress_to_vec(self.packed).unwrap_or_default();
+            String::from_utf8(bytes).unwrap_or_default().leak()
+        })
+    }
 }

@@ -3,14 +3,11 @@
 //!
 //! Its launch files differ only in those, so they are written once, here.
 
-use crate::entry::{Entry, Module};
+use crate::entry::{Entry, Module, module};
 
 const SOURCE: &str = include_str!("../kernels/gpp/kernel.cu");
 
-const MODULES: &[Module] = &[
-    Module { target: "sm_35", file: "sm_35.ptx", ptx: include_str!("../kernels/gpp/sm_35.ptx") },
-    Module { target: "sm_80", file: "sm_80.ptx", ptx: include_str!("../kernels/gpp/sm_80.ptx") },
-];
+const MODULES: &[Module] = &[module!("gpp", "sm_35"), module!("gpp", "sm_80")];
 
 /// A launch file. Complex numbers are pairs of f64, so that lengths are twice the numbers.
 macro_rules! launch {

@@ -2,22 +2,11 @@
 //!
 //! Its launch files differ only in those two, so they are written once, here.
 
-use crate::entry::{Entry, Module};
+use crate::entry::{Entry, Module, module};
 
 const SOURCE: &str = include_str!("../kernels/mixbench/kernel.cu");
 
-const MODULES: &[Module] = &[
-    Module {
-        target: "sm_35",
-        file: "sm_35.ptx",
-        ptx: include_str!("../kernels/mixbench/sm_35.ptx"),
-    },
-    Module {
-        target: "sm_80",
-        file: "sm_80.ptx",
-        ptx: include_str!("../kernels/mixbench/sm_80.ptx"),
-    },
-];
+const MODULES: &[Module] = &[module!("mixbench", "sm_35"), module!("mixbench", "sm_80")];
 
 /// The launch file of one member. A block of 256 threads reads 256 x 8 x 4 elements.
 macro_rules! launch {

@@ -147,7 +147,7 @@ fn traffic(
     let entry = gpucast_corpus::find(name).ok_or("no such kernel")?;
     let file: toml::Table = entry.launch.parse()?;
     let module = text(file.get("module")).and_then(|name| entry.module(name));
-    let ptx = module.ok_or("no module")?.ptx;
+    let ptx = module.ok_or("no module")?.ptx();
     let launch_file = file["launch"][0].as_table().ok_or("no launch")?;
     let kernel = text(launch_file.get("kernel")).ok_or("no kernel")?;
 

@@ -49,7 +49,7 @@ fn show(entry: &'static Entry, part: CorpusPart) -> Result<String, Report> {
                 })
             });
             used.or(entry.modules.first())
-                .map(|module| module.ptx.to_owned())
+                .map(|module| module.ptx().to_owned())
                 .ok_or_else(|| Report::new(format!("{} has no PTX", entry.name)))
         }
     }

@@ -8,11 +8,13 @@
 //!
 //! A launch file asks for one with `reference = "sgemm"` in an `[[expect]]` table.
 
+mod attention;
 mod block_sums;
 mod cfd_time_step;
 mod coloured_grid;
 mod copy;
 mod dg_differentiation;
+mod elements;
 mod error;
 mod finite_differences;
 mod gemm;
@@ -30,7 +32,9 @@ mod n_body;
 mod nearest_neighbour;
 mod padded_box;
 mod product;
+mod product_transposed;
 mod reduction;
+mod rows;
 mod sgemm;
 mod shmem_swap;
 mod sor;
@@ -68,6 +72,14 @@ pub struct Reference {
     /// Returns an error if arguments or buffers are missing, of another type or too short. It also
     /// does so if the launch does not cover the data. Never panics, whatever the inputs.
     pub run: fn(&Inputs<'_>) -> Result<Outputs, ReferenceError>,
+}
+
+impl Reference {
+    /// Launches that it describes together, with the arguments of one behind those of the other.
+    #[must_use]
+    pub fn launches(&self) -> usize {
+        if self.name == "attention-decode" { 2 } else { 1 }
+    }
 }
 
 /// All references.
@@ -189,6 +201,61 @@ pub const REFERENCES: &[Reference] = &[
         name: "leukocyte-dilate",
         about: "the greatest value that a disc covers, exact",
         run: leukocyte_dilate::run,
+    },
+    Reference {
+        name: "product-transposed",
+        about: "C = A B^T in bf16, summed in f64 and rounded once",
+        run: product_transposed::run,
+    },
+    Reference {
+        name: "attention",
+        about: "softmax(Q K^T / sqrt(D)) V in bf16, in f64 and rounded once",
+        run: attention::run,
+    },
+    Reference {
+        name: "attention-decode",
+        about: "the same for one query a head, four heads on the same keys",
+        run: attention::run_decode,
+    },
+    Reference {
+        name: "softmax",
+        about: "e^x over the sum of its row, in f64 and rounded once",
+        run: rows::softmax,
+    },
+    Reference {
+        name: "layer-norm",
+        about: "rows of mean 0 and variance 1, weighted, in f64 and rounded once",
+        run: rows::layer_norm,
+    },
+    Reference {
+        name: "rms-norm",
+        about: "sums with a residual over their root mean square, in f64",
+        run: rows::rms_norm,
+    },
+    Reference {
+        name: "top-k",
+        about: "the eight greatest numbers of a row and their columns, exact",
+        run: rows::top_k,
+    },
+    Reference {
+        name: "fp8-quantisation",
+        about: "rows over their scale as e4m3, rounded to nearest",
+        run: rows::fp8_quantisation,
+    },
+    Reference {
+        name: "rotary",
+        about: "pairs of elements turned by their position, in f64 and rounded once",
+        run: elements::rotary,
+    },
+    Reference {
+        name: "silu-and-multiply",
+        about: "a / (1 + e^-a) b, in f64 and rounded once",
+        run: elements::silu_and_multiply,
+    },
+    Reference {
+        name: "causal-convolution",
+        about: "four weights a channel and silu, in f64 and rounded once",
+        run: elements::causal_convolution,
     },
 ];
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use half::bf16;
+
 macro_rules! element_types {
     ($($variant:ident $type:ident $name:literal)+) => {
         /// The type of a buffer's elements or of a scalar argument.
@@ -85,4 +87,6 @@ element_types! {
     U64 u64 "u64"
     F32 f32 "f32"
     F64 f64 "f64"
+    Bf16 bf16 "bf16"
+    U8 u8 "u8"
 }

@@ -56,7 +56,7 @@ fn corpus(
 ) -> [Features; 2] {
     let entry = gpucast_corpus::find(name).unwrap();
     ["sm_35", "sm_80"]
-        .map(|target| features(entry.module(target).unwrap().ptx, kernel, grid, block, given))
+        .map(|target| features(entry.module(target).unwrap().ptx(), kernel, grid, block, given))
 }
 
 /// An access of `float32`: strides in elements, the count that costs are assessed by, and the

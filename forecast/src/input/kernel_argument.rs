@@ -240,7 +240,7 @@ fn from_corpus(entry: &'static Entry, options: &LaunchOptions) -> Result<Plan, F
             .maybe_hint(suggest(wanted, targets))
             .into());
     };
-    let text = SourceText::new(format!("corpus/{}/{}", entry.name, module.file), module.ptx);
+    let text = SourceText::new(format!("corpus/{}/{}", entry.name, module.file), module.ptx());
     // Published counts and times are those of the full size and of the usual parameters.
     let is_usual = options.size != Some(Size::Small) && options.param.is_empty();
     let published = is_usual.then_some(entry.name);

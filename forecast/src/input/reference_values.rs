@@ -34,7 +34,10 @@ pub fn arguments(plan: &Plan, launch: &PlannedLaunch) -> Result<Vec<Argument>, S
             PlannedArgument::Scalar { ty, bits } => corpus_values::scalar(*ty, *bits)
                 .map(Argument::Scalar)
                 .ok_or_else(|| format!("references know no scalars of type {}", ty.name())),
-            PlannedArgument::Structure(_) => Err("references know no structures".to_owned()),
+            PlannedArgument::Structure(structure) => structure
+                .only_buffer()
+                .map(|buffer| Argument::Buffer(plan.buffers[buffer].name.clone()))
+                .ok_or_else(|| "of structures references know tensor maps alone".to_owned()),
         })
         .collect()
 }

@@ -88,6 +88,14 @@ impl Structure {
         self.bytes.len()
     }
 
+    /// The buffer whose first byte it points at, if it points at nothing else: a tensor map does.
+    pub(super) fn only_buffer(&self) -> Option<usize> {
+        match self.addresses[..] {
+            [(_, Pointer { buffer, offset: 0 })] => Some(buffer),
+            _ => None,
+        }
+    }
+
     /// The buffers whose addresses are in it.
     pub fn buffers(&self) -> impl Iterator<Item = usize> + '_ {
         self.addresses.iter().map(|&(_, pointer)| pointer.buffer)

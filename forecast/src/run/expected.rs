@@ -107,13 +107,18 @@ impl<'a> Expected<'a> {
 
     /// Computes the outputs of the launch by the reference of this name.
     fn compute(&self, name: &str) -> Result<Outputs, String> {
-        let [launch] = self.plan.launches.as_slice() else {
-            return Err("a reference describes a file with one [[launch]]".to_owned());
-        };
         let reference =
             reference::reference(name).ok_or_else(|| format!("there is no reference {name}"))?;
+        let launches = self.plan.launches.as_slice();
+        let Some(launch) = launches.first().filter(|_| launches.len() == reference.launches())
+        else {
+            let launches = reference.launches();
+            return Err(format!("it describes a file with as many [[launch]] as {launches}"));
+        };
         let none = BTreeMap::new();
-        let arguments = reference_values::arguments(self.plan, launch)?;
+        let arguments =
+            launches.iter().map(|launch| reference_values::arguments(self.plan, launch));
+        let arguments = arguments.collect::<Result<Vec<_>, _>>()?.concat();
         let inputs = Inputs {
             kernel: &launch.kernel,
             grid: launch.grid,

@@ -225,11 +225,11 @@ fn results_are_there_when_they_are_used() {
             if !seen.insert((entry.family, module.file)) {
                 continue;
             }
-            let loaded = gpucast_ptx_frontend::load(module.ptx).unwrap();
+            let loaded = gpucast_ptx_frontend::load(module.ptx()).unwrap();
             let kernels =
                 loaded.functions.iter().filter(|function| function.kind == FunctionKind::Entry);
             for kernel in kernels {
-                let program = Program::new(&loaded, module.ptx, &kernel.name).unwrap();
+                let program = Program::new(&loaded, module.ptx(), &kernel.name).unwrap();
                 for (target, clocks) in &TARGETS {
                     let launch = schedule(
                         target.parse().unwrap(),
@@ -262,7 +262,7 @@ fn results_are_there_when_they_are_used() {
 fn launches(target: &str) -> Vec<(&'static str, Recorded)> {
     let run = |name: &str, kernel: &str, grid, block, given: &[Given]| {
         let entry = gpucast_corpus::find(name).unwrap();
-        record(entry.module(target).unwrap().ptx, kernel, grid, block, given)
+        record(entry.module(target).unwrap().ptx(), kernel, grid, block, given)
     };
     vec![
         (
