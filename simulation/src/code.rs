@@ -162,6 +162,8 @@ pub enum Action {
         format: TensorFormat,
         /// True if the product runs beside the warp and a later instruction waits for it (`wgmma`).
         is_asynchronous: bool,
+        /// True if it is the last one of its group (`wgmma.commit_group`).
+        ends_group: bool,
     },
     /// Accesses memory.
     Access(MemoryAccess),

@@ -82,7 +82,7 @@ impl Parameters {
     pub fn unit_of(&self, instruction: &Instruction) -> UnitUse {
         let units = self.units[instruction.class as usize];
         match instruction.action {
-            Action::Multiply { multiply_adds, format, is_asynchronous } => {
+            Action::Multiply { multiply_adds, format, is_asynchronous, .. } => {
                 let sub_cores = self.issue.sub_partitions;
                 let tensor = &self.tensor;
                 match tensor.clocks(multiply_adds, format, is_asynchronous, sub_cores) {

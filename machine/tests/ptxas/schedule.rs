@@ -320,6 +320,7 @@ fn copies_and_products_are_waited_for_as_the_code_says() {
             multiply_adds: 16 * 8 * 16,
             format: TensorFormat::HalfInSingle,
             is_asynchronous: false,
+            ends_group: false,
         };
         assert_eq!(products, [product], "{target}");
         assert!(

@@ -7,7 +7,7 @@ use super::load_store::{Asker, Way};
 use super::prepared::Op;
 use super::scoreboard::{Done, Event};
 use super::units::Taken;
-use super::warp::Warp;
+use super::warp::{Product, Warp};
 use crate::clock::{clock_at, time_of};
 use crate::code::{AccessKind, Action, Class, MemoryAccess, Space};
 use crate::launch::Beside;
@@ -202,8 +202,8 @@ impl<O: Observer> Sm<'_, O> {
                 let queue_free = self.load_store.free_at(sub_core);
                 self.sub_cores[sub_core].gates.set_queue(queue_free);
             }
-            Action::Multiply { is_asynchronous: true, .. } => {
-                self.multiply_beside(sub_core, place, clock, &mut effect);
+            Action::Multiply { is_asynchronous: true, ends_group, .. } => {
+                self.multiply_beside((sub_core, place), clock, ends_group, &mut effect);
             }
             Action::Compute | Action::Multiply { .. } | Action::Exit => {}
             Action::CtaArrive { queue } => {
@@ -241,14 +241,8 @@ impl<O: Observer> Sm<'_, O> {
             Action::TensorMemory(action) => self.tensor_memory(place, action, clock, &mut effect),
             Action::AwaitProducts { pending } => {
                 let warp = &mut self.warps[place as usize];
-                let mut last = Done { clock, by: O::Tag::default() };
-                while warp.products.len() > usize::from(pending) {
-                    if let Some(done) = warp.products.pop_front()
-                        && done.clock > last.clock
-                    {
-                        last = done;
-                    }
-                }
+                let last = warp.take_products(pending.into()).filter(|last| last.clock > clock);
+                let last = last.unwrap_or(Done { clock, by: O::Tag::default() });
                 warp.awaited = Event::of(State::Products, clock, last.clock, last.by);
                 effect.resume = last.clock;
             }
@@ -268,19 +262,20 @@ impl<O: Observer> Sm<'_, O> {
     /// A product that runs beside the warp. The queue in front of the tensor core has an end.
     fn multiply_beside(
         &mut self,
-        sub_core: usize,
-        place: u32,
+        (sub_core, place): (usize, u32),
         clock: u64,
+        ends_group: bool,
         effect: &mut Effect<O::Tag>,
     ) {
         let tensor = &self.parameters.tensor;
         let free = self.sub_cores[sub_core].units.free(Unit::Tensor);
         effect.way.result.done = clock_at(free + tensor.tensor_latency);
         let warp = &mut self.warps[place as usize];
-        warp.products.push_back(Done { clock: effect.way.result.done, by: self.issuing });
+        let done = Done { clock: effect.way.result.done, by: self.issuing };
+        warp.products.push_back(Product { done, ends_group });
         let most = tensor.tensor_queue.max(1) as usize;
         if let Some(first) = warp.products.len().checked_sub(1 + most) {
-            let Done { clock: done, by } = warp.products[first];
+            let Done { clock: done, by } = warp.products[first].done;
             effect.resume = effect.resume.max(done);
             warp.awaited = Event::of(State::Products, clock, effect.resume, by);
         }

@@ -87,8 +87,8 @@ pub(super) struct LoadStorePath<'a, T> {
 pub(super) struct Way<T> {
     /// When its result is there.
     pub(super) result: Event<T>,
-    /// When its operands may be overwritten: addresses once the port has taken the access, data that
-    /// it stores once the banks have.
+    /// When its operands may be overwritten: addresses once the port has taken the access, data
+    /// that it stores once the banks have.
     pub(super) operands: u64,
 }
 

@@ -44,9 +44,17 @@ pub(super) struct Warp<'a, T> {
     pub(super) copied: Event<T>,
     /// The latest of its transfers between tensor memory and registers.
     pub(super) transferred: Event<T>,
-    /// When its asynchronous products are done.
-    pub(super) products: VecDeque<Done<T>>,
+    /// Its asynchronous products.
+    pub(super) products: VecDeque<Product<T>>,
     issues: Issues,
+}
+
+/// A product that runs beside its warp.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Product<T> {
+    pub(super) done: Done<T>,
+    /// True if it is the last one of its group.
+    pub(super) ends_group: bool,
 }
 
 /// The clocks at which a warp issued its latest instructions.
@@ -144,6 +152,21 @@ impl<'a, T: Copy + Default> Warp<'a, T> {
         }
         self.at += 1;
         self.enter(code)
+    }
+
+    /// Takes its groups of products but for the latest `pending`. Returns the last one of them.
+    /// Products behind the last group are one that is not closed yet.
+    pub(super) fn take_products(&mut self, pending: usize) -> Option<Done<T>> {
+        let is_open = self.products.back().is_some_and(|product| !product.ends_group);
+        let closed = self.products.iter().filter(|product| product.ends_group).count();
+        let mut groups = closed + usize::from(is_open);
+        let mut last: Option<Done<T>> = None;
+        while groups > pending {
+            let Some(Product { done, ends_group }) = self.products.pop_front() else { break };
+            groups -= usize::from(ends_group || self.products.is_empty());
+            last = last.filter(|last| last.clock >= done.clock).or(Some(done));
+        }
+        last
     }
 
     pub(super) fn blocked_since(&self) -> Option<u64> {

@@ -244,6 +244,7 @@ fn products_beside_the_warp_overlap_with_it() {
         multiply_adds: 16 * 8 * 16 * 16,
         format: TensorFormat::HalfInSingle,
         is_asynchronous,
+        ends_group: true,
     };
     let code = looped(|writer| {
         writer.push("HGMMA", Class::Tensor, product(true), Control::after(1));
@@ -259,6 +260,41 @@ fn products_beside_the_warp_overlap_with_it() {
 }
 
 #[test]
+fn a_wait_for_groups_of_products_leaves_the_latest_ones_alone() {
+    const MULTIPLY_ADDS: u32 = 16 * 8 * 16 * 16;
+    let mut machine = machine();
+    machine.tensor.tensor_queue = 16;
+    let busy = f64::from(MULTIPLY_ADDS) / (machine.tensor.rates[0] / 4.0);
+    // Two groups of four, of which the second may be left open.
+    let clocks = |pending: u8, closes: bool| {
+        let code = looped(|writer| {
+            for at in 0..8 {
+                let action = Action::Multiply {
+                    multiply_adds: MULTIPLY_ADDS,
+                    format: TensorFormat::HalfInSingle,
+                    is_asynchronous: true,
+                    ends_group: at == 3 || closes && at == 7,
+                };
+                writer.push("HGMMA", Class::Tensor, action, Control::after(1));
+            }
+            let wait = |pending| Action::AwaitProducts { pending };
+            writer.push("WARPGROUP", Class::Other, wait(pending), Control::after(1));
+            // As long as a group.
+            for _ in 0..4 * busy as usize {
+                writer.op("FFMA", Class::Fp32, Control::after(1));
+            }
+            writer.push("WARPGROUP", Class::Other, wait(0), Control::after(1));
+        });
+        round(&machine, &code, 1, &[])
+    };
+    for closes in [true, false] {
+        let (none, one, two) = (clocks(0, closes), clocks(1, closes), clocks(2, closes));
+        assert!((none - one - 4.0 * busy).abs() < 40.0, "{none} {one} {busy}");
+        assert!((one - two).abs() < 40.0, "{one} {two}");
+    }
+}
+
+#[test]
 fn products_beside_the_warp_wait_in_a_queue_with_an_end() {
     const MULTIPLY_ADDS: u32 = 16 * 8 * 16 * 16;
     let mut machine = machine();
@@ -271,6 +307,7 @@ fn products_beside_the_warp_wait_in_a_queue_with_an_end() {
                     multiply_adds: MULTIPLY_ADDS,
                     format: TensorFormat::HalfInSingle,
                     is_asynchronous: true,
+                    ends_group: true,
                 };
                 writer.push("HGMMA", Class::Tensor, action, Control::after(1));
             }

@@ -41,6 +41,11 @@ pub(in super::super) enum Detail {
         /// A bit for each counter that must be zero.
         zero: u64,
     },
+    /// Multiplies matrices for a warpgroup, beside its warps.
+    Product {
+        /// True if a group of products ends with it.
+        ends_group: bool,
+    },
     /// Waits for asynchronous products, all but the latest ones.
     Products {
         /// Groups that may be outstanding.
@@ -115,6 +120,8 @@ fn of_volta(mnemonic: &str, raw: u128) -> Detail {
         "WARPGROUP" if bits(raw, 47, 1) == 1 => {
             Detail::Products { pending: bits(raw, 72, 3) as u8 }
         }
+        // The group that it ends (`gsb0`); 7 is none.
+        _ if mnemonic.ends_with("GMMA") => Detail::Product { ends_group: bits(raw, 84, 3) != 7 },
         // `SYNCS.PHASECHK` is a form of its own, with a predicate as its result.
         "SYNCS" if bits(raw, 0, 12) == 0x5a7 => Detail::Phase,
         "MEMBAR" => Detail::Fence(match bits(raw, 76, 3) {
@@ -179,6 +186,20 @@ mod tests {
                 0x000fc40000010300,
                 0x00008000000079c5,
                 D::Products { pending: 3 },
+            ),
+            (
+                "HGMMA.64x128x16.F32.BF16 R88, gdesc[UR8], R88",
+                "HGMMA",
+                0x000fe20008701858,
+                0x01e00000085879f0,
+                D::Product { ends_group: false },
+            ),
+            (
+                "HGMMA.64x128x16.F32.BF16 R88, gdesc[UR8], R88, gsb0",
+                "HGMMA",
+                0x000fe20008001858,
+                0x01e00000085879f0,
+                D::Product { ends_group: true },
             ),
             ("WARPGROUP.ARRIVE", "WARPGROUP", 0x000fcc0000000000, 0x00000000000079c5, D::None),
             (

@@ -118,6 +118,7 @@ impl Translator<'_, '_> {
             Detail::Counter { counter: Some(counter), most, .. } => {
                 Action::AwaitCounter { counter, pending: most }
             }
+            Detail::Product { ends_group } => self.product(index, ends_group),
             Detail::Products { pending } => Action::AwaitProducts { pending },
             Detail::Phase => Action::AwaitPhase { queue: self.queue(index) },
             Detail::Fence(scope) => Action::Fence(scope),
@@ -129,7 +130,7 @@ impl Translator<'_, '_> {
                 "SYNCS" if self.arrives(index) => {
                     Action::ArriveAtPhase { queue: self.queue(index) }
                 }
-                _ if multiplies(self.listing, index) => self.product(index),
+                _ if multiplies(self.listing, index) => self.product(index, false),
                 _ => Action::Compute,
             },
         }
@@ -162,12 +163,12 @@ impl Translator<'_, '_> {
         (is_own != waits).then_some(Action::TensorMemory(action))
     }
 
-    fn product(&self, index: usize) -> Action {
+    fn product(&self, index: usize, ends_group: bool) -> Action {
         let Some(&Product { multiply_adds, format }) = self.products.get(&index) else {
             return Action::Compute;
         };
         let is_asynchronous = is_beside(self.listing, index);
-        Action::Multiply { multiply_adds, format, is_asynchronous }
+        Action::Multiply { multiply_adds, format, is_asynchronous, ends_group }
     }
 
     fn access(

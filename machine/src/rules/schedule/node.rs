@@ -75,7 +75,10 @@ impl Node {
         let class = class(op, family, emitted);
         let action = match emitted.selected.access {
             Some(access) => Action::Access(memory_access(op, family, mnemonic, access, queue)),
-            None if emitted.role == Role::Own => action(op, emitted, number, queue),
+            None if emitted.role == Role::Own => {
+                let ends_group = is_beside(op.opcode) && ends_group(graph, emitted.operation);
+                action(op, emitted, number, queue, ends_group)
+            }
             None if emitted.role == Role::Control && mnemonic == "EXIT" && ends_warp(op) => {
                 Action::Exit
             }
@@ -205,7 +208,13 @@ fn memory_access(
 }
 
 /// The action of an instruction without an access that is part of its operation.
-fn action(op: &Op<'_>, emitted: &Emitted, number: u32, queue: Option<u32>) -> Action {
+fn action(
+    op: &Op<'_>,
+    emitted: &Emitted,
+    number: u32,
+    queue: Option<u32>,
+    ends_group: bool,
+) -> Action {
     use Opcode as O;
     let mnemonic = emitted.selected.mnemonic;
     let pending = || match op.args.first() {
@@ -236,9 +245,22 @@ fn action(op: &Op<'_>, emitted: &Emitted, number: u32, queue: Option<u32>) -> Ac
                 queue,
             }),
             (None, Some(action)) => Action::TensorMemory(action),
-            (None, None) => multiply(op, emitted).unwrap_or(Action::Compute),
+            (None, None) => multiply(op, emitted, ends_group).unwrap_or(Action::Compute),
         },
     }
+}
+
+/// Products of a warpgroup run beside its warps.
+const fn is_beside(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::WgmmaMmaAsync | Opcode::WgmmaMmaAsyncSp)
+}
+
+/// Returns true if a group of products is closed behind this one, before another one begins.
+fn ends_group(graph: &Graph<'_>, product: u32) -> bool {
+    let block = graph.op(product).block;
+    let behind = (product + 1..graph.ops.len() as u32).map(|index| graph.op(index));
+    let behind = behind.take_while(|op| op.block == block).map(|op| op.opcode);
+    behind.take_while(|&opcode| !is_beside(opcode)).any(|opcode| opcode == Opcode::WgmmaCommitGroup)
 }
 
 fn scope(op: &Op<'_>) -> FenceScope {
@@ -252,7 +274,7 @@ fn scope(op: &Op<'_>) -> FenceScope {
 }
 
 /// The product of a matrix instruction, divided among its machine instructions.
-fn multiply(op: &Op<'_>, emitted: &Emitted) -> Option<Action> {
+fn multiply(op: &Op<'_>, emitted: &Emitted, ends_group: bool) -> Option<Action> {
     let operations = tensor_operations(op.source)?;
     let accumulates_halves =
         op.source.types().next().is_some_and(|ty| matches!(ty, ScalarType::F16));
@@ -273,6 +295,7 @@ fn multiply(op: &Op<'_>, emitted: &Emitted) -> Option<Action> {
     Some(Action::Multiply {
         multiply_adds: u32::try_from(operations.per_warp / 2 / parts).unwrap_or(u32::MAX),
         format,
-        is_asynchronous: matches!(op.opcode, Opcode::WgmmaMmaAsync | Opcode::WgmmaMmaAsyncSp),
+        is_asynchronous: is_beside(op.opcode),
+        ends_group,
     })
 }

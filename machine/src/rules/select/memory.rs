@@ -3,6 +3,7 @@
 use gpucast_counters::machine::MachineAccess;
 use gpucast_interpreter::AccessKind;
 use gpucast_ptx_frontend::isa::{Modifier, Opcode, opcode_facts};
+use gpucast_ptx_frontend::module::{Immediate, Operand};
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
 use smallvec::smallvec;
 
@@ -33,7 +34,7 @@ pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selecti
             split(one(store(space), access(AccessKind::Store, bytes)), bytes)
         }
         O::Atom | O::Red => atomics::select(graph, op, family, element),
-        O::CpAsync => one("LDGSTS", access(AccessKind::Load, element)),
+        O::CpAsync => one("LDGSTS", Some(copy(op))),
         O::Ldmatrix => {
             let bytes = 4 * op.results.len() as u32;
             one("LDSM", access(AccessKind::Load, bytes))
@@ -50,6 +51,15 @@ pub(super) fn select(graph: &Graph<'_>, op: &Op<'_>, family: &Family) -> Selecti
             smallvec![Selected::new(opcode_facts(other).machine, 1)]
         }
     }
+}
+
+/// The side of `cp.async` that reads device memory; its memory operand is where it writes.
+fn copy(op: &Op<'_>) -> MachineAccess {
+    let bytes = match op.source.operands.get(2) {
+        Some(Operand::Immediate(Immediate::Integer(bytes))) => u32::try_from(*bytes).unwrap_or(16),
+        _ => 16,
+    };
+    MachineAccess { space: Some(StateSpace::Global), kind: AccessKind::Load, bytes }
 }
 
 fn load(space: Option<StateSpace>) -> &'static str {

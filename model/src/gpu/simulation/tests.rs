@@ -183,7 +183,12 @@ fn parameters_have_the_names_of_their_fields() {
 fn code_for_units_that_are_missing_is_told_of() {
     let multiply = |format| {
         let mut writer = Writer::default();
-        let product = Action::Multiply { multiply_adds: 4096, format, is_asynchronous: false };
+        let product = Action::Multiply {
+            multiply_adds: 4096,
+            format,
+            is_asynchronous: false,
+            ends_group: false,
+        };
         writer.push("HMMA", Class::Tensor, product, Control::after(1)).end_block();
         writer.finish()
     };

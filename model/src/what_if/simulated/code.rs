@@ -323,6 +323,7 @@ pub(in super::super) fn tensor_cores(counts: &mut Editor) {
                     multiply_adds,
                     format: TensorFormat::HalfInHalf,
                     is_asynchronous: false,
+                    ends_group: false,
                 };
             }
         }
