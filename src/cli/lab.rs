@@ -42,17 +42,23 @@ pub(crate) enum Lab {
         /// The language of the lesson; a task that lacks it is told as its author wrote it
         #[arg(long, value_name = "LANGUAGE", default_value = "en", value_parser = words::language())]
         language: Language,
+
+        /// Write the kernel in Python, for Numba, instead of CUDA
+        #[arg(long)]
+        numba: bool,
     },
     /// Say what is right, what is wrong, and which targets are open
     ///
     /// Results are compared with the solution's at all sizes of the task, under all checks: stray
-    /// accesses, races, barriers, values that nobody wrote. Then targets are measured.
+    /// accesses, races, barriers, values that nobody wrote. Then targets are measured. A kernel in
+    /// Python is compiled by Numba, which executes its file; the PTX stays beside it.
     #[command(after_help = OF_A_CHECK)]
     Check(Box<Check>),
     /// Grade the submissions of a class: a row each, with points and the first reason
     ///
     /// Half of the points are for results, by sizes. The other half are for targets, if results are
-    /// right at all sizes.
+    /// right at all sizes. Of a kernel in Python, the PTX that a check left beside it is graded. Of
+    /// what the page saved, each kernel that a student has changed is graded anew.
     #[command(after_help = OF_GRADES)]
     Grade(Box<Grade>),
     /// Write a task of your own to change: text, sizes, targets, start code, solution
@@ -87,12 +93,17 @@ pub(crate) struct Check {
 
 #[derive(Debug, Args)]
 pub(crate) struct Grade {
-    /// A folder of submissions: folders that `lab start` wrote, or files NAME.cu
+    /// A folder of submissions: folders that `lab start` wrote, files NAME.cu, or files NAME.json
+    /// that the page saved
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
 
     #[command(flatten)]
     pub(crate) by: By,
+
+    /// The language of headings and targets; what is wrong with a kernel is told in English
+    #[arg(long, help_heading = "Output", value_name = "LANGUAGE", default_value = "en", value_parser = words::language())]
+    pub(crate) language: Language,
 
     /// The form of the result
     #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "text", value_parser = words::grade_format())]

@@ -10,23 +10,37 @@ use gpucast_forecast::settings::{
     CacheChoice, ExecutionSettings, LaunchOptions, MachineChoice, MachineSettings,
 };
 use gpucast_interpreter::Options;
-use gpucast_lab::{Checking, Graded, Language, Submission, Task, hand_out, submission, tasks};
+use gpucast_lab::python::{self, Signature};
+use gpucast_lab::submission::Class;
+use gpucast_lab::{Checking, Graded, Language, Submission, Task, hand_out, tasks};
 use gpucast_model::Gpu;
 use gpucast_render::{TextOrJson, lab};
+use gpucast_toolchain::compiler::PythonKernel;
 
 use crate::cli::lab::{By, Check, Grade, Lab};
 use crate::failure::{Failure, Report, suggest};
 use crate::output::manner::{self, Verbosity};
 use crate::output::{Output, Terminal, diagnostic};
-use crate::project;
+use crate::{interrupt, project};
 
 /// The task of ours that a teacher's first one is made of.
 const EXAMPLE: &str = "03-coalescing";
+/// What a kernel in Python is compiled for where the GPU says nothing.
+const USUAL_CAPABILITY: &str = "8.0";
 
 pub(crate) fn run(command: Lab) -> Result<(), Failure> {
     match command {
         Lab::List { language, format } => list(language, format),
-        Lab::Start { task, folder, language } => start(&task, folder, language),
+        Lab::Start { task, folder, language, numba } => {
+            let task = self::task(&task)?.told_in(language);
+            let folder = folder.unwrap_or_else(|| PathBuf::from(&task.name));
+            match numba {
+                false => hand_out::to_student(&task, &folder)?,
+                true => hand_out::to_student_in_python(&task, &folder)?,
+            }
+            tell(&format!("wrote lesson, kernel and launch into {}", folder.display()));
+            Ok(())
+        }
         Lab::Check(arguments) => check(&arguments),
         Lab::Grade(arguments) => grade(&arguments),
         Lab::New { folder } => {
@@ -50,14 +64,6 @@ fn list(language: Language, format: TextOrJson) -> Result<(), Failure> {
     Output::open(None)?.write(&lab::list(&all, format)?)
 }
 
-fn start(name: &str, folder: Option<PathBuf>, language: Language) -> Result<(), Failure> {
-    let task = task(name)?.told_in(language);
-    let folder = folder.unwrap_or_else(|| PathBuf::from(&task.name));
-    hand_out::to_student(&task, &folder)?;
-    tell(&format!("wrote lesson, kernel and launch into {}", folder.display()));
-    Ok(())
-}
-
 /// A task of ours, or that of a folder.
 fn task(name: &str) -> Result<Task, Failure> {
     if let Some(task) = tasks::find(name) {
@@ -76,21 +82,37 @@ fn task(name: &str) -> Result<Task, Failure> {
 
 /// The task that an option names, or else a submission.
 fn task_of(by: &By, submission: &Submission) -> Result<Task, Failure> {
-    match by.task.as_ref().or(submission.task.as_ref()) {
-        Some(name) => task(name),
-        None => {
-            let kernel = submission.kernel.display();
-            Err(Report::new(format!("nothing says which task {kernel} belongs to"))
-                .hint("name it: --task coalescing")
-                .into())
-        }
+    let name = by.task.as_ref().or(submission.task.as_ref());
+    name.map_or_else(|| Err(unnamed(submission)), |name| task(name))
+}
+
+/// The same of a submission that somebody else wrote, which names no folder to take a task from.
+fn task_to_grade(asked: Option<&Task>, submission: &Submission) -> Result<Task, Failure> {
+    if let Some(asked) = asked {
+        return Ok(asked.clone());
     }
+    let name = submission.task.as_deref().ok_or_else(|| unnamed(submission))?;
+    let unknown = || {
+        Report::new(format!("{} is of a task `{name}`, which is none of ours", submission.name))
+            .hint("name it: --task FOLDER")
+    };
+    Ok(tasks::find(name).ok_or_else(unknown)??)
+}
+
+fn unnamed(submission: &Submission) -> Failure {
+    let kernel = submission.kernel.display();
+    Report::new(format!("nothing says which task {kernel} belongs to"))
+        .hint("name it: --task coalescing")
+        .into()
 }
 
 fn check(arguments: &Check) -> Result<(), Failure> {
     let submission = Submission::at(&arguments.submission)?;
     let task = task_of(&arguments.by, &submission)?.told_in(arguments.language);
     let gpu = gpu(&arguments.by)?;
+    if python::is_python(&submission.kernel) {
+        compile(&submission.kernel, &task, &gpu)?;
+    }
     let mut output = Output::open(arguments.output.clone())?;
     let terminal = Terminal::of_worker(None)?;
     let launch = launch(&arguments.by, &gpu);
@@ -99,14 +121,29 @@ fn check(arguments: &Check) -> Result<(), Failure> {
     if checked.is_done() { Ok(()) } else { Err(Failure::Said) }
 }
 
+/// Compiles a kernel in Python, and keeps its PTX beside it.
+fn compile(source: &Path, task: &Task, gpu: &Gpu) -> Result<(), Failure> {
+    let Signature { kernel, types } = python::signature(task)?;
+    let file = std::path::absolute(source);
+    let file = file.map_err(|error| Report::file("read", source, &error))?;
+    let capability = gpu.compute_capability.as_ref().map(|figure| figure.value.to_string());
+    let capability = capability.unwrap_or_else(|| USUAL_CAPABILITY.to_owned());
+    let (name, types, capability) = (kernel.as_str(), types.as_slice(), capability.as_str());
+    let ptx = PythonKernel { file: &file, name, types, capability }.compile(&interrupt::stop())?;
+    Ok(python::keep(source, &ptx)?)
+}
+
 fn grade(arguments: &Grade) -> Result<(), Failure> {
-    let (submissions, others) = submission::of_class(&arguments.folder)?;
-    for other in &others {
+    let asked = arguments.by.task.as_deref().map(task).transpose()?;
+    let class = Class::of(&arguments.folder, asked.as_ref().map(|task| task.name.as_str()))?;
+    for other in &class.others {
         tell(&format!("{} is no submission", other.display()));
     }
+    let submissions = &class.submissions;
     // What is cheap to refuse is refused before anything is executed.
-    let all = submissions.iter().map(|submission| task_of(&arguments.by, submission));
-    let all = all.collect::<Result<Vec<Task>, Failure>>()?;
+    let told =
+        |submission| Ok(task_to_grade(asked.as_ref(), submission)?.told_in(arguments.language));
+    let all = submissions.iter().map(told).collect::<Result<Vec<Task>, Failure>>()?;
     let gpu = gpu(&arguments.by)?;
     let mut output = Output::open(arguments.output.clone())?;
     let terminal = Terminal::of_worker(None)?;
@@ -114,12 +151,12 @@ fn grade(arguments: &Grade) -> Result<(), Failure> {
     let graded = submissions.iter().zip(&all).map(|(submission, task)| {
         checking(&arguments.by, (task, &gpu, &launch), &terminal).grade(submission)
     });
-    let class = graded.collect::<Result<Vec<Graded>, _>>()?;
-    output.write(&lab::grades(&class, arguments.format)?)?;
-    match class.iter().filter(|graded| graded.outcome.is_err()).count() {
+    let graded = graded.collect::<Result<Vec<Graded>, _>>()?;
+    output.write(&lab::grades(&graded, arguments.language, arguments.format)?)?;
+    match graded.iter().filter(|one| one.outcome.is_err()).count() {
         0 => Ok(()),
         unread => {
-            let message = format!("{unread} of {} submissions could not be checked", class.len());
+            let message = format!("{unread} of {} submissions could not be checked", graded.len());
             Err(Report::new(message).hint("the last column says why").into())
         }
     }

@@ -106,6 +106,108 @@ fn a_class_is_graded_in_all_forms() {
 }
 
 #[test]
+fn a_class_is_graded_in_german() {
+    let class =
+        class(&[("anna", "03-coalescing", "reference.ptx"), ("ben", "03-coalescing", "start.ptx")]);
+    fs::write(class.path().join("clara.py"), "").unwrap();
+    let grade = |format: &str| {
+        let class = class.path().display();
+        let options = format!("--task coalescing --language de --format {format}");
+        gpucast(&format!("lab grade '{class}' {options}")).stdout
+    };
+    let here = class.path().display().to_string();
+    insta::assert_snapshot!("german_grades", grade("text").replace(&here, "~"));
+    insta::assert_snapshot!("german_grades_csv", grade("csv").replace(&here, "~"));
+}
+
+/// The PTX of a kernel in Python stands beside it, under the hash of its text.
+#[test]
+fn kernels_in_python_are_graded_by_the_ptx_of_their_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let started = gpucast(&format!("lab start scan '{}' --numba", place("anna").display()));
+    assert_eq!(started.status, 0, "{}", started.stderr);
+    insta::assert_snapshot!(
+        "lesson_in_python",
+        fs::read_to_string(place("anna/README.md")).unwrap()
+    );
+    let launch = fs::read_to_string(place("anna/launch.toml")).unwrap();
+    assert!(launch.contains("module = \"kernel.ptx\"") && launch.contains("{ u64 = 0 }"));
+    for name in ["ben", "clara"] {
+        fs::create_dir(place(name)).unwrap();
+        for file in ["task.txt", "kernel.py", "launch.toml"] {
+            fs::copy(place("anna").join(file), place(name).join(file)).unwrap();
+        }
+    }
+    let keep = |name: &str, source: &str, ptx: &str| {
+        fs::copy(of_task("11-scan", source), place(name).join("kernel.py")).unwrap();
+        let ptx = fs::read_to_string(of_task("11-scan", ptx)).unwrap();
+        gpucast_lab::python::keep(&place(name).join("kernel.py"), &ptx).unwrap();
+    };
+    keep("anna", "solution.py", "reference-numba.ptx");
+    keep("ben", "start.py", "start-numba.ptx");
+    let grade = || gpucast(&format!("lab grade '{}'", folder.path().display()));
+    let graded = grade();
+    assert_eq!(graded.status, 1, "{}", graded.stdout);
+    let lines: Vec<&str> = graded.stdout.lines().collect();
+    assert!(lines[1].starts_with("anna        11-scan     100    5/5"), "{}", lines[1]);
+    assert!(lines[2].contains(" 0/5 ") && lines[2].contains("race: "), "{}", lines[2]);
+    assert!(lines[3].contains("kernel.py has no PTX beside it"), "{}", lines[3]);
+    fs::write(place("anna/kernel.py"), "# another one").unwrap();
+    assert!(grade().stdout.contains("kernel.py has changed since it was compiled"));
+    let vectors = gpucast(&format!("lab start vectors '{}' --numba", place("none").display()));
+    assert_eq!(vectors.status, 1);
+    assert!(vectors.stderr.contains("04-vectors has no kernel in Python"), "{}", vectors.stderr);
+}
+
+/// What the page saves: the points that it claims count for nothing.
+#[test]
+fn what_students_of_the_page_have_done_is_graded() {
+    let folder = tempfile::tempdir().unwrap();
+    let version = |file: &str| {
+        let text = |name: &str| fs::read_to_string(of_task("11-scan", name)).unwrap();
+        serde_json::json!({ "source": text(file), "launch": text("launch.toml"), "cuda": null })
+    };
+    for (name, file) in [("anna", "solution.ptx"), ("ben", "start.ptx")] {
+        let mine = serde_json::json!({ "mine": version(file), "points": 100, "done": true });
+        let saved = serde_json::json!({
+            "schema": "gpucast.classroom/1",
+            "tasks": { "11-scan": mine, "12-histogram": { "hints": 1 } },
+        });
+        fs::write(folder.path().join(format!("{name}.json")), saved.to_string()).unwrap();
+    }
+    let graded = gpucast(&format!("lab grade '{}' --format json", folder.path().display()));
+    assert_eq!(graded.status, 0, "{}", graded.stderr);
+    let graded: serde_json::Value = serde_json::from_str(&graded.stdout).unwrap();
+    let all = graded["submissions"].as_array().unwrap();
+    let told =
+        all.iter().map(|one| (one["name"].as_str().unwrap(), one["points"].as_u64().unwrap()));
+    assert_eq!(told.collect::<Vec<_>>(), [("anna", 100), ("ben", 0)]);
+    assert!(
+        all.iter().all(|one| one["task"] == "11-scan" && one["notes"] == serde_json::json!([]))
+    );
+}
+
+/// A submission names no folder from which a grader would take an easier task.
+#[test]
+fn a_submission_names_tasks_of_ours_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("easy");
+    assert_eq!(gpucast(&format!("lab new '{}'", own.display())).status, 0);
+    let anna = folder.path().join("class/anna");
+    fs::create_dir_all(&anna).unwrap();
+    fs::copy(of_task("11-scan", "start.ptx"), anna.join("kernel.cu")).unwrap();
+    fs::write(anna.join("task.txt"), own.display().to_string()).unwrap();
+    let graded = gpucast(&format!("lab grade '{}'", folder.path().join("class").display()));
+    assert_eq!((graded.status, graded.stdout.as_str()), (1, ""));
+    assert!(
+        graded.stderr.replace("\n  | ", " ").contains("which is none of ours"),
+        "{}",
+        graded.stderr
+    );
+}
+
+#[test]
 fn a_submission_that_cannot_be_checked_is_named() {
     let class = class(&[("anna", "11-scan", "reference.ptx"), ("clara", "11-scan", "start.ptx")]);
     let bens = class.path().join("ben");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import types
 import unittest
 import warnings
@@ -10,7 +11,7 @@ from typing import Any
 from unittest import mock
 
 import gpucast
-from support import CUDA, CUDA_KERNELS, SAXPY, needed
+from support import CUDA, CUDA_KERNELS, REPOSITORY, SAXPY, needed
 
 GPU = {"gpu": "h100-sxm", "machine": "rules"}
 
@@ -54,6 +55,37 @@ class Numba(unittest.TestCase):
         self.np: Any = needed("numpy")
         needed("numba_cuda")
         warnings.simplefilter("ignore")
+
+    def test_a_kernel_calls_a_function(self) -> None:
+        from numba import cuda
+
+        @cuda.jit(device=True)
+        def doubled(x):
+            return x + x
+
+        @cuda.jit
+        def double(x):
+            i = cuda.grid(1)
+            if i < x.size:
+                x[i] = doubled(x[i])
+
+        x = self.np.arange(100, dtype=self.np.int32)
+        gpucast.run(double[1, 128], x)
+        self.assertEqual(x.tolist(), [2 * i for i in range(100)])
+
+    def test_the_kernel_of_a_file_is_compiled_for_the_types_of_a_launch(self) -> None:
+        from gpucast.adapters import numba
+
+        with tempfile.TemporaryDirectory() as folder:
+            task = REPOSITORY / "studies/lab/tasks/08-divergence/solution.py"
+            output = f"{folder}/kernel.ptx"
+            numba.main(output, str(task), "alternate", "9.0", "f32[]", "f32[]", "s32")
+            with open(output) as made:
+                self.assertRegex(made.read(), r"\.entry alternate\((?s:.)*alternate_param_14")
+            with self.assertRaisesRegex(TypeError, "no type for bf16"):
+                numba.main(output, str(task), "alternate", "9.0", "bf16")
+            with self.assertRaisesRegex(TypeError, "no kernel `other`"):
+                numba.main(output, str(task), "other", "9.0")
 
     def test_saxpy(self) -> None:
         np = self.np

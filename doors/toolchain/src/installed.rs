@@ -25,6 +25,13 @@ pub(crate) fn python_prefixes() -> Vec<PathBuf> {
     active.chain(search_path().iter().filter_map(|folder| python_prefix(folder))).collect()
 }
 
+/// The Python of the search path.
+pub(crate) fn python() -> Option<PathBuf> {
+    let names = ["python3", "python"].map(|name| format!("{name}{}", env::consts::EXE_SUFFIX));
+    let within = |folder: PathBuf| names.clone().map(|name| folder.join(name));
+    search_path().into_iter().flat_map(within).find(|path| path.is_file())
+}
+
 /// The folders in which tools and what they read may be, whether they exist or not: for whoever
 /// lets a process read nothing else. Of a prefix, what programs and libraries are in; of the
 /// system, the folders that every program needs.

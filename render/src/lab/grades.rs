@@ -2,10 +2,12 @@
 
 use gpucast_forecast::Report;
 use gpucast_forecast::failure::in_one_line;
-use gpucast_lab::check::{ALL_POINTS, Checked, Graded};
+use gpucast_lab::Language;
+use gpucast_lab::check::{Checked, Graded};
 use gpucast_lab::hand_out::in_words;
 use serde_json::{Value, json};
 
+use super::words::{Words, words};
 use crate::judgement::evidence;
 use crate::table::{Align, aligned};
 use crate::{control, csv, json};
@@ -23,31 +25,38 @@ pub enum GradeFormat {
     Markdown,
 }
 
-const HEADER: [&str; 7] = ["submission", "task", "points", "right", "targets", "time_ms", "reason"];
-
-/// The grades of a class.
+/// The grades of a class, with headings in a language. Reasons of targets are in that of their
+/// tasks, and numbers of CSV have a point in all languages.
 ///
 /// # Errors
 ///
 /// If the result has a value that the form cannot hold, which no input brings about.
-pub fn document(class: &[Graded], format: GradeFormat) -> Result<String, Report> {
-    let rows = |absent| class.iter().map(|graded| row(graded, absent)).collect::<Vec<_>>();
+pub fn document(
+    class: &[Graded],
+    language: Language,
+    format: GradeFormat,
+) -> Result<String, Report> {
+    let words = words(language);
+    let header = words.grades.map(str::to_owned);
+    let rows = |absent, language| {
+        class.iter().map(|graded| row(graded, absent, words, language)).collect::<Vec<_>>()
+    };
     match format {
         GradeFormat::Text => {
-            let mut all = vec![HEADER.map(str::to_owned).to_vec()];
-            all.extend(rows("–"));
+            let mut all = vec![header.to_vec()];
+            all.extend(rows("–", language));
             let left = [Align::Left, Align::Left];
             let numbers = [Align::Right; 4];
             let columns = [left.as_slice(), &numbers, &[Align::Left]].concat();
-            let text = format!("{}\n{}\n", aligned(0, &columns, &all), summary(class));
+            let text = format!("{}\n{}\n", aligned(0, &columns, &all), summary(class, words));
             Ok(control::visible(&text).into_owned())
         }
-        GradeFormat::Csv => csv::document(&HEADER, &rows("")),
+        GradeFormat::Csv => csv::document(&words.grades, &rows("", Language::English)),
         GradeFormat::Markdown => {
             let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-            let mut text = line(&HEADER.map(str::to_owned));
+            let mut text = line(&header);
             text += "|---|---|--:|--:|--:|--:|---|\n";
-            for row in rows("–") {
+            for row in rows("–", language) {
                 let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
                 text += &line(&cells);
             }
@@ -61,18 +70,13 @@ pub fn document(class: &[Graded], format: GradeFormat) -> Result<String, Report>
 }
 
 /// The mean is of those that were checked.
-fn summary(class: &[Graded]) -> String {
+fn summary(class: &[Graded], words: &Words) -> String {
     let checked: Vec<&Checked> =
         class.iter().filter_map(|graded| graded.outcome.as_ref().ok()).collect();
     let sum: u32 = checked.iter().map(|checked| checked.points()).sum();
     let mean = f64::from(sum) / checked.len().max(1) as f64;
     let done = checked.iter().filter(|checked| checked.is_done()).count();
-    let unread = match class.len() - checked.len() {
-        0 => String::new(),
-        unread => format!(" {unread} not checked,"),
-    };
-    let all = class.len();
-    format!("{all} submissions,{unread} {done} done, {mean:.0} of {ALL_POINTS} points on average")
+    (words.summary)(class.len(), class.len() - checked.len(), done, mean)
 }
 
 fn value(graded: &Graded) -> Value {
@@ -86,14 +90,14 @@ fn value(graded: &Graded) -> Value {
     }
 }
 
-/// `absent` stands for what was not measured.
-fn row(graded: &Graded, absent: &str) -> Vec<String> {
+/// `absent` stands for what was not measured. Numbers are written as in `language`.
+fn row(graded: &Graded, absent: &str, words: &Words, language: Language) -> Vec<String> {
     let checked = match &graded.outcome {
         Ok(checked) => checked,
         Err(reports) => {
             let mut row = vec![graded.name.clone(), graded.task.clone()];
-            row.resize(HEADER.len() - 1, absent.to_owned());
-            row.push(format!("not checked: {}", in_one_line(reports)));
+            row.resize(words.grades.len() - 1, absent.to_owned());
+            row.push((words.not_checked)(&in_one_line(reports)));
             return row;
         }
     };
@@ -104,18 +108,20 @@ fn row(graded: &Graded, absent: &str) -> Vec<String> {
         checked.points().to_string(),
         format!("{}/{}", checked.right(), checked.sizes),
         targets.map_or_else(|| absent.to_owned(), |all| format!("{}/{}", checked.met(), all.len())),
-        checked.times_ms.map_or_else(|| absent.to_owned(), |[own, _]| format!("{own:.4}")),
-        reason(checked),
+        checked
+            .times_ms
+            .map_or_else(|| absent.to_owned(), |[own, _]| language.number(&format!("{own:.4}"))),
+        reason(checked, words),
     ]
 }
 
 /// Why a submission is not done: the first fault with its place, or the first open target.
-fn reason(checked: &Checked) -> String {
+fn reason(checked: &Checked, words: &Words) -> String {
     let wrong = checked.cases.iter().find(|case| !case.is_right());
     if let Some(case) = wrong {
         let first = case.judgement.evidence.first();
         let told = first.and_then(|one| evidence::told(one, &case.judgement).into_iter().next());
-        let Some(told) = told else { return format!("wrong at {}", case.size) };
+        let Some(told) = told else { return (words.wrong_at)(&case.size) };
         let line = told.place.map(|place| format!(", line {}", place.line)).unwrap_or_default();
         return format!("{} ({}{line})", told.message, case.size);
     }

@@ -27,6 +27,13 @@ pub(super) struct Words {
     pub(super) targets_later: &'static str,
     /// Of the targets that are open, and of all.
     pub(super) still_open: fn(usize, usize) -> String,
+    /// Of the table of grades.
+    pub(super) grades: [&'static str; 7],
+    /// Why a submission is not done, where no fault says it.
+    pub(super) wrong_at: fn(&str) -> String,
+    pub(super) not_checked: fn(&str) -> String,
+    /// Of all submissions, those not checked, those done, and the mean of points.
+    pub(super) summary: fn(usize, usize, usize, f64) -> String,
     /// Of the list of tasks.
     pub(super) header: [&'static str; 3],
     pub(super) right_results: &'static str,
@@ -48,6 +55,15 @@ const ENGLISH: Words = Words {
     right_at: |right, all| format!("right at {right} of {all} sizes"),
     targets_later: "targets are measured when all are right",
     still_open: |open, all| format!("{open} of {all} targets are open"),
+    grades: ["submission", "task", "points", "right", "targets", "time_ms", "reason"],
+    wrong_at: |size| format!("wrong at {size}"),
+    not_checked: |why| format!("not checked: {why}"),
+    summary: |all, unread, done, mean| {
+        let unread = if unread > 0 { format!(" {unread} not checked,") } else { String::new() };
+        format!(
+            "{all} submissions,{unread} {done} done, {mean:.0} of {ALL_POINTS} points on average"
+        )
+    },
     header: ["task", "about", "targets"],
     right_results: "right results",
     how_to_start: "`gpucast lab start TASK FOLDER` writes a task's files.",
@@ -68,6 +84,15 @@ const GERMAN: Words = Words {
     right_at: |right, all| format!("richtig bei {right} von {all} Größen"),
     targets_later: "Ziele werden gemessen, sobald alle stimmen",
     still_open: |open, all| format!("{open} von {all} Zielen sind offen"),
+    grades: ["Abgabe", "Aufgabe", "Punkte", "richtig", "Ziele", "Zeit_ms", "Grund"],
+    wrong_at: |size| format!("falsch bei {size}"),
+    not_checked: |why| format!("nicht geprüft: {why}"),
+    summary: |all, unread, done, mean| {
+        let unread = if unread > 0 { format!(" {unread} nicht geprüft,") } else { String::new() };
+        format!(
+            "{all} Abgaben,{unread} {done} gelöst, im Mittel {mean:.0} von {ALL_POINTS} Punkten"
+        )
+    },
     header: ["Aufgabe", "Thema", "Ziele"],
     right_results: "richtige Ergebnisse",
     how_to_start: "`gpucast lab start AUFGABE ORDNER --language de` schreibt die Dateien einer Aufgabe.",

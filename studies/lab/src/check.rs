@@ -17,6 +17,7 @@ use gpucast_model::{Gpu, Model};
 
 use crate::language::Language;
 use crate::launch::Launch;
+use crate::python;
 use crate::submission::Submission;
 use crate::task::{Limit, Target, Task, files};
 
@@ -162,10 +163,7 @@ impl Checking<'_> {
             folder.map_err(|error| Report::file("write", &std::env::temp_dir(), &error))?;
         let mut notes = Vec::new();
         let candidate = self.candidate(submission, folder.path(), &mut notes)?;
-        let text = std::fs::read_to_string(&submission.kernel);
-        let text = text.map_err(|error| Report::file("read", &submission.kernel, &error))?;
-        let is_cuda = compiler::is_cuda(&submission.kernel, &text);
-        let reference = self.reference(folder.path(), is_cuda)?;
+        let reference = self.reference(folder.path(), Writing::of(&submission.kernel)?)?;
         let mut checked = Checked {
             name: submission.name.clone(),
             task: self.task.name.clone(),
@@ -280,6 +278,10 @@ impl Checking<'_> {
         notes: &mut Vec<String>,
     ) -> Result<Side, Failure> {
         let mut launch = Launch::of(&self.text(files::LAUNCH, &self.task.launch))?;
+        let is_python = python::is_python(&submission.kernel);
+        if is_python {
+            launch = launch.for_numba()?;
+        }
         if let Some(path) = &submission.launch {
             let text = std::fs::read_to_string(path);
             let text = text.map_err(|error| Report::file("read", path, &error))?;
@@ -288,19 +290,25 @@ impl Checking<'_> {
                 notes.push(format!("{} has changes that count for nothing", path.display()));
             }
         }
-        let kernel = std::path::absolute(&submission.kernel);
+        let kernel = match is_python {
+            true => python::kept(&submission.kernel)?,
+            false => submission.kernel.clone(),
+        };
+        let kernel = std::path::absolute(kernel);
         let kernel = kernel.map_err(|error| Report::file("read", &submission.kernel, &error))?;
         self.side(&folder.join("candidate.toml"), &launch, &kernel)
     }
 
-    fn reference(&self, folder: &Path, is_cuda: bool) -> Result<Side, Failure> {
+    /// The solution. Times are compared as one compiler makes both, where the task allows it.
+    fn reference(&self, folder: &Path, writing: Writing) -> Result<Side, Failure> {
         let solution = &self.task.solution;
-        let (name, text) = match (&solution.ptx, &solution.cuda) {
-            // Times are compared as one compiler makes both.
-            (_, Some(cuda)) if is_cuda => (files::SOLUTION, cuda),
-            (Some(ptx), _) => (files::REFERENCE, ptx),
-            (None, Some(cuda)) => (files::SOLUTION, cuda),
-            (None, None) => {
+        let numbas = solution.numba.as_ref().filter(|_| writing == Writing::Python);
+        let (name, text) = match (numbas, &solution.ptx, &solution.cuda) {
+            (Some(ptx), ..) => (files::REFERENCE_OF_NUMBA, ptx),
+            (_, _, Some(cuda)) if writing == Writing::Cuda => (files::SOLUTION, cuda),
+            (_, Some(ptx), _) => (files::REFERENCE, ptx),
+            (_, None, Some(cuda)) => (files::SOLUTION, cuda),
+            (_, None, None) => {
                 return Err(Report::new(format!("{} has no solution", self.task.name)).into());
             }
         };
@@ -310,7 +318,11 @@ impl Checking<'_> {
             Some(launch) => self.text(files::SOLUTION_LAUNCH, launch),
             None => self.text(files::LAUNCH, &self.task.launch),
         };
-        self.side(&folder.join("reference.toml"), &Launch::of(&launch)?, &module)
+        let mut launch = Launch::of(&launch)?;
+        if numbas.is_some() {
+            launch = launch.for_numba()?;
+        }
+        self.side(&folder.join("reference.toml"), &launch, &module)
     }
 
     fn text(&self, file: &str, text: &str) -> SourceText {
@@ -324,6 +336,25 @@ impl Checking<'_> {
         let options = self.launch.clone();
         let template = LaunchTemplate { options, ..LaunchTemplate::default() };
         Ok(Side { input: path.display().to_string(), template, size: None })
+    }
+}
+
+/// In what a submission is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writing {
+    Cuda,
+    Ptx,
+    Python,
+}
+
+impl Writing {
+    fn of(kernel: &Path) -> Result<Self, Report> {
+        if python::is_python(kernel) {
+            return Ok(Self::Python);
+        }
+        let text = std::fs::read_to_string(kernel);
+        let text = text.map_err(|error| Report::file("read", kernel, &error))?;
+        Ok(if compiler::is_cuda(kernel, &text) { Self::Cuda } else { Self::Ptx })
     }
 }
 

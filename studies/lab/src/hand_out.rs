@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use gpucast_forecast::Report;
+use gpucast_forecast::{Report, SourceText};
 
 use crate::language::Language;
+use crate::launch::Launch;
+use crate::python;
 use crate::task::{LaunchKey, Limit, Target, Task, files};
 
 /// The lesson in a student's folder.
@@ -20,9 +22,31 @@ pub const TASK_NAME: &str = "task.txt";
 pub fn to_student(task: &Task, folder: &Path) -> Result<(), Report> {
     let all = [
         (TASK_NAME, format!("{}\n", task.name)),
-        (LESSON, lesson(task)),
+        (LESSON, lesson(task, files::KERNEL)),
         (files::KERNEL, task.start.clone()),
         (files::LAUNCH, task.launch.clone()),
+    ];
+    write(folder, &all)
+}
+
+/// The same with a kernel in Python. Its launch is that of Numba's PTX, for other commands.
+///
+/// # Errors
+///
+/// If the task has no such kernel; if the folder has one of these files already, or cannot be
+/// written.
+pub fn to_student_in_python(task: &Task, folder: &Path) -> Result<(), Report> {
+    let start = task.start_in_python.clone().ok_or_else(|| {
+        Report::new(format!("{} has no kernel in Python", task.name))
+            .hint("its lesson is about something that Numba does not have")
+    })?;
+    let launch = Launch::of(&SourceText::new(files::LAUNCH, task.launch.clone()))?.for_numba()?;
+    let module = python::compiled(Path::new(files::PYTHON));
+    let all = [
+        (TASK_NAME, format!("{}\n", task.name)),
+        (LESSON, lesson(task, files::PYTHON)),
+        (files::PYTHON, start),
+        (files::LAUNCH, launch.with_module(&module.display().to_string())),
     ];
     write(folder, &all)
 }
@@ -71,6 +95,8 @@ struct Words {
     done: &'static str,
     right: &'static str,
     hint: &'static str,
+    /// What Numba calls the words of lessons.
+    in_python: &'static str,
 }
 
 const ENGLISH: Words = Words {
@@ -82,6 +108,7 @@ const ENGLISH: Words = Words {
     done: "Done is",
     right: "Results are right at all sizes, without races and stray accesses.",
     hint: "Hint",
+    in_python: include_str!("in_python.md"),
 };
 
 const GERMAN: Words = Words {
@@ -93,16 +120,17 @@ const GERMAN: Words = Words {
     done: "Wann die Aufgabe gelöst ist",
     right: "Die Ergebnisse stimmen bei allen Größen, ohne Data Races und unerlaubte Zugriffe.",
     hint: "Hinweis",
+    in_python: include_str!("in_python.de.md"),
 };
 
 /// What a student reads, with hints that fold.
-fn lesson(task: &Task) -> String {
+fn lesson(task: &Task, kernel: &str) -> String {
     let words = match task.language {
         Language::English => ENGLISH,
         Language::German => GERMAN,
     };
     let mut text = format!("# {}\n\n{}\n", task.title, task.lesson.trim_end());
-    text += &format!("\n{} `{}`", words.change, files::KERNEL);
+    text += &format!("\n{} `{kernel}`", words.change);
     if !task.may_change.is_empty() {
         let keys: Vec<String> =
             task.may_change.iter().map(|key| format!("`{}`", LaunchKey::name(*key))).collect();
@@ -115,6 +143,9 @@ fn lesson(task: &Task) -> String {
         let sizes = task.measured.iter().map(|(name, value)| format!(" --param {name}={value}"));
         let command = format!("gpucast advise {}{}", files::LAUNCH, sizes.collect::<String>());
         text += &format!("\n{}\n", (words.slow)(&command));
+    }
+    if kernel == files::PYTHON {
+        text += &format!("\n{}", words.in_python);
     }
     text += &format!("\n## {}\n\n- {}\n", words.done, words.right);
     for target in &task.targets {

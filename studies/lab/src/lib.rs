@@ -16,6 +16,7 @@
 //! | [`language`] | the languages in which a task is told |
 //! | [`hand_out`] | the files that a student or a teacher begins with |
 //! | [`submission`] | what a student hands in, also those of a class |
+//! | [`python`] | kernels in Python, for Numba |
 //! | [`check`] | what became of a submission, with points |
 //!
 //! The crate knows no command line and no terminal, and nothing of how results look.
@@ -24,6 +25,7 @@ pub mod check;
 pub mod hand_out;
 pub mod language;
 mod launch;
+pub mod python;
 pub mod submission;
 pub mod task;
 pub mod tasks;

@@ -22,14 +22,20 @@ pub mod files {
     pub const LAUNCH: &str = "launch.toml";
     /// The student's kernel, in a student's folder.
     pub const KERNEL: &str = "kernel.cu";
+    /// The student's kernel in Python.
+    pub const PYTHON: &str = "kernel.py";
     /// The kernel that a student is given.
     pub const START: &str = "start.cu";
+    /// The same in Python.
+    pub const START_IN_PYTHON: &str = "start.py";
     /// The teacher's.
     pub const SOLUTION: &str = "solution.cu";
     /// The teacher's launch, where it differs.
     pub const SOLUTION_LAUNCH: &str = "solution.toml";
     /// The solution as PTX, which needs no compiler and is no text to copy from.
     pub const REFERENCE: &str = "reference.ptx";
+    /// The solution in Python as Numba compiles it.
+    pub const REFERENCE_OF_NUMBA: &str = "reference-numba.ptx";
 
     /// The task's texts in another language than [`TASK`] has.
     #[must_use]
@@ -63,6 +69,8 @@ pub struct Task {
     pub launch: String,
     /// The kernel that is given.
     pub start: String,
+    /// The same in Python, if the task has it.
+    pub start_in_python: Option<String>,
     /// The solution.
     pub solution: Solution,
     /// The texts in other languages.
@@ -76,6 +84,8 @@ pub struct Solution {
     pub cuda: Option<String>,
     /// Its PTX, if somebody has compiled it.
     pub ptx: Option<String>,
+    /// The PTX of the solution in Python, for arguments of Numba.
+    pub numba: Option<String>,
     /// Its launch file, where it is not the task's.
     pub launch: Option<String>,
 }
@@ -241,6 +251,7 @@ impl Task {
         let solution = Solution {
             cuda: texts(files::SOLUTION),
             ptx: texts(files::REFERENCE),
+            numba: texts(files::REFERENCE_OF_NUMBA),
             launch: texts(files::SOLUTION_LAUNCH),
         };
         if solution.cuda.is_none() && solution.ptx.is_none() {
@@ -258,6 +269,7 @@ impl Task {
             may_change: file.may_change,
             launch: needed(files::LAUNCH)?,
             start: needed(files::START)?,
+            start_in_python: texts(files::START_IN_PYTHON),
             solution,
             translations,
         })

@@ -15,40 +15,72 @@ struct Embedded {
     solution: &'static str,
     solution_launch: Option<&'static str>,
     reference: &'static str,
+    python: Option<InPython>,
+}
+
+/// A kernel in Python.
+struct InPython {
+    start: &'static str,
+    reference: &'static str,
 }
 
 macro_rules! embedded {
-    ($name:literal, $solution_launch:expr) => {
+    ($name:literal) => {
+        embedded!($name, None, None)
+    };
+    ($name:literal, python) => {
+        embedded!($name, in_python!($name), None)
+    };
+    ($name:literal, python, own_launch) => {
+        embedded!($name, in_python!($name), Some(text_of!($name, "solution.toml")))
+    };
+    ($name:literal, $python:expr, $solution_launch:expr) => {
         Embedded {
             name: $name,
-            task: include_str!(concat!("../tasks/", $name, "/task.toml")),
-            german: include_str!(concat!("../tasks/", $name, "/task.de.toml")),
-            launch: include_str!(concat!("../tasks/", $name, "/launch.toml")),
-            start: include_str!(concat!("../tasks/", $name, "/start.cu")),
-            solution: include_str!(concat!("../tasks/", $name, "/solution.cu")),
+            task: text_of!($name, "task.toml"),
+            german: text_of!($name, "task.de.toml"),
+            launch: text_of!($name, "launch.toml"),
+            start: text_of!($name, "start.cu"),
+            solution: text_of!($name, "solution.cu"),
             solution_launch: $solution_launch,
-            reference: include_str!(concat!("../tasks/", $name, "/reference.ptx")),
+            reference: text_of!($name, "reference.ptx"),
+            python: $python,
         }
+    };
+}
+
+macro_rules! in_python {
+    ($name:literal) => {
+        Some(InPython {
+            start: text_of!($name, "start.py"),
+            reference: text_of!($name, "reference-numba.ptx"),
+        })
+    };
+}
+
+macro_rules! text_of {
+    ($task:literal, $file:literal) => {
+        include_str!(concat!("../tasks/", $task, "/", $file))
     };
 }
 
 /// In the order of a course.
 const ALL: [Embedded; 15] = [
-    embedded!("01-indexing", None),
-    embedded!("02-guard", None),
-    embedded!("03-coalescing", None),
-    embedded!("04-vectors", None),
-    embedded!("05-grid-stride", None),
-    embedded!("06-transpose", None),
-    embedded!("07-banks", None),
-    embedded!("08-divergence", None),
-    embedded!("09-occupancy", None),
-    embedded!("10-reduction", None),
-    embedded!("11-scan", None),
-    embedded!("12-histogram", None),
-    embedded!("13-stencil", None),
-    embedded!("14-product", None),
-    embedded!("15-registers", Some(include_str!("../tasks/15-registers/solution.toml"))),
+    embedded!("01-indexing", python),
+    embedded!("02-guard", python),
+    embedded!("03-coalescing", python),
+    embedded!("04-vectors"),
+    embedded!("05-grid-stride", python),
+    embedded!("06-transpose", python),
+    embedded!("07-banks", python),
+    embedded!("08-divergence", python),
+    embedded!("09-occupancy", python),
+    embedded!("10-reduction", python),
+    embedded!("11-scan", python),
+    embedded!("12-histogram", python),
+    embedded!("13-stencil", python),
+    embedded!("14-product", python),
+    embedded!("15-registers", python, own_launch),
 ];
 
 /// The names of all tasks, in the order of a course.
@@ -77,6 +109,8 @@ impl Embedded {
                 files::TASK => self.task,
                 files::LAUNCH => self.launch,
                 files::START => self.start,
+                files::START_IN_PYTHON => self.python.as_ref()?.start,
+                files::REFERENCE_OF_NUMBA => self.python.as_ref()?.reference,
                 files::SOLUTION => self.solution,
                 files::REFERENCE => self.reference,
                 files::SOLUTION_LAUNCH => self.solution_launch?,

@@ -15,7 +15,7 @@ use gpucast_interpreter::Options;
 use gpucast_lab::check::ALL_POINTS;
 use gpucast_lab::hand_out::in_words;
 use gpucast_lab::task::files;
-use gpucast_lab::{Checked, Checking, Submission, Task, tasks};
+use gpucast_lab::{Checked, Checking, Submission, Task, hand_out, python, tasks};
 use gpucast_model::GpuLibrary;
 use rayon::prelude::*;
 
@@ -26,12 +26,31 @@ fn folder() -> PathBuf {
 /// Checks PTX of a task, which needs no compiler.
 fn checked(task: &Task, ptx: &str, launch: Option<&str>) -> Checked {
     let folder = folder().join(&task.name);
-    let submission = Submission {
-        name: ptx.to_owned(),
-        kernel: folder.join(ptx),
-        launch: launch.map(|launch| folder.join(launch)),
-        task: None,
-    };
+    check(task, folder.join(ptx), launch.map(|launch| folder.join(launch)))
+}
+
+/// Checks a kernel in Python with its PTX, as a check leaves both.
+fn checked_in_python(task: &Task, source: &str, ptx: &str) -> Checked {
+    let work = tempfile::tempdir().unwrap();
+    let kernel = work.path().join(files::PYTHON);
+    fs::copy(folder().join(&task.name).join(source), &kernel).unwrap();
+    let ptx = fs::read_to_string(folder().join(&task.name).join(ptx)).unwrap();
+    python::keep(&kernel, &ptx).unwrap();
+    // Where the solution has a launch of its own, a student's file has its arguments for Numba.
+    let is_solution = source == "solution.py";
+    let own = task.solution.launch.as_ref().filter(|_| is_solution).map(|own| {
+        let path = work.path().join(files::LAUNCH);
+        let mut task = task.clone();
+        task.launch.clone_from(own);
+        hand_out::to_student_in_python(&task, &work.path().join("other")).unwrap();
+        fs::copy(work.path().join("other").join(files::LAUNCH), &path).unwrap();
+        path
+    });
+    check(task, kernel, own)
+}
+
+fn check(task: &Task, kernel: PathBuf, launch: Option<PathBuf>) -> Checked {
+    let submission = Submission { name: "test".to_owned(), kernel, launch, task: None };
     let gpu = GpuLibrary::builtin().unwrap().get("h100-sxm").unwrap();
     let execution = ExecutionSettings { caches: CacheChoice::Auto, ..ExecutionSettings::default() };
     let machine = MachineSettings { machine: MachineChoice::Rules, ..MachineSettings::default() };
@@ -57,14 +76,33 @@ fn solutions_are_done_and_start_code_is_not() {
     let names: Vec<&str> = tasks::names().collect();
     let found: Vec<String> = names.par_iter().map(|name| rows_of_task(name)).collect();
     page += &found.concat();
+    page += "\n## In Python\n\nThe same with the kernels of Numba, beside the solution as Numba compiles it.\n\n\
+             | task | start code is right | points of start code | points of the solution |\n|---|--:|--:|--:|\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/lab.md");
-    if std::env::var_os("GPUCAST_UPDATE").is_some() {
+    let committed = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
+    let is_set = |variable| std::env::var_os(variable).is_some();
+    let does_update = is_set("GPUCAST_UPDATE");
+    let takes_all = does_update || is_set("GPUCAST_NIGHTLY");
+    let kept = |name: &str| {
+        let (_, section) = committed.split_once("\n## In Python\n").unwrap_or_default();
+        let row = section.lines().find(|line| line.starts_with(&format!("| {name} |")));
+        format!("{}\n", row.unwrap_or_default())
+    };
+    let row = |name: &&str| match takes_all || IN_PYTHON_IN_THE_GATE.contains(name) {
+        true => row_in_python(name),
+        false => kept(name),
+    };
+    let found: Vec<String> = names.par_iter().map(row).collect();
+    page += &found.concat();
+    if does_update {
         fs::write(&path, page).unwrap();
         return;
     }
-    let committed = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
     assert!(committed == page, "docs/evidence/lab.md is not what this run gives: GPUCAST_UPDATE=1");
 }
+
+/// Tasks whose kernels in Python the gate checks, too: with functions, shuffles, atomics.
+const IN_PYTHON_IN_THE_GATE: [&str; 3] = ["08-divergence", "11-scan", "12-histogram"];
 
 /// The rows of a task, whose solution must be done and whose start code must not.
 fn rows_of_task(name: &str) -> String {
@@ -77,6 +115,21 @@ fn rows_of_task(name: &str) -> String {
     assert!(start.notes.is_empty(), "{name}: {:?}", start.notes);
     assert!(!start.is_done() && start.points() < ALL_POINTS, "{name}");
     rows(&task, &start, &solution)
+}
+
+/// The same of a task's kernels in Python.
+fn row_in_python(name: &str) -> String {
+    let task = tasks::find(name).unwrap().unwrap();
+    if task.start_in_python.is_none() {
+        return format!("| {name} | – | – | – |\n");
+    }
+    let solution = checked_in_python(&task, "solution.py", files::REFERENCE_OF_NUMBA);
+    assert!(solution.notes.is_empty(), "{name}: {:?}", solution.notes);
+    assert!(solution.is_done() && solution.points() == ALL_POINTS, "{name}");
+    let start = checked_in_python(&task, files::START_IN_PYTHON, "start-numba.ptx");
+    assert!(!start.is_done() && start.points() < ALL_POINTS, "{name}");
+    let (right, sizes) = (start.right(), start.sizes);
+    format!("| {name} | {right} of {sizes} | {} | {} |\n", start.points(), solution.points())
 }
 
 fn rows(task: &Task, start: &Checked, solution: &Checked) -> String {

@@ -14,7 +14,7 @@ mod reader;
 mod shell;
 mod typed;
 
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 14] = [
     "tutorial.md",
     "kernels.md",
     "commands.md",
@@ -22,6 +22,13 @@ const PAGES: [&str; 7] = [
     "cluster.md",
     "collection.md",
     "counting.md",
+    "glossary/bank.md",
+    "glossary/issue-slot.md",
+    "glossary/occupancy.md",
+    "glossary/roofline.md",
+    "glossary/sector.md",
+    "glossary/warp.md",
+    "glossary/wave.md",
 ];
 
 #[test]

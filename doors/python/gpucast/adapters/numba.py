@@ -1,15 +1,21 @@
 """Kernels of Numba: dispatchers of `@cuda.jit`, also as `kernel[grid, block]`.
 
-Numba compiles to PTX without a GPU and without a driver.
+Numba compiles to PTX without a GPU and without a driver. As a program, this module does so for
+`gpucast lab check`, which knows the types of arguments from a launch file.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import sys
+import traceback
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from types import SimpleNamespace
 from typing import Any, Iterator, Mapping, Sequence
+from unittest import mock
 
 from .. import _gpucast
 from .._arguments import Parameter, Value, encoded
@@ -68,19 +74,23 @@ def _compiled(kernel: Any, args: Sequence[Any], gpus: Sequence[str]) -> str:
 @lru_cache(maxsize=64)
 def _compiled_once(kernel: Any, types: tuple[Any, ...], capability: tuple[int, int]) -> str:
     cuda: Any = import_module("numba.cuda")
+    dispatcher = import_module("numba.cuda.dispatcher")
     chosen = {key: kernel.targetoptions[key] for key in OPTIONS if kernel.targetoptions.get(key)}
 
     def compiled(capability: tuple[int, int]) -> str:
-        text, _ = cuda.compile(
-            kernel.py_func,
-            types,
-            cc=capability,
-            device=False,
-            abi="numba",
-            output="ptx",
-            lineinfo=not chosen.get("debug"),
-            **chosen,
-        )
+        # Numba asks the GPU of the machine for which one a function of the kernel is compiled.
+        gpu = SimpleNamespace(compute_capability=capability)
+        with mock.patch.object(dispatcher, "get_current_device", lambda: gpu):
+            text, _ = cuda.compile(
+                kernel.py_func,
+                types,
+                cc=capability,
+                device=False,
+                abi="numba",
+                output="ptx",
+                lineinfo=not chosen.get("debug"),
+                **chosen,
+            )
         return _named(str(text), kernel.py_func.__name__)
 
     wanted = max(capability, OLDEST_CAPABILITY)
@@ -131,3 +141,55 @@ def _flat(args: Sequence[Any]) -> Iterator[Any]:
             yield from (None, None, value.size, value.itemsize, value, *value.shape, *value.strides)
         else:
             yield value
+
+
+TYPES = {
+    **{f"s{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
+    **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},
+}
+"""Types of launch files under Numba's names."""
+
+
+def main(output: str, file: str, name: str, capability: str, *names: str) -> None:
+    """Compiles a kernel of a file. A type that ends in `[]` is that of an array."""
+    numba: Any = import_module("numba")
+
+    def numbas(name: str) -> Any:
+        if name.removesuffix("[]") not in TYPES:
+            raise TypeError(f"Numba has no type for {name}")
+        element = getattr(numba, TYPES[name.removesuffix("[]")])
+        return element[::1] if name.endswith("[]") else element
+
+    spec = spec_from_file_location("kernel", file)
+    assert spec is not None and spec.loader is not None, file
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    kernel = getattr(module, name, None)
+    if not hasattr(kernel, "py_func") or not hasattr(kernel, "targetoptions"):
+        raise TypeError(f"it has no kernel `{name}` of @cuda.jit")
+    major, minor = capability.split(".")
+    text = _compiled_once(kernel, tuple(map(numbas, names)), (int(major), int(minor)))
+    with open(output, "w", encoding="utf-8") as out:
+        out.write(text)
+
+
+def _said(error: BaseException, file: str) -> str:
+    """An error in one line, with the line of the file that it speaks of, if it has one."""
+    if isinstance(error, SyntaxError):
+        return f"{file}:{error.lineno}: {error.msg}"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # Numba's reason stands at the end of a long message, behind the name of its exception.
+    reasons = [line for line in lines if re.match(r"\w+Error: ", line)]
+    named = re.search(rf'File "[^"]*{re.escape(os.path.basename(file))}", line (\d+)', str(error))
+    frames = traceback.extract_tb(error.__traceback__)
+    line = named[1] if named else next((at.lineno for at in frames[::-1] if at.filename == file), None)
+    reason = [*reasons[-1:], *lines, type(error).__name__][0]
+    return f"{file}:{line}: {reason}" if line else f"{file}: {reason}"
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except (Exception, SystemExit) as error:
+        sys.exit(_said(error, sys.argv[2]))

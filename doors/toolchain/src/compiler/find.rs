@@ -107,8 +107,7 @@ fn packages(search: &Search<'_>) -> Vec<PathBuf> {
 /// The folders where the Python of the search path looks for packages. It is asked, because a
 /// user's own folder and those of path files stand nowhere else.
 fn asked_python(stop: &Stop) -> Vec<PathBuf> {
-    let python = installed::search_path().into_iter().map(|folder| folder.join("python3"));
-    let Some(python) = python.into_iter().find(|path| path.is_file()) else { return Vec::new() };
+    let Some(python) = installed::python() else { return Vec::new() };
     let mut command = Command::new(python);
     command.args(["-c", "import sys; print('\\n'.join(sys.path))"]);
     match output_within(&mut command, PATIENCE, stop) {

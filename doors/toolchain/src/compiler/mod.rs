@@ -4,6 +4,7 @@
 //! find ──► attempts ──► nvrtc (a library, loaded when needed) ──┐
 //!     └──► program (nvcc, clang)  ──────────────────────────────┼──► PTX, or log ──► reports
 //! command (what a user wrote) ──────────────────────────────────┘
+//! numba (kernels in Python) ──► PTX
 //! ```
 //!
 //! NVRTC comes first: it is one Python package, needs no host compiler, and compiles a kernel in
@@ -16,6 +17,7 @@ mod command;
 mod find;
 mod headers;
 mod log;
+mod numba;
 mod nvrtc;
 mod options;
 mod program;
@@ -30,6 +32,7 @@ use crate::Stop;
 use find::{Dialect, Found};
 
 pub use command::CommandLine;
+pub use numba::PythonKernel;
 
 /// Which compiler is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
