@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use gpucast_interpreter::Program;
-use gpucast_ptx_frontend::isa::Access;
+use gpucast_ptx_frontend::isa::{Access, Opcode};
 use gpucast_ptx_frontend::module::{AddressBase, Instruction, Operand, RegisterId};
 use gpucast_simulation::code::Code;
 
@@ -181,6 +181,16 @@ impl Findings {
         let code = places.code;
         let line = |index: u32| program.instructions()[index as usize].line;
         let name = |place: u32| &*code.instructions[place as usize].mnemonic;
+        // Products of warpgroups run beside their warps, and wait for each other by themselves.
+        if name(from).ends_with("GMMA") {
+            return;
+        }
+        // An mbarrier's operation takes a sum into its address that stays for a copy as well.
+        let is_sum =
+            program.instructions()[one.producer as usize].instruction.opcode == Opcode::Add;
+        if is_sum && name(to) == "SYNCS" {
+            return;
+        }
         let what = || {
             let (producer, user) = (line(one.producer), line(one.user));
             format!("{} of line {producer} for {} of line {user}", name(from), name(to))
