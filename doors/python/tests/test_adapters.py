@@ -193,7 +193,7 @@ class NumbaAlone(unittest.TestCase):
 
         adapter: Any = import_module("gpucast.adapters.numba")
         dispatcher = types.SimpleNamespace(py_func=kernel, targetoptions={})
-        numba = types.SimpleNamespace(typeof=type, compile=failing)
+        numba = types.SimpleNamespace(typeof=type, compile=failing, get_current_device=None)
         with mock.patch.object(adapter, "import_module", lambda _: numba):
             compiled = adapter._compiled_once.__wrapped__
             with self.assertRaises(gpucast.Error) as told:
