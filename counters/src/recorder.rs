@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use gpucast_interpreter::{
     ALIKE_BYTES, Access, AccessKind, Arrival, CtaStart, Further, FurtherAccess, MbarrierUse,
-    Pattern, Recorder, TensorMemoryUse, TensorUse,
+    Pattern, Recorder, Release, TensorMemoryUse, TensorUse,
 };
 use gpucast_ptx_frontend::types::StateSpace;
 
@@ -459,6 +459,12 @@ impl Recorder for CtaRecorder {
     fn arrive(&mut self, arrival: &Arrival) {
         if let Some(sample) = &mut self.sample {
             sample.arrive(arrival);
+        }
+    }
+
+    fn release(&mut self, release: &Release<'_>) {
+        if let Some(sample) = &mut self.sample {
+            sample.release(release);
         }
     }
 

@@ -238,6 +238,7 @@ impl Recorder for StageRecorder {
     }
 
     fn arrive(&mut self, arrival: &Arrival) {
+        self.cta.arrive(arrival);
         if arrival.waits {
             let Arrival { warp, barrier, instruction, mask, .. } = *arrival;
             self.waiting.push(Waiting { warp, barrier, instruction, mask });
@@ -245,6 +246,7 @@ impl Recorder for StageRecorder {
     }
 
     fn release(&mut self, release: &Release<'_>) {
+        self.cta.release(release);
         let (waited, others): (Vec<Waiting>, Vec<Waiting>) =
             self.waiting.iter().partition(|waiting| waiting.barrier == release.barrier);
         self.waiting = others;

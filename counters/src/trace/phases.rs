@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use gpucast_interpreter::{Arrival, CtaStart, MbarrierStep, MbarrierUse};
+use gpucast_interpreter::{Arrival, CtaStart, MbarrierStep, MbarrierUse, Release};
 
 /// The mbarriers of a CTA, as its events show them.
 ///
@@ -23,6 +23,8 @@ struct Meeting {
     phase: u32,
     /// The warps that have arrived.
     warps: Vec<u32>,
+    /// True if it says for how many threads it is.
+    is_counted: bool,
 }
 
 /// An mbarrier object.
@@ -51,10 +53,9 @@ impl PhaseLog {
         Self { has_others: start.ctas_per_cluster > 1, ..Self::default() }
     }
 
-    /// The phase of a named barrier that a warp of so many arrives at; none at the barrier of all.
-    pub(super) fn arrive(&mut self, arrival: &Arrival, warps_of_cta: u32) -> Option<u32> {
-        let warps = arrival.threads.map_or(warps_of_cta, |threads| threads.div_ceil(32));
-        if arrival.barrier == 0 && warps == warps_of_cta {
+    /// The phase of a named barrier that a warp arrives at; none at `__syncthreads`.
+    pub(super) fn arrive(&mut self, arrival: &Arrival) -> Option<u32> {
+        if arrival.barrier == 0 && arrival.threads.is_none() {
             return None;
         }
         let Self { meetings, phases, .. } = self;
@@ -66,10 +67,21 @@ impl PhaseLog {
         if !meeting.warps.contains(&arrival.warp) {
             meeting.warps.push(arrival.warp);
         }
-        if meeting.warps.len() as u32 >= warps {
+        meeting.is_counted = arrival.threads.is_some();
+        let warps = arrival.threads.map(|threads| threads.div_ceil(32));
+        if warps.is_some_and(|warps| meeting.warps.len() as u32 >= warps) {
             meeting.warps.clear();
         }
         Some(meeting.phase)
+    }
+
+    /// A barrier opens. Without a count that may be because the warps that lack have exited.
+    pub(super) fn release(&mut self, release: &Release<'_>) {
+        if let Some(meeting) = self.meetings.get_mut(&release.barrier)
+            && !meeting.is_counted
+        {
+            meeting.warps.clear();
+        }
     }
 
     /// The phase that a step belongs to, if it arrives, tells of bytes or has waited.
@@ -172,14 +184,9 @@ mod tests {
     #[test]
     fn warps_that_meet_at_a_name_share_a_phase() {
         let mut log = log(1);
-        let mut arrive = |warp, barrier, threads| {
-            let (mask, waits) = (u32::MAX, true);
-            let arrival = Arrival { instruction: 0, warp, barrier, mask, waits, threads };
-            log.arrive(&arrival, 4)
-        };
-        // The barrier of all.
+        let mut arrive = |warp, barrier, threads| arrive(&mut log, warp, barrier, threads);
+        // `__syncthreads`
         assert_eq!(arrive(0, 0, None), None);
-        assert_eq!(arrive(0, 0, Some(128)), None);
         // Two pairs, which take turns.
         assert_eq!(arrive(0, 1, Some(64)), Some(0));
         assert_eq!(arrive(2, 2, Some(64)), Some(1));
@@ -187,14 +194,34 @@ mod tests {
         assert_eq!(arrive(1, 1, Some(64)), Some(2));
         assert_eq!(arrive(3, 2, Some(64)), Some(1));
         assert_eq!(arrive(0, 1, Some(64)), Some(2));
-        // Some warps of a barrier of all that has another number.
-        for warp in 0..4 {
-            assert_eq!(arrive(warp, 3, None), Some(3));
-        }
-        assert_eq!(arrive(0, 3, None), Some(4));
         // Halves of a warp.
-        assert_eq!(arrive(0, 0, Some(64)), Some(5));
-        assert_eq!(arrive(0, 0, Some(64)), Some(5));
-        assert_eq!(arrive(1, 0, Some(64)), Some(5));
+        assert_eq!(arrive(0, 0, Some(64)), Some(3));
+        assert_eq!(arrive(0, 0, Some(64)), Some(3));
+        assert_eq!(arrive(1, 0, Some(64)), Some(3));
+        assert_eq!(arrive(1, 0, Some(64)), Some(4));
+    }
+
+    #[test]
+    fn a_name_without_a_count_is_for_the_warps_that_have_not_exited() {
+        let mut log = log(1);
+        // Of four warps one has exited.
+        for phase in 0..2 {
+            for warp in 0..3 {
+                assert_eq!(arrive(&mut log, warp, 3, None), Some(phase));
+            }
+            let (waited, guarded_lanes) = (&[(0, 1), (1, 1), (2, 1)], &[]);
+            log.release(&Release {
+                barrier: 3,
+                instruction: 0,
+                waited,
+                whole: true,
+                guarded_lanes,
+            });
+        }
+    }
+
+    fn arrive(log: &mut PhaseLog, warp: u32, barrier: u32, threads: Option<u32>) -> Option<u32> {
+        let (mask, waits) = (u32::MAX, true);
+        log.arrive(&Arrival { instruction: 0, warp, barrier, mask, waits, threads })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpucast_interpreter::{
-    Access, AccessKind, Arrival, CtaStart, MbarrierStep, MbarrierUse, TensorMemoryStep,
+    Access, AccessKind, Arrival, CtaStart, MbarrierStep, MbarrierUse, Release, TensorMemoryStep,
     TensorMemoryUse, TensorUse,
 };
 use gpucast_ptx_frontend::types::{ScalarType, StateSpace};
@@ -207,15 +207,20 @@ impl CtaSample {
         })
     }
 
-    /// A warp arrives at a barrier of the CTA. That of all warps needs no record.
+    /// A warp arrives at a barrier of the CTA. `__syncthreads` needs no record.
     pub(crate) fn arrive(&mut self, arrival: &Arrival) {
-        let Some(phase) = self.phases.arrive(arrival, self.warps.len() as u32) else { return };
+        let Some(phase) = self.phases.arrive(arrival) else { return };
         let Some(warp) = self.warps.get_mut(arrival.warp as usize).filter(|warp| !warp.is_cut)
         else {
             return;
         };
         let recorded = Recorded::of_barrier(arrival.instruction, warp.visits.len() as u32, phase);
         warp.requests.push(recorded);
+    }
+
+    /// A barrier of the CTA opens.
+    pub(crate) fn release(&mut self, release: &Release<'_>) {
+        self.phases.release(release);
     }
 
     /// A warp uses an mbarrier. Operations on it have been told as accesses, copies have not.

@@ -21,6 +21,7 @@ mod nsight;
 mod protocols;
 mod registers;
 mod repeats;
+mod roles;
 mod rungs;
 mod samples;
 mod shared_memory;

@@ -37,6 +37,7 @@ INPUTS = [
     (None, "spills", ["sm_80"]),
     (None, "spilled-rounds", ["sm_80"]),
     (None, "phases", ["sm_90"]),
+    (None, "turns", ["sm_90"]),
     (None, "nests", ["sm_50", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]),
     ("sgemm", "sm_35", ["sm_35", "sm_50", "sm_70"]),
     ("sgemm", "sm_80", ["sm_80", "sm_90", "sm_120"]),

@@ -8,7 +8,7 @@ use gpucast_machine::ptxas::{MachineError, prepare, schedule};
 use gpucast_simulation::code::{
     AccessKind, Action, Class, FenceScope, Instruction, MemoryAccess, Space, TensorFormat,
 };
-use gpucast_simulation::launch::{Launch, WarpTrace};
+use gpucast_simulation::launch::{Beside, Launch, WarpTrace};
 
 use super::nests::{self, Nest};
 use super::{Executed, folder, paths, sgemm_small};
@@ -378,4 +378,50 @@ fn rounds_of_bulk_copies_keep_their_order() {
     }
     // Of the first warp one thread copies; all warps store once.
     assert_eq!(copies_of_warps, [17, 1]);
+}
+
+#[test]
+fn guarded_turns_and_waits_keep_the_rounds_that_they_belong_to() {
+    // `turns.ptx`: the assembler guards the barriers by predicates. The first try of the wait has
+    // the line of an instruction that computes its operands.
+    const ROUNDS: usize = 6;
+    let launch = [[1, 1, 1], [64, 1, 1]];
+    let executed = Executed::with_numbers("", "turns", "turns", launch, &[256], &[ROUNDS as i32]);
+    let launch = executed.launch("turns.sm_90");
+    let of = |warp: &WarpTrace, is_meant: &dyn Fn(&Action) -> bool| -> Vec<Beside> {
+        let mut taken: BTreeMap<u32, usize> = BTreeMap::new();
+        let mut found = Vec::new();
+        for one in instructions(&launch, warp) {
+            if let Some(queue) = one.action.queue() {
+                let at = taken.entry(queue).or_default();
+                if is_meant(&one.action) {
+                    found.push(warp.requests[queue as usize][*at].beside);
+                }
+                *at += 1;
+            }
+        }
+        found
+    };
+    let meets = |action: &Action| matches!(action, Action::CtaBarrier { queue: Some(_) });
+    let arrives = |action: &Action| matches!(action, Action::CtaArrive { queue: Some(_) });
+    let waits = |action: &Action| matches!(action, Action::AwaitPhase { .. });
+    let [first, second] = warps(&launch).collect::<Vec<_>>()[..] else { panic!("two warps") };
+    let (own, others) = (of(first, &meets), of(second, &arrives));
+    // No turn is awaited in the first round, and none is passed on in the last.
+    assert_eq!((own.len(), own[0]), (ROUNDS, Beside::Nothing));
+    assert_eq!((others.len(), others[5]), (ROUNDS, Beside::Nothing));
+    assert_eq!(own[1..], others[..5]);
+    assert_eq!(of(first, &arrives), of(second, &meets));
+    let mut phases = own[1..].to_vec();
+    phases.extend(of(second, &meets));
+    phases.sort_by_key(|beside| format!("{beside:?}"));
+    phases.dedup();
+    assert_eq!(phases.len(), 11);
+    for warp in [first, second] {
+        let waited = of(warp, &waits);
+        assert_eq!(waited.len(), ROUNDS);
+        assert!(waited.iter().all(|beside| matches!(beside, Beside::Phase(_))), "{waited:?}");
+        // Nobody goes through the loop that spins.
+        assert_eq!(instructions(&launch, warp).filter(|one| waits(&one.action)).count(), ROUNDS);
+    }
 }
