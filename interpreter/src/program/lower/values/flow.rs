@@ -241,6 +241,10 @@ impl Flow {
             Role::Store => {
                 let strides = instruction.operands.iter().skip(2).flat_map(registers_in);
                 flow.decides.extend(strides.map(node));
+                // A bulk store has a number of bytes where others have a value.
+                if instruction.opcode == O::StBulk {
+                    flow.decides.append(&mut plain);
+                }
                 (flow.from, flow.to) = (plain, memory(&spaces));
             }
             Role::Update => {
