@@ -31,6 +31,7 @@ mod doctor;
 mod exec;
 mod explain;
 mod formulas;
+mod framework;
 mod gpucast;
 mod gpus;
 mod hardware;

@@ -212,7 +212,7 @@ fn hint(kind: &FaultKind) -> Option<&'static str> {
             Some("vector accesses need addresses that are multiples of the whole vector's size")
         }
         FaultKind::BudgetExhausted { .. } => {
-            Some("if the loop ends eventually, raise the limit with --budget")
+            Some("if it ends eventually, as a large grid does, raise the limit with --budget")
         }
         FaultKind::BarrierDeadlock { .. } | FaultKind::DivergentBarrier => {
             Some("every thread of the block must reach the same barrier")
