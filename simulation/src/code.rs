@@ -353,7 +353,10 @@ pub enum AccessKind {
     /// Changes memory and returns nothing.
     Reduction,
     /// Copies from global to shared memory beside the warp (`LDGSTS`).
-    AsyncCopy,
+    AsyncCopy {
+        /// True if it goes past the first-level cache (`.BYPASS`).
+        bypasses_l1: bool,
+    },
     /// Copies a block of memory into shared memory beside the CTA (`UBLKCP`, `UTMALDG`).
     BulkCopy,
     /// Copies a block of shared memory to global memory beside the CTA (`UBLKCP`, `UTMASTG`).
@@ -361,6 +364,14 @@ pub enum AccessKind {
     BulkStore,
     /// Adds a block of shared memory to global memory beside the CTA (`UBLKRED`, `UTMAREDG`).
     BulkReduction,
+}
+
+impl AccessKind {
+    /// True if the first-level cache keeps no table of the sectors that a read waits for.
+    #[must_use]
+    pub const fn bypasses_l1(self) -> bool {
+        matches!(self, Self::AsyncCopy { bypasses_l1: true } | Self::BulkCopy)
+    }
 }
 
 /// The scheduling fields of an instruction.

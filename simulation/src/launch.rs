@@ -181,7 +181,7 @@ impl Request {
     pub(crate) fn waits_for_l2(&self, access: &MemoryAccess) -> bool {
         let is_beyond = self.l2_sectors > 0 || self.dram_sectors > 0;
         match access.kind {
-            AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy => is_beyond,
+            AccessKind::Load | AccessKind::AsyncCopy { .. } | AccessKind::BulkCopy => is_beyond,
             AccessKind::Atomic => is_beyond && access.space != Space::Shared,
             AccessKind::Store
             | AccessKind::Reduction

@@ -252,7 +252,7 @@ impl LoadStore {
             }
             AccessKind::Load
             | AccessKind::Store
-            | AccessKind::AsyncCopy
+            | AccessKind::AsyncCopy { .. }
             | AccessKind::BulkCopy
             | AccessKind::BulkStore
             | AccessKind::BulkReduction => busy,
@@ -269,7 +269,7 @@ impl LoadStore {
         let bytes = lane_bytes(access, request);
         match access.kind {
             AccessKind::Load => tags.max(passes).max(bytes / self.l1_bytes_rate),
-            AccessKind::AsyncCopy => tags.max(passes).max(bytes / self.shared_bytes_rate),
+            AccessKind::AsyncCopy { .. } => tags.max(passes).max(bytes / self.shared_bytes_rate),
             AccessKind::BulkCopy | AccessKind::BulkStore | AccessKind::BulkReduction => 1.0,
             AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {
                 let sectors = request.l1_sectors + request.l2_sectors + request.dram_sectors;

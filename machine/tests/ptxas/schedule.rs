@@ -293,8 +293,8 @@ fn copies_and_products_are_waited_for_as_the_code_says() {
             };
             all.iter().filter(|instruction| instruction.mnemonic == mnemonic).map(of_one).collect()
         };
-        let copy = AccessKind::AsyncCopy;
-        assert_eq!(accesses("LDGSTS"), [(copy, 16), (copy, 8)]);
+        let copy = |bypasses_l1| AccessKind::AsyncCopy { bypasses_l1 };
+        assert_eq!(accesses("LDGSTS"), [(copy(true), 16), (copy(false), 8)]);
         assert_eq!(accesses("LDSM"), [(AccessKind::Load, 16), (AccessKind::Load, 8)]);
         assert_eq!(accesses("ATOMG"), [(AccessKind::Atomic, 4)]);
         // Two groups raise a counter, which is waited for twice.

@@ -171,13 +171,15 @@ impl Demand {
                         self.requests += 1.0;
                         self.l2_updates += sectors;
                     }
-                    AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy => {
+                    AccessKind::Load | AccessKind::AsyncCopy { .. } | AccessKind::BulkCopy => {
                         if missed > 0.0 {
                             self.requests += request.to_l2(access.kind);
                             self.l2_reads += missed;
                             self.dram_reads += f64::from(request.dram_sectors);
                             if access.kind != AccessKind::BulkCopy {
                                 self.pending_accesses += latency.result;
+                            }
+                            if !access.kind.bypasses_l1() {
                                 self.pending_sectors += missed * latency.result;
                             }
                         }

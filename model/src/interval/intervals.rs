@@ -336,7 +336,9 @@ impl Progress {
         let synchronisation = &walked.machine.parameters.synchronisation;
         match action {
             Action::Access(access) => match access.kind {
-                AccessKind::AsyncCopy | AccessKind::BulkStore | AccessKind::BulkReduction => {
+                AccessKind::AsyncCopy { .. }
+                | AccessKind::BulkStore
+                | AccessKind::BulkReduction => {
                     self.copied = self.copied.later(result);
                     return operands;
                 }

@@ -118,7 +118,7 @@ fn of_access(access: &MemoryAccess, request: Option<&Request>, parameters: &Para
                     let in_turn = in_turn * memory.atomic_interval;
                     (l2 + memory.atomic_latency + in_turn, State::L2Latency)
                 }
-                AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy => {
+                AccessKind::Load | AccessKind::AsyncCopy { .. } | AccessKind::BulkCopy => {
                     if request.dram_sectors > 0 {
                         (memory.memory_latency, State::DramLatency)
                     } else if request.l2_sectors > 0 {

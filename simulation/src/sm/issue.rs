@@ -312,7 +312,7 @@ impl<O: Observer> Sm<'_, O> {
             self.observer.works(Work { resource, copies, from, until });
         }
         match access.kind {
-            AccessKind::AsyncCopy | AccessKind::BulkStore | AccessKind::BulkReduction => {
+            AccessKind::AsyncCopy { .. } | AccessKind::BulkStore | AccessKind::BulkReduction => {
                 if way.result.done > warp.copied.done {
                     warp.copied = way.result;
                 }

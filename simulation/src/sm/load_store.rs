@@ -340,9 +340,12 @@ impl<'a, T: Copy + Default> LoadStorePath<'a, T> {
     ) -> Way<T> {
         let (taken, waited) = self.enter(sub_core, now, access.has_uniform_address);
         let parameters = self.parameters;
-        let loads =
-            matches!(access.kind, AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy);
+        let loads = matches!(
+            access.kind,
+            AccessKind::Load | AccessKind::AsyncCopy { .. } | AccessKind::BulkCopy
+        );
         let missed = u32::from(request.l2_sectors) + u32::from(request.dram_sectors);
+        let in_table = if access.kind.bypasses_l1() { 0 } else { missed };
         let stores = access.kind == AccessKind::Store;
         let outgoing = if stores { missed + u32::from(request.l1_sectors) } else { missed };
         let sectors = f64::from(missed) + f64::from(request.l1_sectors);
@@ -353,7 +356,7 @@ impl<'a, T: Copy + Default> LoadStorePath<'a, T> {
             let from = if stores {
                 self.stored.room(begun, outgoing)
             } else if loads && access.kind != AccessKind::BulkCopy {
-                self.pending.room(begun, outgoing)
+                self.pending.room(begun, in_table)
             } else {
                 begun
             };
@@ -369,7 +372,7 @@ impl<'a, T: Copy + Default> LoadStorePath<'a, T> {
         let reaches_l2 = request.l2_sectors > 0 || !loads;
         let far = if reaches_l2 && self.partitions.is_far(request) { l2_far } else { 0.0 };
         let way = match access.kind {
-            AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy => {
+            AccessKind::Load | AccessKind::AsyncCopy { .. } | AccessKind::BulkCopy => {
                 let (latency, state, waits) = if missed == 0 {
                     (parameters.l1_latency, State::L1Latency, Default::default())
                 } else {
@@ -396,7 +399,7 @@ impl<'a, T: Copy + Default> LoadStorePath<'a, T> {
                 if missed > 0 {
                     // Bulk copies go past the first-level cache and its tables.
                     if access.kind != AccessKind::BulkCopy {
-                        self.pending.push(way.result.done, missed);
+                        self.pending.push(way.result.done, in_table);
                     }
                     self.under_way.fetch(cta, request, way.result);
                 } else if let Some(fetch) = self.under_way.arrival(cta, request, way.result.done) {

@@ -221,7 +221,8 @@ fn a_copy_beside_the_warp_is_waited_for_where_the_code_says() {
     let machine = machine();
     let copy = |pending: u8| {
         looped(move |writer| {
-            writer.access(Space::Global, AccessKind::AsyncCopy, 16, Control::after(1));
+            let copy = AccessKind::AsyncCopy { bypasses_l1: true };
+            writer.access(Space::Global, copy, 16, Control::after(1));
             let commit = Control::after(1).signals(0);
             writer.push("LDGDEPBAR", Class::Other, Action::CommitCopies { queue: None }, commit);
             let wait = Action::AwaitCounter { counter: 0, pending };
@@ -235,6 +236,29 @@ fn a_copy_beside_the_warp_is_waited_for_where_the_code_says() {
     assert!(at_once > latency, "{at_once}");
     // Four copies are under way at a time.
     assert!((later / (at_once / 4.0) - 1.0).abs() < 0.1, "{later} {at_once}");
+}
+
+#[test]
+fn copies_past_the_first_level_cache_take_no_place_in_its_table_of_sectors() {
+    let mut machine = machine();
+    machine.load_store.pending_sectors = 64;
+    // Each of four warps has four groups under way, of 16 sectors each.
+    let clocks = |bypasses_l1: bool| {
+        let code = looped(move |writer| {
+            let copy = AccessKind::AsyncCopy { bypasses_l1 };
+            writer.access(Space::Global, copy, 16, Control::after(1));
+            let commit = Control::after(1).signals(0);
+            writer.push("LDGDEPBAR", Class::Other, Action::CommitCopies { queue: None }, commit);
+            let wait = Action::AwaitCounter { counter: 0, pending: 3 };
+            writer.push("DEPBAR", Class::Other, wait, Control::after(1));
+        });
+        round(&machine, &code, 4, &[Request::global(0, 16, 0)])
+    };
+    let latency = machine.memory.l2_latency;
+    let (limited, free) = (clocks(false), clocks(true));
+    // Four copies of all warps fill the table: a round of the four takes a latency.
+    assert!((limited / latency - 1.0).abs() < 0.2, "{limited}");
+    assert!((free / (latency / 4.0) - 1.0).abs() < 0.4, "{free}");
 }
 
 #[test]

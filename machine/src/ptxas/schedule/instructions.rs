@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use gpucast_interpreter::AccessKind as Effect;
 use gpucast_ptx_frontend::container::Target;
-use gpucast_ptx_frontend::isa::Opcode;
+use gpucast_ptx_frontend::isa::{Modifier, Opcode};
 use gpucast_ptx_frontend::module::Instruction as PtxInstruction;
 use gpucast_ptx_frontend::types::StateSpace;
 use gpucast_simulation::code::{
@@ -181,7 +181,10 @@ impl Translator<'_, '_> {
         let ptx = self.listing.ptx[index];
         let instruction = ptx.map(|ptx| self.listing.instruction(ptx));
         let (space, kind) = match decoded.mnemonic {
-            "LDGSTS" => (Space::Global, AccessKind::AsyncCopy),
+            "LDGSTS" => {
+                let bypasses_l1 = instruction.is_some_and(|ptx| ptx.has(Modifier::Cg));
+                (Space::Global, AccessKind::AsyncCopy { bypasses_l1 })
+            }
             "LDCU" => (Space::Constant, AccessKind::Load),
             "STAS" => (Space::Shared, AccessKind::Store),
             "REDAS" => (Space::Shared, AccessKind::Reduction),

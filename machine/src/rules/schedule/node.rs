@@ -190,7 +190,7 @@ fn memory_access(
 ) -> MemoryAccess {
     let space = space(access.space);
     let kind = match access.kind {
-        _ if mnemonic == "LDGSTS" => AccessKind::AsyncCopy,
+        _ if mnemonic == "LDGSTS" => AccessKind::AsyncCopy { bypasses_l1: op.has(Modifier::Cg) },
         Kind::Load | Kind::LoadReadOnly => AccessKind::Load,
         Kind::Store => AccessKind::Store,
         Kind::Atomic => AccessKind::Atomic,

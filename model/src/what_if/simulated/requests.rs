@@ -119,8 +119,10 @@ pub(in super::super) fn perfect_coalescing(counts: &mut Editor) {
     counts.launches("recorded requests coalesced", "request", |launch, _| {
         let queues = queues(&launch.code);
         let is_meant = |queue: Queue, request: &Request| {
-            let kind =
-                matches!(queue.kind, AccessKind::Load | AccessKind::Store | AccessKind::AsyncCopy);
+            let kind = matches!(
+                queue.kind,
+                AccessKind::Load | AccessKind::Store | AccessKind::AsyncCopy { .. }
+            );
             kind && request.space == Space::Global && request.lanes > 0
         };
         let filled =
@@ -218,7 +220,7 @@ pub(in super::super) fn dram_bytes(counts: &mut Editor, ratio: f64) {
 fn move_between_l2_and_dram(launch: &mut Launch, of_dram: impl Fn(f64, f64) -> f64) -> u64 {
     let queues = queues(&launch.code);
     let is_load = |queue: Queue| {
-        matches!(queue.kind, AccessKind::Load | AccessKind::AsyncCopy | AccessKind::BulkCopy)
+        matches!(queue.kind, AccessKind::Load | AccessKind::AsyncCopy { .. } | AccessKind::BulkCopy)
     };
     let (mut l2, mut dram) = (0.0, 0.0);
     for (queue, request) in requests(launch, &queues) {
