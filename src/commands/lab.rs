@@ -83,11 +83,11 @@ fn task(name: &str) -> Result<Task, Failure> {
 /// The task that an option names, or else a submission.
 fn task_of(by: &By, submission: &Submission) -> Result<Task, Failure> {
     let name = by.task.as_ref().or(submission.task.as_ref());
-    name.map_or_else(|| Err(unnamed(submission)), |name| task(name))
+    name.map_or_else(|| Err(unnamed(submission).into()), |name| task(name))
 }
 
 /// The same of a submission that somebody else wrote, which names no folder to take a task from.
-fn task_to_grade(asked: Option<&Task>, submission: &Submission) -> Result<Task, Failure> {
+fn task_to_grade(asked: Option<&Task>, submission: &Submission) -> Result<Task, Report> {
     if let Some(asked) = asked {
         return Ok(asked.clone());
     }
@@ -96,14 +96,13 @@ fn task_to_grade(asked: Option<&Task>, submission: &Submission) -> Result<Task, 
         Report::new(format!("{} is of a task `{name}`, which is none of ours", submission.name))
             .hint("name it: --task FOLDER")
     };
-    Ok(tasks::find(name).ok_or_else(unknown)??)
+    tasks::find(name).ok_or_else(unknown)?
 }
 
-fn unnamed(submission: &Submission) -> Failure {
+fn unnamed(submission: &Submission) -> Report {
     let kernel = submission.kernel.display();
     Report::new(format!("nothing says which task {kernel} belongs to"))
         .hint("name it: --task coalescing")
-        .into()
 }
 
 fn check(arguments: &Check) -> Result<(), Failure> {
@@ -139,17 +138,19 @@ fn grade(arguments: &Grade) -> Result<(), Failure> {
     for other in &class.others {
         tell(&format!("{} is no submission", other.display()));
     }
-    let submissions = &class.submissions;
-    // What is cheap to refuse is refused before anything is executed.
-    let told =
-        |submission| Ok(task_to_grade(asked.as_ref(), submission)?.told_in(arguments.language));
-    let all = submissions.iter().map(told).collect::<Result<Vec<Task>, Failure>>()?;
     let gpu = gpu(&arguments.by)?;
     let mut output = Output::open(arguments.output.clone())?;
     let terminal = Terminal::of_worker(None)?;
     let launch = launch(&arguments.by, &gpu);
-    let graded = submissions.iter().zip(&all).map(|(submission, task)| {
-        checking(&arguments.by, (task, &gpu, &launch), &terminal).grade(submission)
+    let graded = class.submissions.iter().map(|submission| {
+        match task_to_grade(asked.as_ref(), submission) {
+            Ok(task) => {
+                let task = task.told_in(arguments.language);
+                checking(&arguments.by, (&task, &gpu, &launch), &terminal).grade(submission)
+            }
+            // A submission without a task keeps no other from a grade.
+            Err(report) => Ok(Graded::refused(submission, report)),
+        }
     });
     let graded = graded.collect::<Result<Vec<Graded>, _>>()?;
     output.write(&lab::grades(&graded, arguments.language, arguments.format)?)?;

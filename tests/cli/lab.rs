@@ -198,13 +198,38 @@ fn a_submission_names_tasks_of_ours_alone() {
     fs::create_dir_all(&anna).unwrap();
     fs::copy(of_task("11-scan", "start.ptx"), anna.join("kernel.cu")).unwrap();
     fs::write(anna.join("task.txt"), own.display().to_string()).unwrap();
-    let graded = gpucast(&format!("lab grade '{}'", folder.path().join("class").display()));
-    assert_eq!((graded.status, graded.stdout.as_str()), (1, ""));
-    assert!(
-        graded.stderr.replace("\n  | ", " ").contains("which is none of ours"),
-        "{}",
-        graded.stderr
-    );
+    // It keeps nobody else from a grade, and neither does one without a name.
+    for (name, task) in
+        [("ben", Some("11-scan\n")), ("clara", None), ("|d\u{e9}", Some("no\nsuch"))]
+    {
+        let folder = folder.path().join("class").join(name);
+        fs::create_dir(&folder).unwrap();
+        fs::copy(of_task("11-scan", "reference.ptx"), folder.join("kernel.cu")).unwrap();
+        if let Some(task) = task {
+            fs::write(folder.join("task.txt"), task).unwrap();
+        }
+    }
+    let grade = |format: &str| {
+        let class = folder.path().join("class");
+        gpucast(&format!("lab grade '{}' --format {format}", class.display()))
+    };
+    let graded = grade("json");
+    assert_eq!(graded.status, 1, "{}", graded.stderr);
+    let says = "3 of 4 submissions could not be checked";
+    assert!(graded.stderr.contains(says), "{}", graded.stderr);
+    let graded: serde_json::Value = serde_json::from_str(&graded.stdout).unwrap();
+    let all = graded["submissions"].as_array().unwrap();
+    assert_eq!((&all[1]["name"], &all[1]["points"]), (&"ben".into(), &100.into()));
+    for (at, because) in [
+        (0, "which is none of ours"),
+        (2, "nothing says which task"),
+        (3, "|d\u{e9} is of a task `no`, which is none of ours"),
+    ] {
+        let says = all[at]["not_checked"].as_str().unwrap();
+        assert!(says.contains(because), "{says}");
+    }
+    // A header, its line, and a row for each.
+    assert_eq!(grade("markdown").stdout.lines().count(), 6);
 }
 
 #[test]

@@ -76,7 +76,7 @@ export function marked(text: string): (Node | string)[] {
 }
 
 /** Long names break behind an underscore. */
-function breakable(name: string): (Node | string)[] {
+export function breakable(name: string): (Node | string)[] {
   return name.split(/(?<=_)/).flatMap((part, at) => (at === 0 ? [part] : [document.createElement("wbr"), part]));
 }
 

@@ -69,6 +69,15 @@ pub struct Graded {
     pub outcome: Result<Checked, Vec<Report>>,
 }
 
+impl Graded {
+    /// A submission that names no task by which it could be checked.
+    #[must_use]
+    pub fn refused(submission: &Submission, why: Report) -> Self {
+        let (name, task) = (submission.name.clone(), submission.task.clone().unwrap_or_default());
+        Self { name, task, outcome: Err(vec![why]) }
+    }
+}
+
 /// A size.
 pub struct Case {
     /// Its values, as `n=1000`.

@@ -19,7 +19,7 @@ pub struct Submission {
     pub kernel: PathBuf,
     /// The student's launch file, if there is one.
     pub launch: Option<PathBuf>,
-    /// The task that the folder names.
+    /// The task that the folder names, in a line.
     pub task: Option<String>,
 }
 
@@ -48,7 +48,8 @@ impl Submission {
         let task = std::fs::read_to_string(path.join(TASK_NAME)).ok();
         let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let name = whole.file_name().unwrap_or(whole.as_os_str()).to_string_lossy().into_owned();
-        Some(Self { name, kernel, launch, task: task.map(|task| task.trim().to_owned()) })
+        let task = task.map(|text| text.trim().lines().next().unwrap_or_default().to_owned());
+        Some(Self { name, kernel, launch, task })
     }
 }
 

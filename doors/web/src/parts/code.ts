@@ -66,9 +66,8 @@ export class Code {
     }, code.run);
     this.#right = tabs(code.title, [["ptx", code.ptx, this.#ptx.view.dom], ["launch", code.launch, this.#launch.view.dom]], "ptx");
     this.element = h("section", { class: "code", id: "code", tabIndex: -1, "aria-label": code.title },
-      h("div", { class: "toolbar" }, this.#versions.element, this.#sizes.element, field(code.heat, heat),
-        h("div", { class: "push run" }, this.#runButton)),
-      h("div", { class: "statusbar" }, this.#status, this.#bar),
+      h("div", { class: "toolbar" }, this.#versions.element, this.#sizes.element, field(code.heat, heat)),
+      h("div", { class: "statusbar" }, h("div", { class: "run" }, this.#runButton), this.#status, this.#bar),
       faults.element,
       h("div", { class: "panes" },
         h("section", { class: "pane" }, h("h2", {}, code.source), this.#source.view.dom),

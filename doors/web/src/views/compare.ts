@@ -1,6 +1,6 @@
 // Two versions side by side.
 
-import { fill, h } from "../dom";
+import { breakable, fill, h } from "../dom";
 import { latest, picture, type Page, type Result, type View } from "./view";
 
 /** The counts that tell versions apart, if one of them has them. */
@@ -50,7 +50,7 @@ export class CompareView implements View {
     const time = (of: Result) => of.predictions.predictions.reduce((sum, { time_ms }) => sum + time_ms, 0);
     const value = (of: Result, name: string) => of.predictions.counts[0]?.metrics[name]?.value;
     const row = (name: string, before: string, after: string, ratio: string) =>
-      h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, before), h("td", {}, after), h("td", {}, ratio));
+      h("tr", {}, h("th", { scope: "row" }, breakable(name)), h("td", {}, before), h("td", {}, after), h("td", {}, ratio));
     const ratio = (before: number, after: number) =>
       before > 0 ? `${numbers.number(Number((after / before).toPrecision(3)))} ×` : "–";
     const rows = METRICS.flatMap((name) => {
