@@ -14,7 +14,7 @@ import sys
 # The crates of the workspace, each of whose files stand in one order.
 CRATES = [
     ".", "buffers", "corpus", "counters", "forecast", "interpreter", "machine", "model", "ptx-frontend", "render", "simulation",
-    "doors/cuda", "doors/host", "doors/python", "doors/serve", "doors/test", "doors/toolchain", "doors/web/engine", "insight/advice", "insight/judge", "insight/plot", "insight/sanitizer",
+    "doors/cuda", "doors/host", "doors/python", "doors/serve", "doors/test", "doors/toolchain", "doors/web/engine", "doors/wheel", "doors/wheel/launcher", "insight/advice", "insight/judge", "insight/plot", "insight/sanitizer",
     "studies/collection", "studies/cost-model", "studies/formulas", "studies/measure",
 ]
 

@@ -3,10 +3,11 @@
 
     .ci/sbom.py TARGET FEATURES                 the SBOM
     .ci/sbom.py TARGET FEATURES --licences      licences with their texts
+    .ci/sbom.py TARGET FEATURES --wheel         what the Python package is made of
     .ci/sbom.py wasm32-wasip1 gpucast-web --licences    those of the classroom's engine
 
-The facts are those of `cargo metadata`: crates that are linked for this target into the program or
-into the one behind `gpucast serve`, without those for tests and builds.
+The facts are those of `cargo metadata`: crates that are linked for this target into the program, into
+the one behind `gpucast serve`, or into the Python package, without those for tests and builds.
 """
 
 import json
@@ -16,10 +17,12 @@ import sys
 
 
 ENGINE = "gpucast-web"
+# Beside the program.
+OTHERS = ["gpucast-wheel", "gpucast-launcher"] if "--wheel" in sys.argv else ["gpucast-serve"]
 
 
 def linked(target, features):
-    """The packages that both programs are linked from, or the classroom's engine."""
+    """The packages that programs, library or the classroom's engine are linked from."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", target]
     command += [] if features == ENGINE else ["--features", features]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -28,7 +31,7 @@ def linked(target, features):
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     named = {package["name"]: id for id, package in packages.items() if package["source"] is None}
     root = named[ENGINE if features == ENGINE else "gpucast"]
-    seen, waiting = set(), [root] if features == ENGINE else [root, named["gpucast-serve"]]
+    seen, waiting = set(), [root] if features == ENGINE else [root, *(named[one] for one in OTHERS)]
     while waiting:
         id = waiting.pop()
         if id in seen:

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use gpucast_judge::judgement::Confinement;
 use gpucast_toolchain::assembler::cache;
 
+use crate::code;
+
 /// A process that has given up what it does not need.
 pub(crate) struct Confined {
     /// The folder in which it writes.
@@ -125,7 +127,7 @@ fn of_everybody() -> Vec<PathBuf> {
         "/sys/fs/cgroup",
         "/sys/devices/system/cpu",
     ];
-    let program = std::env::current_exe().into_iter();
+    let program = std::env::current_exe().into_iter().chain(code::library());
     let tools = gpucast_toolchain::installed::folders();
     program.chain(tools).chain(OF_SYSTEM.map(PathBuf::from)).collect()
 }

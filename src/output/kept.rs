@@ -7,6 +7,7 @@ use gpucast_forecast::run::kept::KeptCounts;
 use gpucast_toolchain::assembler::cache;
 
 use crate::cli::ExecutionOptions;
+use crate::code;
 
 /// The counts of earlier runs, unless all are to be made anew: because the user says so, or wants
 /// to know how long that takes.
@@ -14,7 +15,7 @@ pub(super) fn counts(options: &ExecutionOptions) -> Option<KeptCounts> {
     if options.no_cache || options.execution_time {
         return None;
     }
-    let build = build(&std::env::current_exe().ok()?)?;
+    let build = build(&code::file()?)?;
     Some(KeptCounts::new(cache::folder()?, build))
 }
 

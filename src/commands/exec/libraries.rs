@@ -1,12 +1,14 @@
 //! Where the library with CUDA's functions is.
 //!
-//! Cargo builds it beside the program, and packages put it into `lib`. It is not inside the
-//! program: an executable cannot be loaded as a library, and a copy would double its size.
+//! Cargo builds it beside the program, and archives have it in `lib`. It is not inside the program:
+//! an executable cannot be loaded as a library. In the Python package it is the library with all
+//! code.
 
 use std::path::PathBuf;
 
 use gpucast_cuda::facade::LIBRARY;
 
+use crate::code;
 use crate::failure::Report;
 
 /// The environment variable with the path of the library.
@@ -22,7 +24,7 @@ pub(crate) fn find() -> Result<PathBuf, Report> {
     let own = std::env::current_exe().ok().and_then(|path| path.canonicalize().ok());
     let own = own.as_deref().and_then(std::path::Path::parent);
     let beside = FOLDERS.iter().filter_map(|folder| Some(own?.join(folder).join(LIBRARY)));
-    let mut candidates = chosen.into_iter().chain(beside);
+    let mut candidates = chosen.into_iter().chain(code::library()).chain(beside);
     let found = candidates.find(|path| path.is_file()).and_then(|path| path.canonicalize().ok());
     found.ok_or_else(|| {
         Report::new(format!("{LIBRARY} is not beside the program")).hint(format!(
