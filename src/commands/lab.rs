@@ -158,7 +158,11 @@ fn grade(arguments: &Grade) -> Result<(), Failure> {
         0 => Ok(()),
         unread => {
             let message = format!("{unread} of {} submissions could not be checked", graded.len());
-            Err(Report::new(message).hint("the last column says why").into())
+            let hint = match graded.iter().any(|one| one.task.is_empty()) {
+                true => "the last column says why; `--task coalescing` names the task of all",
+                false => "the last column says why",
+            };
+            Err(Report::new(message).hint(hint).into())
         }
     }
 }

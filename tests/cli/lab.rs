@@ -217,6 +217,7 @@ fn a_submission_names_tasks_of_ours_alone() {
     assert_eq!(graded.status, 1, "{}", graded.stderr);
     let says = "3 of 4 submissions could not be checked";
     assert!(graded.stderr.contains(says), "{}", graded.stderr);
+    assert!(graded.stderr.contains("--task coalescing"), "{}", graded.stderr);
     let graded: serde_json::Value = serde_json::from_str(&graded.stdout).unwrap();
     let all = graded["submissions"].as_array().unwrap();
     assert_eq!((&all[1]["name"], &all[1]["points"]), (&"ben".into(), &100.into()));

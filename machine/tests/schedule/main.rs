@@ -145,6 +145,19 @@ fn loads_move_across_stores_of_other_spaces_alone() {
 
 /// The value that a round loads is used in the next one.
 #[test]
+fn copies_say_whether_they_go_past_the_first_level_cache() {
+    let body = "mov.u32 %r3, tile; cp.async.cg.shared.global [%r3], [%rd1], 16; \
+                cp.async.ca.shared.global [%r3+16], [%rd1+16], 16; cp.async.wait_all;";
+    let launch = arranged("sm_80", body);
+    let past = |instruction: &&Instruction| match instruction.action {
+        Action::Access(access) => access.kind.bypasses_l1(),
+        other => panic!("{other:?}"),
+    };
+    let copies: Vec<bool> = of(&launch, "LDGSTS").iter().map(past).collect();
+    assert_eq!(copies, [true, false]);
+}
+
+#[test]
 fn a_loop_waits_for_the_load_of_the_round_before() {
     let body = "mov.f32 %f1, 0f00000000; mov.f32 %f2, 0f00000000; mov.u32 %r5, 0; mov.b64 %rd5, %rd3;\n\
         .pragma \"nounroll\";\nL: add.f32 %f2, %f2, %f1; ld.global.f32 %f1, [%rd5]; add.s64 %rd5, %rd5, 512; \n\
