@@ -41,6 +41,7 @@ pub const COUNTED: &[&str] = &[
     "l2_fill",
     "l2_fill_time",
     "l2_replacement",
+    "l2_distinct_share",
     "cta_schedule",
     "l1_size",
     "l1_ways",

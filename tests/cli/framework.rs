@@ -9,18 +9,22 @@ fn example(name: &str) -> String {
     folder.join(name).display().to_string()
 }
 
-/// Runs an example with `parameters`, finds no fault, and reads the buffers that it leaves.
+/// Runs an example with `parameters`, finds no fault, and reads the numbers that it leaves.
 fn left<const N: usize>(name: &str, parameters: &str, buffers: [&str; N]) -> [Vec<f64>; N] {
+    left_bytes(name, parameters, buffers).map(|bytes| {
+        let word = |word: &[u8]| f32::from_le_bytes(word.try_into().unwrap()).into();
+        bytes.chunks_exact(4).map(word).collect()
+    })
+}
+
+/// The same, of any type.
+fn left_bytes<const N: usize>(name: &str, parameters: &str, buffers: [&str; N]) -> [Vec<u8>; N] {
     let folder = tempfile::tempdir().unwrap();
     let file = |buffer: &str| -> PathBuf { folder.path().join(format!("{buffer}.bin")) };
     let dumps = buffers.map(|buffer| format!(" --dump {buffer}={}", file(buffer).display()));
     let said = stdout(&format!("run {} --check all {parameters}{}", example(name), dumps.concat()));
     assert!(said.contains("nothing found"), "{said}");
-    buffers.map(|buffer| {
-        let bytes = std::fs::read(file(buffer)).unwrap();
-        let word = |word: &[u8]| f32::from_le_bytes(word.try_into().unwrap()).into();
-        bytes.chunks_exact(4).map(word).collect()
-    })
+    buffers.map(|buffer| std::fs::read(file(buffer)).unwrap())
 }
 
 #[test]
@@ -56,5 +60,34 @@ fn rows_become_shares() {
         ("softmax-short.toml", "--param rows=7 --param length=768"),
     ] {
         let [] = left(name, parameters, []);
+    }
+}
+
+/// The value of an e4m3, as the OCP's specification of 8-bit floating point has it.
+fn e4m3(bits: u8) -> f64 {
+    let (exponent, fraction) = (i32::from(bits >> 3 & 15), f64::from(bits & 7));
+    let magnitude = if exponent == 0 {
+        fraction * 2_f64.powi(-9)
+    } else {
+        (8.0 + fraction) * 2_f64.powi(exponent - 10)
+    };
+    if bits < 0x80 { magnitude } else { -magnitude }
+}
+
+#[test]
+fn each_value_becomes_the_nearest_e4m3() {
+    // Rows by their own scales are compared with the reference of the corpus.
+    let [] = left("quantise-rows.toml", "--param rows=3 --param length=4112", []);
+    let [] = left("quantise-rows.toml", "--param rows=3 --param length=64 --param threads=64", []);
+    let parameters = "--param rows=3 --param length=4112";
+    let [x, y] = left_bytes("quantise.toml", parameters, ["x", "y"]);
+    assert_eq!((x.len(), y.len()), (2 * 3 * 4112, 3 * 4112));
+    let numbers = (0..=u8::MAX).filter(|bits| bits & 0x7F != 0x7F).map(e4m3).collect::<Vec<_>>();
+    for (x, y) in x.chunks_exact(2).zip(y) {
+        let x = f32::from_bits(u32::from(u16::from_le_bytes(x.try_into().unwrap())) << 16);
+        let want = f64::from(x * (1.0 / 0.005_f32)).clamp(-448.0, 448.0);
+        let away = |number: &f64| (number - want).abs();
+        let nearest = numbers.iter().map(away).fold(f64::INFINITY, f64::min);
+        assert_eq!(away(&e4m3(y)), nearest, "{x} became {}", e4m3(y));
     }
 }

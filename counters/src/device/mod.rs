@@ -97,8 +97,9 @@ impl DeviceModel {
         schedule: Schedule::Drift,
     };
 
-    /// A GPU of a compute capability with `sm_count` SMs and an L2; all else is as the capability
-    /// has it. [`capability_sources`] says where that is written.
+    /// A GPU of a compute capability with `sm_count` SMs. Of `l2` it takes the size, the line, the
+    /// slices and the ways; all else is as the capability has it. [`capability_sources`] says where
+    /// that is written.
     ///
     /// # Errors
     ///
@@ -118,7 +119,7 @@ impl DeviceModel {
             constant_lanes: row.requests.constant_lanes,
             first_level: row.first_level,
             load_caching: LoadCaching::All,
-            l2: L2Geometry { fill_bytes: l2.fill_bytes.max(row.l2_fill_bytes), ..l2 },
+            l2: row.second_level.applied_to(l2),
             schedule: Schedule::Drift,
         };
         device.validate()?;

@@ -11,6 +11,7 @@ use super::first_level::{
 use super::{RegisterAllocation, SmLimits};
 use crate::banks::BankGeometry;
 use crate::coalescing::{Coalescing, Protocol, SectorSize, TransactionRule};
+use crate::hierarchy::{L2Geometry, Replacement};
 
 /// The document that states the parameters of a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub struct Source {
     pub first_level: &'static str,
     /// Bytes that a miss of the L2 reads.
     pub l2_fill: &'static str,
+    /// The line of the L2 that gives way, and the share of lines that have no second copy.
+    pub l2_kept: &'static str,
 }
 
 /// All that a compute capability says of a GPU.
@@ -40,9 +43,26 @@ pub(super) struct CapabilityRow {
     pub(super) limits: SmLimits,
     pub(super) requests: RequestRules,
     pub(super) first_level: FirstLevel,
-    /// Bytes that a miss of the L2 reads from DRAM.
-    pub(super) l2_fill_bytes: u64,
+    pub(super) second_level: SecondLevel,
     pub(super) source: Source,
+}
+
+/// What a capability says of the L2: all but its size.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SecondLevel {
+    /// Bytes that a miss reads from DRAM.
+    pub(super) fill_bytes: u64,
+    pub(super) replacement: Replacement,
+    /// See [`L2Geometry::distinct_percent`].
+    pub(super) distinct_percent: u32,
+}
+
+impl SecondLevel {
+    /// An L2 that has these habits and is as given in all else.
+    pub(super) fn applied_to(self, l2: L2Geometry) -> L2Geometry {
+        let Self { fill_bytes, replacement, distinct_percent } = self;
+        L2Geometry { fill_bytes, replacement, distinct_percent, ..l2 }
+    }
 }
 
 /// The rules by which the requests of a warp are served.
@@ -158,6 +178,19 @@ const LIMITS_9_0: SmLimits =
 
 const LIMITS_11_0: SmLimits = SmLimits { max_warps: 48, max_ctas: 24, ..LIMITS_9_0 };
 
+/// As a GTX 480's, for all before 8.0 that nobody has measured otherwise.
+const L2_2_0: SecondLevel = SecondLevel {
+    fill_bytes: 32,
+    replacement: L2Geometry::GTX_480.replacement,
+    distinct_percent: L2Geometry::GTX_480.distinct_percent,
+};
+const L2_7_0: SecondLevel = SecondLevel { fill_bytes: 64, ..L2_2_0 };
+/// One partition.
+const L2_8_6: SecondLevel =
+    SecondLevel { fill_bytes: 32, replacement: Replacement::Lru, distinct_percent: 100 };
+/// Two partitions, each with copies of the other's lines.
+const L2_8_0: SecondLevel = SecondLevel { fill_bytes: 64, distinct_percent: 78, ..L2_8_6 };
+
 const fn rules(protocol: Protocol, loads: TransactionRule, stores: TransactionRule) -> Coalescing {
     Coalescing { protocol, loads, stores, sector: SectorSize::BYTES_32 }
 }
@@ -209,6 +242,15 @@ const MEASURED_ON_TURING: &str = "measured: strided reads of a T4 (github.com/mo
 const AS_A40: &str = "assumed: as measured on the A40 and L40 (github.com/te42kyfo/warpspeed)";
 const AS_H100: &str = "assumed: as measured on the H100 (github.com/te42kyfo/warpspeed)";
 const NO_L2: &str = "there is no L2";
+const AS_GTX_480: &str = "as the model of the GTX 480's L2: docs/evidence/dram-study.md";
+/// Sets that a kernel goes through again and again. Reads come from DRAM when they are as large as
+/// 1.0 of the L2 on A40 and L40; 0.67, 0.77 and 0.79 on A100, 0.78 and 0.82 on H200, 0.87 on H100.
+const MEASURED_KEPT: &str =
+    "github.com/RRZE-HPC/gpu-benches: gpu-l2-cache, gpu-l2-stream, gpu-small-kernels";
+const KEPT_AS_8_6: &str =
+    "assumed: as measured on the A40 and L40 (github.com/RRZE-HPC/gpu-benches)";
+const KEPT_AS_9_0: &str =
+    "assumed: as measured on the H100 and H200 (github.com/RRZE-HPC/gpu-benches)";
 
 const SOURCE_1_0: Source = Source {
     limits: GUIDE_4,
@@ -219,6 +261,7 @@ const SOURCE_1_0: Source = Source {
     constants: "CUDA C Programming Guide 4.2, section 5.3.2.4",
     first_level: "CUDA C Programming Guide 4.2, F.3: none but texture caches",
     l2_fill: NO_L2,
+    l2_kept: NO_L2,
 };
 const SOURCE_1_2: Source =
     Source { coalescing: "CUDA C Programming Guide 4.2, F.3.2.2", ..SOURCE_1_0 };
@@ -229,6 +272,7 @@ const SOURCE_2: Source = Source {
     banks: "CUDA C Programming Guide 4.2, F.4.3",
     first_level: "CUDA C Programming Guide 4.2, F.4.1 and F.4.2",
     l2_fill: ONE_SECTOR,
+    l2_kept: AS_GTX_480,
     ..SOURCE_1_0
 };
 const SOURCE_3: Source = Source {
@@ -262,6 +306,7 @@ const SOURCE_7: Source = Source {
 const SOURCE_8: Source = Source {
     allocation: "cuda_occupancy.h of CUDA 13.5",
     first_level: "CUDA C++ Programming Guide 11.7, K.7; local stores as on capability 7.5",
+    l2_kept: MEASURED_KEPT,
     ..SOURCE_7
 };
 const SOURCE_9: Source = Source {
@@ -270,8 +315,8 @@ const SOURCE_9: Source = Source {
     first_level: "CUDA C++ Programming Guide 13, tables 30 to 32; local stores as on capability 7.5",
     ..SOURCE_8
 };
-const SOURCE_10: Source = Source { l2_fill: AS_H100, ..SOURCE_9 };
-const SOURCE_12: Source = Source { l2_fill: AS_A40, ..SOURCE_9 };
+const SOURCE_10: Source = Source { l2_fill: AS_H100, l2_kept: KEPT_AS_9_0, ..SOURCE_9 };
+const SOURCE_12: Source = Source { l2_fill: AS_A40, l2_kept: KEPT_AS_8_6, ..SOURCE_9 };
 
 const fn from(limits: &'static str, source: Source) -> Source {
     Source { limits, registers_per_thread: limits, ..source }
@@ -282,49 +327,49 @@ const fn row(
     limits: SmLimits,
     requests: RequestRules,
     first_level: FirstLevel,
-    l2_fill_bytes: u64,
+    second_level: SecondLevel,
     source: Source,
 ) -> CapabilityRow {
     let capability = ComputeCapability::new(major, minor);
-    CapabilityRow { capability, limits, requests, first_level, l2_fill_bytes, source }
+    CapabilityRow { capability, limits, requests, first_level, second_level, source }
 }
 
 /// Capability 2.0, the one that published counts were taken on.
 pub(super) const FERMI: CapabilityRow =
-    row((2, 0), LIMITS_2_0, REQUESTS_2, FirstLevel::FERMI, 32, SOURCE_2);
+    row((2, 0), LIMITS_2_0, REQUESTS_2, FirstLevel::FERMI, L2_2_0, SOURCE_2);
 
 /// The rows of all capabilities of which the parameters are known.
 #[rustfmt::skip]
 pub(super) const TABLE: [CapabilityRow; 29] = [
-    row((1, 0), LIMITS_1_0, REQUESTS_1_0, FirstLevel::NONE, 32, SOURCE_1_0),
-    row((1, 1), LIMITS_1_0, REQUESTS_1_0, FirstLevel::NONE, 32, SOURCE_1_0),
-    row((1, 2), LIMITS_1_2, REQUESTS_1_2, FirstLevel::NONE, 32, SOURCE_1_2),
-    row((1, 3), LIMITS_1_2, REQUESTS_1_2, FirstLevel::NONE, 32, SOURCE_1_2),
+    row((1, 0), LIMITS_1_0, REQUESTS_1_0, FirstLevel::NONE, L2_2_0, SOURCE_1_0),
+    row((1, 1), LIMITS_1_0, REQUESTS_1_0, FirstLevel::NONE, L2_2_0, SOURCE_1_0),
+    row((1, 2), LIMITS_1_2, REQUESTS_1_2, FirstLevel::NONE, L2_2_0, SOURCE_1_2),
+    row((1, 3), LIMITS_1_2, REQUESTS_1_2, FirstLevel::NONE, L2_2_0, SOURCE_1_2),
     FERMI,
-    row((2, 1), LIMITS_2_0, REQUESTS_2, FirstLevel::FERMI, 32, SOURCE_2),
-    row((3, 0), LIMITS_3_0, REQUESTS_3, FirstLevel::KEPLER, 32, SOURCE_3),
-    row((3, 2), LIMITS_3_5, REQUESTS_3, FirstLevel::KEPLER, 32, SOURCE_3),
-    row((3, 5), LIMITS_3_5, REQUESTS_3, FirstLevel::KEPLER, 32, SOURCE_3),
-    row((3, 7), LIMITS_3_7, REQUESTS_3, FirstLevel::KEPLER, 32, SOURCE_3),
-    row((5, 0), LIMITS_5_0, REQUESTS_5, FirstLevel::MAXWELL, 32, SOURCE_5),
-    row((5, 2), LIMITS_5_2, REQUESTS_5, FirstLevel::MAXWELL, 32, SOURCE_5),
-    row((5, 3), LIMITS_5_3, REQUESTS_5, FirstLevel::MAXWELL, 32, SOURCE_5),
-    row((6, 0), LIMITS_6_0, REQUESTS_5, FirstLevel::pascal(24), 32, SOURCE_6),
-    row((6, 1), LIMITS_5_2, REQUESTS_6_1, FirstLevel::pascal(48), 32, SOURCE_6_1),
-    row((6, 2), LIMITS_5_0, REQUESTS_5, FirstLevel::pascal(48), 32, SOURCE_6),
-    row((7, 0), LIMITS_7_0, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_7_0).evicting_any(), 64, SOURCE_7),
-    row((7, 2), LIMITS_7_0, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_7_0).evicting_any(), 32, from(GUIDE_11, Source { l2_fill: AS_A40, ..SOURCE_7 })),
-    row((7, 5), LIMITS_7_5, REQUESTS_7, FirstLevel::unified(96, CARVE_OUTS_7_5).evicting_any(), 64, Source { l2_fill: MEASURED_ON_TURING, ..SOURCE_7 }),
-    row((8, 0), LIMITS_8_0, REQUESTS_7, FirstLevel::unified(192, CARVE_OUTS_8_0), 64, SOURCE_8),
-    row((8, 6), LIMITS_8_6, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_8_6), 32, SOURCE_8),
-    row((8, 7), LIMITS_8_7, REQUESTS_7, FirstLevel::unified(192, CARVE_OUTS_8_0), 32, from(GUIDE_11, Source { l2_fill: AS_A40, ..SOURCE_8 })),
-    row((8, 9), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_8_6), 32, SOURCE_9),
-    row((9, 0), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256, CARVE_OUTS_9_0), 64, SOURCE_9),
-    row((10, 0), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256, CARVE_OUTS_9_0), 64, SOURCE_10),
-    row((10, 3), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256, CARVE_OUTS_9_0), 64, SOURCE_10),
-    row((11, 0), LIMITS_11_0, REQUESTS_7, FirstLevel::unified(256, CARVE_OUTS_9_0), 32, SOURCE_12),
-    row((12, 0), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_8_6), 32, SOURCE_12),
-    row((12, 1), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_8_6), 32, SOURCE_12),
+    row((2, 1), LIMITS_2_0, REQUESTS_2, FirstLevel::FERMI, L2_2_0, SOURCE_2),
+    row((3, 0), LIMITS_3_0, REQUESTS_3, FirstLevel::KEPLER, L2_2_0, SOURCE_3),
+    row((3, 2), LIMITS_3_5, REQUESTS_3, FirstLevel::KEPLER, L2_2_0, SOURCE_3),
+    row((3, 5), LIMITS_3_5, REQUESTS_3, FirstLevel::KEPLER, L2_2_0, SOURCE_3),
+    row((3, 7), LIMITS_3_7, REQUESTS_3, FirstLevel::KEPLER, L2_2_0, SOURCE_3),
+    row((5, 0), LIMITS_5_0, REQUESTS_5, FirstLevel::MAXWELL, L2_2_0, SOURCE_5),
+    row((5, 2), LIMITS_5_2, REQUESTS_5, FirstLevel::MAXWELL, L2_2_0, SOURCE_5),
+    row((5, 3), LIMITS_5_3, REQUESTS_5, FirstLevel::MAXWELL, L2_2_0, SOURCE_5),
+    row((6, 0), LIMITS_6_0, REQUESTS_5, FirstLevel::pascal(24), L2_2_0, SOURCE_6),
+    row((6, 1), LIMITS_5_2, REQUESTS_6_1, FirstLevel::pascal(48), L2_2_0, SOURCE_6_1),
+    row((6, 2), LIMITS_5_0, REQUESTS_5, FirstLevel::pascal(48), L2_2_0, SOURCE_6),
+    row((7, 0), LIMITS_7_0, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_7_0).evicting_any(), L2_7_0, SOURCE_7),
+    row((7, 2), LIMITS_7_0, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_7_0).evicting_any(), L2_2_0, from(GUIDE_11, Source { l2_fill: AS_A40, ..SOURCE_7 })),
+    row((7, 5), LIMITS_7_5, REQUESTS_7, FirstLevel::unified(96, CARVE_OUTS_7_5).evicting_any(), L2_7_0, Source { l2_fill: MEASURED_ON_TURING, ..SOURCE_7 }),
+    row((8, 0), LIMITS_8_0, REQUESTS_7, FirstLevel::unified(192, CARVE_OUTS_8_0), L2_8_0, SOURCE_8),
+    row((8, 6), LIMITS_8_6, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_8_6), L2_8_6, SOURCE_8),
+    row((8, 7), LIMITS_8_7, REQUESTS_7, FirstLevel::unified(192, CARVE_OUTS_8_0), L2_8_6, from(GUIDE_11, Source { l2_fill: AS_A40, l2_kept: KEPT_AS_8_6, ..SOURCE_8 })),
+    row((8, 9), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_8_6), L2_8_6, SOURCE_9),
+    row((9, 0), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256, CARVE_OUTS_9_0), L2_8_0, SOURCE_9),
+    row((10, 0), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256, CARVE_OUTS_9_0), L2_8_0, SOURCE_10),
+    row((10, 3), LIMITS_9_0, REQUESTS_7, FirstLevel::unified(256, CARVE_OUTS_9_0), L2_8_0, SOURCE_10),
+    row((11, 0), LIMITS_11_0, REQUESTS_7, FirstLevel::unified(256, CARVE_OUTS_9_0), L2_8_6, SOURCE_12),
+    row((12, 0), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_8_6), L2_8_6, SOURCE_12),
+    row((12, 1), LIMITS_8_9, REQUESTS_7, FirstLevel::unified(128, CARVE_OUTS_8_6), L2_8_6, SOURCE_12),
 ];
 
 /// The compute capabilities of which the parameters are known.

@@ -47,6 +47,18 @@ fn misses_of_v100_turing_a100_and_h100_read_two_sectors() {
     }
 }
 
+/// A set of 1.2 times the L2 that comes again and again is read from DRAM each time
+/// (github.com/RRZE-HPC/gpu-benches, gpu-l2-cache).
+#[test]
+fn nothing_is_kept_of_a_cycle_beyond_the_l2_of_capability_8_0_and_later() {
+    for (major, minor, percent) in [(8, 0, 78), (8, 6, 100), (8, 9, 100), (9, 0, 78)] {
+        let capability = ComputeCapability::new(major, minor);
+        let device = DeviceModel::for_capability(capability, 1, L2Geometry::GTX_480).unwrap();
+        assert_eq!(device.l2.replacement, Replacement::Lru, "{capability}");
+        assert_eq!(device.l2.distinct_percent, percent, "{capability}");
+    }
+}
+
 #[test]
 fn any_line_of_an_l1_of_volta_and_turing_may_give_way() {
     for (major, minor, of_any) in [(7, 0, true), (7, 5, true), (8, 0, false), (9, 0, false)] {

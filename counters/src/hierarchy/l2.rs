@@ -368,12 +368,16 @@ impl L2 {
     /// been written back.
     pub fn overwrite(&mut self) {
         let sectors = LINE_BYTES / self.geometry.sector_bytes.clamp(16, LINE_BYTES);
-        let whole = u8::MAX >> 8_u64.saturating_sub(sectors);
+        let all = u8::MAX >> 8_u64.saturating_sub(sectors);
         let first = FIRST_OVERWRITTEN / LINE_BYTES;
         for line in first..first + 2 * self.geometry.size_bytes / LINE_BYTES {
-            self.access(line, whole, whole, L2Operation::Write);
+            self.access(line, all, all, L2Operation::Write);
         }
-        let clean_of = |lines: u64| ((1.0 - DIRTY_SHARE) * lines as f64) as u64;
+        // The share is one of the whole cache, and copies are never dirty.
+        let L2Geometry { size_bytes, .. } = self.geometry;
+        let whole = size_bytes as f64 / self.geometry.distinct_bytes().max(1) as f64;
+        let dirty = (DIRTY_SHARE * whole).min(1.0);
+        let clean_of = |lines: u64| ((1.0 - dirty) * lines as f64) as u64;
         let mut lines = 0;
         self.write_back(|| {
             lines += 1;

@@ -119,13 +119,14 @@ impl LineSample {
     /// round: so many lines meet in its sets by chance. Parts of the sample share that chance, so
     /// that they do not tell of it. It is the inverse root of the lines that the L2 keeps.
     pub(crate) fn scatter(self, all: &L2Geometry) -> f64 {
-        let lines = (all.size_bytes / all.line_bytes.max(1)) >> self.log;
+        let lines = (all.distinct_bytes() / all.line_bytes.max(1)) >> self.log;
         if self.is_whole() { 0.0 } else { 1.0 / (lines.max(1) as f64).sqrt() }
     }
 
     fn l2(self, all: L2Geometry) -> L2Geometry {
         let size_bytes = all.size_bytes >> self.log;
-        let sets = size_bytes / (all.line_bytes.max(1) * u64::from(all.ways.max(1)));
+        let sets = (all.distinct_bytes() >> self.log)
+            / (all.line_bytes.max(1) * u64::from(all.ways.max(1)));
         let slices = (sets / LEAST_SETS).clamp(1, all.slices.max(1).into()) as u32;
         // A slice has a clock of its own, which its sectors move.
         let fill_clocks = u64::from(all.fill_clocks) * u64::from(all.slices.max(1));

@@ -316,12 +316,12 @@ impl Hierarchy {
 
     /// Lines of the L2.
     pub(crate) fn l2_lines(&self) -> u64 {
-        self.geometry.size_bytes / self.geometry.line_bytes.max(1)
+        self.geometry.distinct_bytes() / self.geometry.line_bytes.max(1)
     }
 
     /// Sectors of the L2.
     pub(crate) fn l2_sectors(&self) -> u64 {
-        self.geometry.size_bytes / self.geometry.sector_bytes.max(1)
+        self.geometry.distinct_bytes() / self.geometry.sector_bytes.max(1)
     }
 
     fn replay(&mut self, is_complete: bool) {

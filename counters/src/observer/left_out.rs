@@ -292,7 +292,7 @@ impl Counter {
                 // Each may drive out what is then written once more.
                 Fate::Dram => sectors + stored.rest() + left_out,
             });
-        let capacity = self.l2.size_bytes / self.l2.sector_bytes.max(1);
+        let capacity = self.l2.distinct_bytes() / self.l2.sector_bytes.max(1);
         l2.dirty_sectors = l2.dirty_sectors.min(capacity);
         let LocalTraffic { write_back_sectors, dram_write_sectors, .. } = l2.local;
         let [written_back, of_dram] = [write_back_sectors, dram_write_sectors].map(|sectors| {

@@ -252,6 +252,9 @@ gpu! {
     l2_fill: Bytes,
     /// Which line of a set of the L2 gives way.
     l2_replacement: CacheReplacement,
+    /// The share of the L2 for different lines, in whole percent; copies near the SMs of the other
+    /// partition take the rest.
+    l2_distinct_share: Percent,
     /// Clocks of the L2 from a miss until its data is there.
     l2_fill_time: Clocks,
     /// Size of the first-level cache, 0 where it is switched off; what it shares with shared memory

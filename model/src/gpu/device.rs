@@ -17,7 +17,7 @@ use super::derive::INLINE_ECC;
 use super::description::Gpu;
 use super::error::CountingError;
 use super::quantity::{
-    Banks, Blocks, Bytes, CacheReplacement, Clocks, CtaSchedule, LanePairing, Partitions,
+    Banks, Blocks, Bytes, CacheReplacement, Clocks, CtaSchedule, LanePairing, Partitions, Percent,
     Registers, SharedServing, Slices, Threads, TransactionMeaning, WarpScheduler, Warps, Ways,
 };
 use super::source::{Source, Sourced};
@@ -71,8 +71,9 @@ impl Gpu {
         take!(self.cache_line => l2.line_bytes);
         let mut device = DeviceModel::for_capability(capability, 1, L2Geometry::NONE)
             .map_err(|_| CountingError::UnknownCapability { capability })?;
-        l2.fill_bytes = device.l2.fill_bytes;
-        (device.sm_count, device.l2) = (sm_count, l2);
+        let L2Geometry { fill_bytes, replacement, distinct_percent, .. } = device.l2;
+        device.l2 = L2Geometry { fill_bytes, replacement, distinct_percent, ..l2 };
+        device.sm_count = sm_count;
         self.set_caches(&mut device)?;
         self.set_limits(&mut device)?;
         self.set_coalescing(&mut device)?;
@@ -129,6 +130,16 @@ impl Gpu {
         }
         if let Some(policy) = given!(self.l2_replacement) {
             l2.replacement = policy;
+        }
+        if let Some(percent) = given!(self.l2_distinct_share) {
+            l2.distinct_percent = percent as u32;
+            if f64::from(l2.distinct_percent) != percent || percent < 1.0 {
+                return Err(CountingError::Impossible {
+                    field: "l2_distinct_share",
+                    value: percent as u64,
+                    why: "it is a whole number of percent, 1 to 100",
+                });
+            }
         }
         if let Some(schedule) = given!(self.cta_schedule) {
             device.schedule = schedule;
@@ -285,7 +296,9 @@ impl Gpu {
             let l2 = &device.l2;
             set(&mut self.l2_slices, Slices(l2.slices.into()), model());
             set(&mut self.l2_ways, Ways(l2.ways.into()), model());
-            set(&mut self.l2_replacement, CacheReplacement(l2.replacement), model());
+            let kept = || of(sources.l2_kept);
+            set(&mut self.l2_replacement, CacheReplacement(l2.replacement), kept());
+            set(&mut self.l2_distinct_share, Percent(l2.distinct_percent.into()), kept());
             set(&mut self.l2_fill, Bytes(l2.fill_bytes), of(sources.l2_fill));
             set(&mut self.l2_fill_time, Clocks(l2.fill_clocks.into()), model());
         }

@@ -15,15 +15,18 @@ fn library(name: &str) -> Gpu {
 
 /// A GPU of a capability with 10 SMs, 1 MiB of L2 and further lines.
 fn gpu(capability: &str, lines: &str) -> Gpu {
+    Gpu::from_toml(&file(capability, lines)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn file(capability: &str, lines: &str) -> String {
     let source = "source = { assumed = \"a test\" }";
-    let text = format!(
+    format!(
         "name = \"g\"\ndisplay_name = \"G\"\n\
          compute_capability = {{ value = \"{capability}\", {source} }}\n\
          sm_count = {{ value = 10, unit = \"SM\", {source} }}\n\
          l2_size = {{ value = 1, unit = \"MiB\", {source} }}\n{}",
         lines.replace("ASSUMED", source)
-    );
-    Gpu::from_toml(&text).unwrap_or_else(|error| panic!("{error}"))
+    )
 }
 
 #[test]
@@ -92,7 +95,8 @@ fn caches_and_their_policies_can_be_asked_for() {
          l2_ways = { value = 3, unit = \"way\", ASSUMED }\n\
          l2_fill = { value = 64, unit = \"B\", ASSUMED }\n\
          l2_fill_time = { value = 7, unit = \"clock\", ASSUMED }\n\
-         l2_replacement = { value = \"lru\", ASSUMED }\n\
+         l2_replacement = { value = \"random\", ASSUMED }\n\
+         l2_distinct_share = { value = 60, unit = \"%\", ASSUMED }\n\
          l1_size = { value = 48, unit = \"KiB\", ASSUMED }\n\
          l1_ways = { value = 6, unit = \"way\", ASSUMED }\n\
          l1_fill = { value = 128, unit = \"B\", ASSUMED }\n\
@@ -102,12 +106,28 @@ fn caches_and_their_policies_can_be_asked_for() {
     let device = gpu.device_model().unwrap();
     let l2 = device.l2;
     assert_eq!((l2.slices, l2.ways, l2.fill_bytes, l2.fill_clocks), (5, 3, 64, 7));
-    assert_eq!((l2.replacement, device.schedule), (Replacement::Lru, Schedule::LockstepWaves));
+    assert!(matches!(l2.replacement, Replacement::Random { .. }));
+    assert_eq!((l2.distinct_bytes(), l2.size_bytes), (629_145, 1 << 20));
+    assert_eq!(device.schedule, Schedule::LockstepWaves);
     let l1 = device.first_level.l1.unwrap();
     assert_eq!((l1.size_bytes, l1.ways, l1.fill_bytes), (48 << 10, 6, 128));
     assert!(matches!(l1.replacement, Replacement::Random { .. }));
     // The size stays, however much shared memory the CTAs take.
     assert_eq!(device.first_level.unified_bytes, 0);
+}
+
+/// What fits the L2 again and again: all of it with one partition, less with two
+/// (github.com/RRZE-HPC/gpu-benches).
+#[test]
+fn an_l2_of_two_partitions_has_copies() {
+    for (capability, kept) in [("7.0", 1 << 20), ("8.0", 817_889), ("8.9", 1 << 20)] {
+        let device = gpu(capability, "").device_model().unwrap();
+        assert_eq!((device.l2.distinct_bytes(), device.l2.size_bytes), (kept, 1 << 20));
+        assert_eq!(device.l2.replacement == Replacement::Lru, capability != "7.0");
+    }
+    let broken = file("8.0", "l2_distinct_share = { value = 62.5, unit = \"%\", ASSUMED }\n");
+    let error = Gpu::from_toml(&broken).unwrap_err().to_string();
+    assert!(error.contains("whole number of percent"), "{error}");
 }
 
 #[test]

@@ -40,6 +40,11 @@ pub struct L2Geometry {
     pub slices: u32,
     /// Lines of one set.
     pub ways: u32,
+    /// The share of lines, in percent, that hold different addresses; 100 on most GPUs.
+    ///
+    /// An L2 of two partitions keeps copies of a far partition's lines near the SMs that read them
+    /// (NVIDIA A100 white paper). Copies leave less room for a set of data that all SMs read.
+    pub distinct_percent: u32,
     /// The policy that chooses the line of a set to evict.
     pub replacement: Replacement,
     /// The cost of writing a part of a sector.
@@ -75,6 +80,7 @@ impl L2Geometry {
         fill_bytes: SECTOR_BYTES,
         slices: 12,
         ways: 16,
+        distinct_percent: 100,
         replacement: Replacement::ClientReReference { near_every: 32 },
         partial_writes: PartialWrites::Masked,
         fill_clocks: 188,
@@ -87,9 +93,15 @@ impl L2Geometry {
         LineShape::new(self.sector_bytes, self.line_bytes, self.fill_bytes)
     }
 
+    /// Bytes of different addresses that the cache holds.
+    #[must_use]
+    pub fn distinct_bytes(&self) -> u64 {
+        self.size_bytes * u64::from(self.distinct_percent.clamp(1, 100)) / 100
+    }
+
     /// Sets of one slice.
     pub(super) fn sets(&self) -> usize {
-        let lines = self.size_bytes / self.shape().line_bytes();
+        let lines = self.distinct_bytes() / self.shape().line_bytes();
         let ways = u64::from(self.ways.max(1)) * u64::from(self.slices.max(1));
         (lines / ways).max(1) as usize
     }

@@ -154,7 +154,7 @@ impl L2 {
             again: self.unsure_dirtied().all(),
             evictions,
             of_line: self.sectors_of_line(),
-            capacity: self.geometry.size_bytes / self.geometry.sector_bytes.max(1),
+            capacity: self.geometry.distinct_bytes() / self.geometry.sector_bytes.max(1),
         }
         .settle();
         self.dirty_doubt = DirtyDoubt::of(here, settled.dirty);

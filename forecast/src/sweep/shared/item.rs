@@ -11,7 +11,7 @@ use crate::store::sealed;
 /// Version of the counts, and of the bytes that hold them. It is raised whenever an execution may
 /// count something else than before, so that nothing is predicted from a mixture.
 /// `forecast/tests/forecast/counting_version.rs` fails where that was forgotten.
-pub const COUNTING_VERSION: u32 = 19;
+pub const COUNTING_VERSION: u32 = 20;
 
 /// Settings of a plan that decide counts, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
